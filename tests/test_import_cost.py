@@ -53,7 +53,7 @@ UNUSED_BY_A_CLIENT = {
     "formats",
     "manager",
     "net.http",
-    "net.private_files",
+    "net.regular_files",
     "net.proxies",
     "net.websocket",
     "protocol.skills",

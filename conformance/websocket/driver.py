@@ -7,8 +7,7 @@ import asyncio
 from mcpclient import ConnectionLost, McpError
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings
-from mcpclient.net.websocket_opening import open_websocket
+from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 
 # The suite's server sends pings of its own, and counts those of a client.
 _SETTINGS = WebSocketSettings(ping_interval=None)

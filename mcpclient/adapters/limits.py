@@ -7,7 +7,7 @@ from typing import Callable, Literal, Union
 
 from ..errors import UsageError
 from ..framing.logs import logger_for
-from ..net.text_files import save_text
+from ..net.files import save_text
 
 _logger = logger_for("mcpclient.adapters")
 

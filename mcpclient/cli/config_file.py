@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from ..net.folders import config_folder
-from ..net.paths import absolute_path
+from ..net.paths import absolute_path, config_folder
 
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:

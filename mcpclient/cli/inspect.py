@@ -18,8 +18,8 @@ from ..inspector.inspector import ALLOWED, Inspector, inspect
 from ..inspector.questions import Questions
 from ..inspector.sources import ClientSource, ManagerSource
 from ..manager.manager import Manager
-from ..net.folders import state_folder
 from ..net.login.browser import open_browser
+from ..net.paths import state_folder
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load, none_configured

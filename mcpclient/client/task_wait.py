@@ -19,7 +19,7 @@ from ..errors import (
     ProtocolViolation,
     TaskFailed,
 )
-from ..net.background_tasks import BackgroundTasks
+from ..net.futures import BackgroundTasks
 from ..protocol.tasks import (
     MAX_INPUTS,
     Polling,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
 from ..lazy import OnDemand
-from ..net.background_tasks import BackgroundTasks
-from ..net.futures import consume_exception
+from ..net.futures import BackgroundTasks, consume_exception
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
 from .connection.call_deadline import CallDeadline

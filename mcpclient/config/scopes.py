@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import UsageError
-from ..net.folders import config_folder, home_folder
+from ..net.paths import config_folder, home_folder
 from ..suggestions import there_are, there_is_no
 
 Scope = Literal["plugin", "user", "project", "local"]

@@ -11,8 +11,8 @@ from ..formats.jsonc import JsoncError
 from ..formats.jsonc_edit import remove_member, set_member
 from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
-from ..net.folders import config_folder
-from ..net.private_files import make_private
+from ..net.paths import config_folder
+from ..net.regular_files import make_private
 from ..suggestions import there_is_no
 from .document import MAX_FILE_SIZE, DocumentError, read_document
 from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..config.server import ServerConfig
 from ..errors import UsageError
 from ..net.files import change_file, read_file
-from ..net.folders import state_folder
+from ..net.paths import state_folder
 
 _MAX_STORE_SIZE = 4 * 1024 * 1024
 _VERSION = 1

@@ -24,7 +24,7 @@ from ..config.sheet import NamedFiles, named_files, sheet_of
 from ..config.variables import Inputs, InputsOption, Variables, references
 from ..errors import UsageError
 from ..net.files import read_file
-from ..net.folders import home_folder
+from ..net.paths import home_folder
 from .gate import Gate
 
 # What an entry may read values from: an .env file, or one with a token.

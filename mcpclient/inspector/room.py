@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import UsageError
-from ..net.background_tasks import BackgroundTasks
+from ..net.futures import BackgroundTasks
 from .board import Board
 from .calls import Calls
 from .questions import Questions

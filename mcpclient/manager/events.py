@@ -11,8 +11,7 @@ from weakref import WeakSet
 from ..client.connection.loops import LoopBound
 from ..client.events.callbacks import OrderedCallback
 from ..errors import McpError
-from ..net.background_tasks import BackgroundTasks
-from ..net.futures import NextChange
+from ..net.futures import BackgroundTasks, NextChange
 from .pins import Mismatch
 from .status import Status
 

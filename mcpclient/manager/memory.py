@@ -17,7 +17,7 @@ from typing import Any
 from ..config.server import ServerConfig
 from ..framing.logs import logger_for
 from ..net.files import change_file, read_file
-from ..net.folders import state_folder
+from ..net.paths import state_folder
 
 _logger = logger_for("mcpclient.manager")
 

@@ -1,9 +1,21 @@
-"""The clocks of this machine; what waits in an event loop goes by the loop's own instead."""
+"""The clocks of this machine, and dates that servers send in ``Retry-After`` and cookies.
+
+Timers in an event loop go by the loop's own clock instead.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from typing import Callable
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Callable
+
+from ..lazy import OnDemand
+
+if TYPE_CHECKING:
+    import calendar
+else:
+    calendar = OnDemand("calendar")
 
 seconds_since_epoch: Callable[[], float] = time.time
 """Return the seconds since 1970 began, for what people read and what outlives this process."""
@@ -16,3 +28,48 @@ def timestamp() -> str:
     """Return the time of day in UTC, ``"2026-07-28T12:00:00Z"`` (RFC 3339)."""
     # By itself `gmtime` asks a coarser clock, which for some milliseconds is a second behind.
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds_since_epoch()))
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Compiled when first used: every client imports this module, and few meet a date.
+_HTTP_DATE = r"\w{3}, (\d\d) ([A-Z][a-z]{2}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d) GMT"
+_COOKIE_DATE = r"(?i)\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b"
+
+
+def retry_after_seconds(value: str, default: float) -> float:
+    """Return how many seconds ``Retry-After`` asks to wait; ``default`` if it is unreadable.
+
+    Source: RFC 9110 section 10.2.3. Of the three date formats, only the one that may still be sent
+    is read.
+    """
+    value = value.strip()
+    if value.isdecimal() and len(value) < 9:
+        return float(value)
+    date = re.fullmatch(_HTTP_DATE, value)
+    if date is None or date[2].lower() not in _MONTHS:
+        return default
+    day, month, year, *clock = date.groups()
+    return max(_moment(int(year), month, int(day), map(int, clock)) - time.time(), 0.0)
+
+
+def cookie_date(text: str) -> float | None:
+    """Return the date of ``Expires`` in one of the forms that servers write, in seconds since 1970.
+
+    Source: RFC 6265 section 5.1.1. None for anything else.
+    """
+    date = re.search(_COOKIE_DATE, text)
+    if date is None or date[2].lower() not in _MONTHS:
+        return None
+    day, month, year_text, *clock = date.groups()
+    year = int(year_text)
+    if len(year_text) == 2:
+        year += 1900 if year >= 70 else 2000
+    hour, minute, second = map(int, clock)
+    if not 1 <= int(day) <= 31 or year < 1601 or hour > 23 or minute > 59 or second > 59:
+        return None  # step 5
+    return _moment(year, month, int(day), (hour, minute, second))
+
+
+def _moment(year: int, month: str, day: int, clock: Iterable[int]) -> float:
+    number = _MONTHS.index(month.lower()) + 1
+    return float(calendar.timegm((year, number, day, *clock, 0, 0, 0)))

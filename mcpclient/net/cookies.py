@@ -10,16 +10,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
-from ..lazy import OnDemand
-
-if TYPE_CHECKING:
-    from . import dates
-else:
-    dates = OnDemand(".dates", __name__)
+from .clocks import cookie_date
 
 _MAX_ORIGINS = 20
 _MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
@@ -114,7 +109,7 @@ class CookieJar:
         age = attributes.get("max-age", "")
         if re.fullmatch(r"-?\d{1,15}", age):
             return self._now() + max(int(age), 0)
-        return dates.cookie_date(attributes.get("expires", ""))
+        return cookie_date(attributes.get("expires", ""))
 
     def __repr__(self) -> str:
         return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .folders import state_folder
 from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
-from .private_files import make_private, make_private_folder
-from .regular_files import open_regular
+from .paths import state_folder
+from .regular_files import make_private, make_private_folder, open_regular
 
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
@@ -189,3 +188,14 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def save_text(text: str) -> str:
+    """Write ``text`` in UTF-8 to a new temporary file of mode 0600 and return its path.
+
+    The file stays; the system clears its folder for temporary files. Raises `OSError`.
+    """
+    descriptor, path = tempfile.mkstemp(prefix="mcpclient-", suffix=".txt")
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+        file.write(text)
+    return path

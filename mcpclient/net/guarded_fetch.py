@@ -26,10 +26,8 @@ from ..framing.http1 import encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
-from .dialing import Dialer, explain_failure, explain_loss
-from .happy_eyeballs import addresses_of
+from .dialing import Dialer, TlsContexts, addresses_of, explain_failure, explain_loss
 from .network_options import NetworkOptions
-from .tls import TlsContexts
 
 FETCH_TIMEOUT = 30.0
 """Seconds that one request may take in all."""

@@ -17,9 +17,8 @@ from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
 from ..lazy import OnDemand
-from .background_tasks import BackgroundTasks
 from .dialing import Dialer
-from .futures import cancel
+from .futures import BackgroundTasks, cancel
 from .http_connection import HttpConnection
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
-from .private_files import make_private_folder
-from .regular_files import open_regular
+from .regular_files import make_private_folder, open_regular
 
 # How long to wait between two looks at a lock that another process holds: soon at first, since most
 # are held for milliseconds, and seldom later, since the others wait for a human.

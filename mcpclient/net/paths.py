@@ -1,10 +1,20 @@
-"""Paths where the current folder may be gone. Apart, since every client needs it, and no more."""
+"""Absolute paths, and the folders where this library keeps what belongs to one user."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..lazy import OnDemand
+
+if TYPE_CHECKING:
+    import pathlib
+    from pathlib import Path
+else:
+    pathlib = OnDemand("pathlib")
 
 
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:
@@ -18,3 +28,30 @@ def absolute_path(path: str | os.PathLike[str] = ".") -> str:
         return os.path.abspath(path)
     except FileNotFoundError:
         raise UsageError("the current folder does not exist any more") from None
+
+
+def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return the user's own folder, as the environment names it."""
+    named = environ.get("USERPROFILE" if platform == "win32" else "HOME")
+    return pathlib.Path(named) if named else pathlib.Path.home()
+
+
+def config_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where the user's settings and credentials stand."""
+    return _folder(environ, platform, "XDG_CONFIG_HOME", pathlib.Path(".config"))
+
+
+def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where is remembered what was learned or decided in earlier runs."""
+    return _folder(environ, platform, "XDG_STATE_HOME", pathlib.Path(".local", "state"))
+
+
+def _folder(environ: Mapping[str, str], platform: str, variable: str, usual: Path) -> Path:
+    home = home_folder(environ, platform)
+    if platform == "win32":
+        base = pathlib.Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = pathlib.Path(environ.get(variable) or home / usual)
+    return base / "mcpclient"

@@ -20,9 +20,8 @@ from .clocks import timestamp
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
     from ..recording.writing import TranscriptWriter
-    from . import private_files, regular_files
+    from . import regular_files
 else:
-    private_files = OnDemand(".private_files", __name__)
     regular_files = OnDemand(".regular_files", __name__)
 
 _logger = logger_for("mcpclient.trace")
@@ -189,5 +188,5 @@ def _open_privately(path: str, flags: int) -> int:
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
     if may_be_public:
         with suppress(OSError):  # it belongs to somebody else, who decides
-            private_files.make_private(path)
+            regular_files.make_private(path)
     return descriptor

@@ -1,4 +1,4 @@
-"""Files that a user names: opened only when they are regular files, and without ever waiting.
+"""Files that a user names: opened only when they are regular, and made private where they must be.
 
 A path may lead to a pipe that nobody writes to, a device without an end, or a folder. Opening such
 a path the usual way hangs the event loop, fills memory, or makes a file of what was a device.
@@ -9,7 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+if sys.platform == "win32":
+    from .windows_rights import take_from_others, windows_security
 
 # Without waiting for the other end of a pipe, without becoming the owner of a terminal.
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -59,3 +67,22 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with open(open_regular(path, flags, 0o666), "wb") as file:
         file.write(content)
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Take a file from everybody but its owner: mode 0600. Raises `OSError` if it is another's.
+
+    On Windows the administrators and the system keep their rights; where the file system knows
+    none, such as on a memory stick, nothing happens.
+    """
+    if sys.platform == "win32":
+        take_from_others(os.fspath(path), windows_security())
+    else:
+        os.chmod(path, 0o600)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those it lies in, for the owner alone; what exists stays as it is."""
+    if not folder.exists():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)

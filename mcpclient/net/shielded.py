@@ -1,7 +1,7 @@
-"""Work that is brought to its end, whatever becomes of the task and the event loop that began it.
+"""Work in threads: shielded from every cancellation, or left to itself when cancelled.
 
-It runs on a thread of its own, with an event loop of its own. No cancellation gets there, not even
-that of all tasks with which `asyncio.run` ends; and the interpreter waits for the thread.
+Shielded work runs in an event loop of its own. No cancellation gets there, not even that of all
+tasks with which `asyncio.run` ends; and the interpreter waits for the thread.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import contextvars
 import threading
 import time
 from collections.abc import Awaitable, Coroutine
-from contextlib import suppress
-from typing import Any, Callable, Generic, TypeVar, cast
+from typing import Any, Callable, Generic, TypeVar
+
+from .futures import call_from_thread, resolve
 
 T = TypeVar("T")
 
@@ -109,26 +110,14 @@ class _WorkThread(Generic[T]):
 
     def _run(self) -> None:
         loop = asyncio.new_event_loop()
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            result = loop.run_until_complete(self._bounded())
-        except BaseException as error:
-            failure = error
-        finally:
-            loop.close()
-        with suppress(RuntimeError):  # the caller's loop is closed
-            self._home.call_soon_threadsafe(self._tell, result, failure)
 
-    def _tell(self, result: T | None, failure: BaseException | None) -> None:
-        if self.outcome.cancelled():
-            return
-        if isinstance(failure, asyncio.CancelledError):
-            self.outcome.cancel()
-        elif failure is not None:
-            self.outcome.set_exception(failure)
-        else:
-            self.outcome.set_result(cast(T, result))
+        def work() -> T:
+            try:
+                return loop.run_until_complete(self._bounded())
+            finally:
+                loop.close()
+
+        _run(self.outcome, work)
 
     async def _bounded(self) -> T:
         task = asyncio.ensure_future(self._work)
@@ -140,3 +129,25 @@ class _WorkThread(Generic[T]):
             if given_up_at is not None and time.monotonic() - given_up_at > self._grace:
                 task.cancel()
         return task.result()
+
+
+def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> asyncio.Future[T]:
+    """Run a function in a daemon thread of its own; return the future of its outcome.
+
+    When the future is cancelled, or the program ends, the thread is left to itself: nothing can
+    interrupt it, for example while it reads from a terminal.
+    """
+    outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    threading.Thread(target=_run, args=(outcome, function), name=name, daemon=True).start()
+    return outcome
+
+
+def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
+    """Call a function, and hand its outcome to a future of another thread's event loop."""
+    result: T | None = None
+    failure: BaseException | None = None
+    try:
+        result = function()
+    except BaseException as error:
+        failure = error
+    call_from_thread(outcome.get_loop(), resolve, outcome, result, failure)

@@ -16,7 +16,7 @@ from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
 from ..client.events.callbacks import OrderedCallback
 from ..client.events.hooks import Hooks
-from ..net.background_tasks import BackgroundTasks
+from ..net.futures import BackgroundTasks
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread
 

@@ -6,10 +6,11 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Callable, Optional
+
+from ..net.futures import call_from_thread, resolve
 
 _Job = Callable[[], Callable[[], None]]
 
@@ -96,16 +97,6 @@ def _work_for(
         error = RuntimeError("a handler raised StopIteration")  # which no future can hold
 
     def tell() -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, outcome, result, error)
+        call_from_thread(loop, resolve, outcome, result, error)
 
     return tell
-
-
-def _settle(outcome: asyncio.Future[Any], result: object, error: BaseException | None) -> None:
-    if outcome.done():  # cancelled
-        return
-    if error is None:
-        outcome.set_result(result)
-    else:
-        outcome.set_exception(error)

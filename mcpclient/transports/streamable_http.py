@@ -18,8 +18,8 @@ from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
-from ..net.background_tasks import BackgroundTasks
 from ..net.dialing import Dialer
+from ..net.futures import BackgroundTasks
 from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, start_request

@@ -11,8 +11,7 @@ from ..framing.headers import Headers, merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.dialing import Dialer
-from ..net.websocket import WebSocketConnection, WebSocketSettings
-from ..net.websocket_opening import open_websocket
+from ..net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 from .authorized import Authorizer, Credentials, authorizer_in, http_url
 from .base import deliver_text
 from .connected import ConnectedTransport

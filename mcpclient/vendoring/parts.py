@@ -22,7 +22,7 @@ PARTS: dict[str, Part] = {
         "one server over stdio: tools, resources, prompts; always included",
         (
             *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
-            *("hints", "suggestions", "jsonrpc.response_id", "net.dates", "net.process.threads"),
+            *("hints", "suggestions", "jsonrpc.response_id", "net.clocks", "net.process.threads"),
             *("recording.redaction", "__main__"),
         ),
     ),
@@ -69,7 +69,7 @@ PARTS: dict[str, Part] = {
         "traces, recordings and replay",
         (
             *("transports.replaying", "net.recordings", "recording.writing", "recording.script"),
-            *("net.private_files", "net.regular_files"),
+            *("net.regular_files", "net.regular_files"),
         ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),

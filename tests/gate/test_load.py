@@ -19,7 +19,7 @@ from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.gate.approvals import Approvals
 from mcpclient.gate.load import load_config
-from mcpclient.net.folders import config_folder
+from mcpclient.net.paths import config_folder
 from tests.support.requirements import required
 
 Write = Callable[[str, Any], Path]

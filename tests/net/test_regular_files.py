@@ -20,6 +20,7 @@ from mcpclient.gate.approvals import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.manager.memory import Memory, Remembered
 from mcpclient.manager.pins import Pins
+from mcpclient.net.dialing import TlsContexts
 from mcpclient.net.files import change_file
 from mcpclient.net.locks import LockFolder
 from mcpclient.net.login.storage import FileStore
@@ -27,7 +28,6 @@ from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from mcpclient.net.recordings import read_recording
 from mcpclient.net.regular_files import open_regular, write_file
-from mcpclient.net.tls import TlsContexts
 from mcpclient.sandbox import rights
 from mcpclient.testing import cassette, check_tools
 from mcpclient.vendoring import manifest

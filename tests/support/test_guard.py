@@ -17,7 +17,7 @@ from tests.support.subprocesses import TOP
 TESTS = """
     import asyncio, socket, threading
     import pytest
-    from mcpclient.net.background_tasks import BackgroundTasks
+    from mcpclient.net.futures import BackgroundTasks
     from tests import conftest
 
     kept = []

@@ -8,7 +8,7 @@ from typing import Protocol, TextIO
 from ...errors import UsageError
 from ...net.line_editor import Completer, LineEditor, can_edit_lines
 from ...net.login.terminal import Terminal
-from ...net.thread_calls import call_in_thread
+from ...net.shielded import call_in_thread
 from ..screen import Screen
 from .history import History
 

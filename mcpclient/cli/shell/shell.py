@@ -12,7 +12,7 @@ from ...errors import McpError, UsageError
 from ...framing.escaping import escape
 from ...manager.manager import Manager
 from ...net.ctrl_c import ctrl_c_calls
-from ...net.folders import state_folder
+from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..exit_codes import CANCELLED, FAILED

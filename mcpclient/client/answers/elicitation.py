@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
-from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import steady_seconds
+from ...net.futures import BackgroundTasks
 from ...protocol.elicitation import (
     ACTIONS,
     ElicitationRequest,

@@ -11,7 +11,7 @@ from ...errors import McpError, UsageError
 from ...jsonrpc import messages
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.weight import weight_of
-from ...net.background_tasks import BackgroundTasks
+from ...net.futures import BackgroundTasks
 from .handlers import TAKES_ITS_TIME, Handlers, error_answer
 from .task_receiver import TaskReceiver
 

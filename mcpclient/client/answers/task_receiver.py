@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import McpError, PeerError
 from ...jsonrpc.messages import ErrorCode
-from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import timestamp
-from ...net.futures import cancel
+from ...net.futures import BackgroundTasks, cancel
 from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, related_task_of, with_related_task
 from ..events.observer import Observer
 from .handlers import Handlers, error_answer

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -23,7 +23,7 @@ from ...errors import (
     UrlElicitationRequired,
 )
 from ...jsonrpc.messages import ErrorCode
-from ...lazy import OnDemand
+from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
 from ...protocol.mrtr import (
     INPUT_METHODS,
@@ -35,11 +35,6 @@ from .call_deadline import CallDeadline
 from .connection import Connection
 from .response_cache import ClientCache
 from .session import RequestOptions, Sent, Session
-
-if TYPE_CHECKING:
-    from ...net import dates
-else:
-    dates = OnDemand("...net.dates", __name__)
 
 # What a busy server is given when it does not say how long it wants to be left alone.
 # A server that wants no time at all gets as much. None is asked again without end, nor waited for
@@ -288,7 +283,7 @@ class CallRecovery:
         longest = min(limits, default=math.inf)
         for _ in range(_MAX_RETRIES):
             header = busy.headers.get("retry-after", "")
-            delay = max(dates.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
+            delay = max(retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
             if delay > min(longest - call.time.spent, _MAX_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from ...errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
-from ...net.dates import retry_after_seconds
+from ...net.clocks import retry_after_seconds
 from ...transports.backoff import delays
 
 # Answers of a server that is there and cannot answer now (RFC 9110 section 15.5.9, RFC 6585, 5xx).

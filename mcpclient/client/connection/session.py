@@ -24,8 +24,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.results import peer_error, result_of
-from ...net.background_tasks import BackgroundTasks
-from ...net.futures import cancel, consume_exception
+from ...net.futures import BackgroundTasks, cancel, consume_exception
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ...framing.logs import logger_for
 from ...jsonrpc.weight import weight_of
-from ...net.background_tasks import BackgroundTasks
+from ...net.futures import BackgroundTasks
 
 _logger = logger_for("mcpclient.client")
 

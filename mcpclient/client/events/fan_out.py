@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 
 from ...errors import McpError, SessionExpired, safe_repr
 from ...framing.logs import logger_for
-from ...net.background_tasks import BackgroundTasks
+from ...net.futures import BackgroundTasks
 from ...protocol.types import LogMessage
 from .callbacks import OrderedCallback
 from .observer import Observer

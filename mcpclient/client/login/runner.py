@@ -42,8 +42,8 @@ from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
-from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import seconds_since_epoch
+from ...net.futures import BackgroundTasks
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.shielded import run_in_owner_loop, run_shielded
 from ...transports.authorized import PausableClocks

@@ -6,13 +6,12 @@ import asyncio
 import html
 import os
 import sys
-import threading
 import webbrowser
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from ..private_files import make_private, make_private_folder
+from ..regular_files import make_private, make_private_folder
+from ..shielded import call_in_thread
 
 # Some ways to start a browser return only when it is closed; after this long it counts as open.
 _MAX_START = 5.0
@@ -47,23 +46,15 @@ async def open_browser(url: str, *, through: Path | None = None) -> bool:
         except OSError:
             return False
         url = through.as_uri()
-    loop = asyncio.get_running_loop()
-    opened: asyncio.Future[bool] = loop.create_future()
 
-    def settle(result: bool) -> None:
-        if not opened.done():
-            opened.set_result(result)
-
-    def work() -> None:
+    def work() -> bool:
         try:
-            result = webbrowser.open(url)
+            return webbrowser.open(url)
         except Exception:  # whatever a broken desktop answers, the address can still be shown
-            result = False
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for the news
-            loop.call_soon_threadsafe(settle, result)
+            return False
 
     # Some browsers block until their window is closed, so nobody may have to wait for the thread.
-    threading.Thread(target=work, name="mcpclient-browser", daemon=True).start()
+    opened = call_in_thread(work, "mcpclient-browser")
     await asyncio.wait({opened}, timeout=_MAX_START)
     return not opened.done() or opened.result()
 

@@ -21,7 +21,7 @@ from typing import Callable, Protocol
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
 from ..locks import LockFolder
-from ..thread_calls import call_in_thread
+from ..shielded import call_in_thread
 from .storage import credentials_path
 
 # Not searched over PATH: another program of that name would be given the secrets.

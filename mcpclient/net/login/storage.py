@@ -22,8 +22,8 @@ from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
 from ..files import replace_content, replace_file
-from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks
+from ..paths import config_folder
 from ..regular_files import open_regular
 
 # More than ten thousand servers' tokens: what is longer was not written by this module.

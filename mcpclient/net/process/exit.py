@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from ..futures import call_from_thread
+
 
 class ExitWatch:
     """Calls ``exited`` once, from the loop, with the process's exit code.
@@ -56,8 +58,7 @@ class ExitWatch:
         os.close(descriptor)
 
     def _report_from_thread(self, exit_code: int) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for the news
-            self._loop.call_soon_threadsafe(self._exited, exit_code)
+        call_from_thread(self._loop, self._exited, exit_code)
 
 
 def _process_descriptor(pid: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ...errors import UsageError
-from ..thread_calls import call_in_thread
+from ..shielded import call_in_thread
 from .groups import ProcessGroup, close_pipes, process_group
 from .launch import launch
 

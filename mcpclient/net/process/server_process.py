@@ -12,11 +12,11 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
 from ...lazy import OnDemand
+from ..futures import call_from_thread
 from .exit import ExitWatch
 from .groups import ProcessGroup, give_up, process_group
 from .ladder import StopLadder, Stopping
@@ -202,11 +202,9 @@ class ServerProcess:
         if self._released or self._group.disowned:
             return
         self._group.kill()
-        if self._loop.is_running() and threading.get_ident() != self._thread:
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._release)
-                return
-        self._release()
+        is_elsewhere = self._loop.is_running() and threading.get_ident() != self._thread
+        if not (is_elsewhere and call_from_thread(self._loop, self._release)):
+            self._release()
 
     # What the pipes and the process do, called from the loop.
 

@@ -7,14 +7,13 @@ if a descriptor were closed during a blocked read, its number could go to anothe
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
+from ..futures import call_from_thread
 from .pipes import READ_SIZE, Reader, Writer
 
 # Chunks a thread may be ahead of the loop; beyond them the server waits, as with a full pipe.
@@ -56,7 +55,7 @@ class ThreadedReader(Reader):
                     data = b""
                 self._room.acquire()
                 self._chunks.append(data)
-                if not _call(self._loop, self.sweep):
+                if not call_from_thread(self._loop, self.sweep):
                     return
 
 
@@ -93,10 +92,10 @@ class ThreadedWriter(Writer):
                     if not data or self._closed:
                         return
                     self._send(data)
-                    if not _call(self._loop, self._sent, len(data)):
+                    if not call_from_thread(self._loop, self._sent, len(data)):
                         return
         except (OSError, ValueError):
-            _call(self._loop, self._break)
+            call_from_thread(self._loop, self._break)
 
     def _send(self, data: memoryview) -> None:
         while data and not self._closed:
@@ -114,13 +113,3 @@ class ThreadedWriter(Writer):
 
 def _start(run: Callable[[], None], name: str) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
-
-
-def _call(
-    loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: object
-) -> bool:
-    """Call from the loop's own thread; return False when that loop is closed."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(callback, *arguments)
-        return True
-    return False

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.events.callbacks import OrderedCallback
-from mcpclient.net.background_tasks import BackgroundTasks
+from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.types import LogMessage
 from tests.support.virtual_time import run
 

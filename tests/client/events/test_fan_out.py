@@ -11,7 +11,7 @@ import pytest
 from mcpclient.client.events.fan_out import EventCallbacks, Events
 from mcpclient.client.events.observer import Observer
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation, SessionExpired
-from mcpclient.net.background_tasks import BackgroundTasks
+from mcpclient.net.futures import BackgroundTasks
 from tests.client.connection.test_connection import client_of
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net import happy_eyeballs as addresses
-from mcpclient.net.happy_eyeballs import connect_socket
+from mcpclient.net import dialing as addresses
+from mcpclient.net.dialing import connect_socket
 from tests.support.virtual_time import run
 
 

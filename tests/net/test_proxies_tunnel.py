@@ -8,8 +8,8 @@ import pytest
 
 from mcpclient.errors import ConnectFailed
 from mcpclient.framing.uri import parse_url
+from mcpclient.net.proxies import Tunnel, proxy_headers
 from mcpclient.net.stream import Stream
-from mcpclient.net.tunnel import Tunnel, proxy_headers
 from tests.net.certificates import Authority
 from tests.net.peers import Proxy, Recorder, dialer_with, echo, serve
 

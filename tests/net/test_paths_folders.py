@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.net.folders import config_folder, home_folder, state_folder
+from mcpclient.net.paths import config_folder, home_folder, state_folder
 
 PLACES = {
     "linux": ("linux", {"HOME": "/h"}, "/h/.config/mcpclient", "/h/.local/state/mcpclient"),

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from mcpclient.net.background_tasks import BackgroundTasks
+from mcpclient.net.futures import BackgroundTasks
 from tests.support.virtual_time import run
 
 

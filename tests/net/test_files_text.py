@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcpclient.net.text_files import save_text
+from mcpclient.net.files import save_text
 
 
 def test_each_text_gets_a_private_file_of_its_own() -> None:

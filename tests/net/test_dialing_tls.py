@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
+from mcpclient.net.dialing import TlsContexts, explain_tls_error
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.tls import TlsContexts, explain_tls_error
 from tests.net.certificates import Authority
 
 
