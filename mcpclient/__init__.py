@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from .adapters.toolbox import Toolbox as Toolbox
     from .auth.authorization_code import parse_callback as parse_callback
     from .auth.effects import Authorize as Authorize
+    from .auth.effects import AuthProvider as AuthProvider
     from .auth.effects import Callback as Callback
+    from .auth.effects import CredentialStore as CredentialStore
     from .auth.effects import ShowDeviceCode as ShowDeviceCode
     from .auth.options import Endpoints as Endpoints
     from .auth.options import IdentityProvider as IdentityProvider
-    from .auth.provider import AuthProvider as AuthProvider
-    from .auth.provider import CredentialStore as CredentialStore
     from .auth.signing import Es256Key as Es256Key
     from .auth.signing import Signer as Signer
     from .client.answers.elicitation import Elicitation as Elicitation
@@ -233,9 +233,8 @@ _MODULES = {
     ".adapters.tool_calls": "ToolCall",
     ".adapters.toolbox": "Toolbox",
     ".auth.authorization_code": "parse_callback",
-    ".auth.effects": "Authorize Callback ShowDeviceCode",
+    ".auth.effects": "AuthProvider Authorize Callback CredentialStore ShowDeviceCode",
     ".auth.options": "Endpoints IdentityProvider",
-    ".auth.provider": "AuthProvider CredentialStore",
     ".auth.signing": "Es256Key Signer",
     ".client.answers.elicitation": "Elicitation accept_defaults",
     ".client.answers.sampling": "Sampling SamplingModel",

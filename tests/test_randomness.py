@@ -21,12 +21,11 @@ from typing import Any, Callable, cast
 import pytest
 
 from mcpclient import Manager
-from mcpclient.auth.client_authentication import RegisteredClient, authenticate
-from mcpclient.auth.dpop import DpopProver
+from mcpclient.auth.clients import RegisteredClient, authenticate
 from mcpclient.auth.effects import RandomBytes, random_bytes
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
-from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.task_receiver import _ReceivedTask
 from mcpclient.client.login.runner import FlowRunner
@@ -212,8 +211,8 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
         ("random_bytes", state),
         ("random_bytes", verifier),
     ],
-    "auth.client_authentication:_assertion": [("random_bytes", assertion_id)],
-    "auth.dpop:DpopProver.proof": [("random_bytes", proof_id)],
+    "auth.clients:_assertion": [("random_bytes", assertion_id)],
+    "auth.signing:DpopProver.proof": [("random_bytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
     "client.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],

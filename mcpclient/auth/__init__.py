@@ -1,10 +1,11 @@
-"""Authorization as pure flows: generators that say what to do, and a shell that does it.
+"""Authorization as pure flows: generators that yield effects, which a runner performs.
 
 Nothing here opens a connection, reads a clock or a file, or shows a browser. A flow yields effects
-(`mcpclient.auth.effects`) and is sent their answers, so all of OAuth is tested without a network.
+(`effects`) and is sent their answers, so all of OAuth is tested without a network. The runner, the
+browser and the stores are in `net.login`.
 
-Where to look: `flow` decides what answers a 401 or a 403, `discovery` finds the authorization
-server, `registration` the client's identity, `authorization_code` and its neighbours obtain tokens,
-`url_guard` says where a URL named by a server may point, `signing` (with `p256`) holds the only
-cryptography.
+Where to look: `flow` decides after a 401 or a 403, with an `authorized_request` for each request;
+`discovery` finds the authorization server, `clients` the client's identity there;
+`authorization_code` and `obtaining` get `grants` of `tokens`; `url_guard` guards every URL that a
+server names; `signing`, with `p256`, holds the only cryptography.
 """

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, UsageError
-from .client_authentication import RegisteredClient
-from .discovery import Discovery
-from .dpop import DpopProver
+from .challenge import OFFLINE_ACCESS
+from .clients import RegisteredClient, identify_client, registered_redirects
+from .discovery import AuthorizationServer, Discovery
 from .effects import (
     Callback,
     Flow,
@@ -29,11 +29,8 @@ from .effects import (
     save,
 )
 from .grants import Grant, GrantRequest, keep_nowhere, part_of, prover_from, text_of
-from .metadata import AuthorizationServer
 from .options import OAuth
-from .registration import identify_client, registered_redirects
-from .scopes import OFFLINE_ACCESS
-from .signing import base64url
+from .signing import DpopProver, base64url
 from .tokens import safe_text
 from .url_guard import UrlPolicy, without_query
 

@@ -1,21 +1,25 @@
-"""What a flow asks of its shell: the effects it yields, and the answers it is sent.
+"""The effects that a flow yields, their answers, and the protocols of a host that performs them.
 
-A flow is a generator. The shell performs each effect it yields and sends the answer back with
-``flow.send(answer)``; a failure is thrown in with ``flow.throw(error)``. The helpers at the end
-(``answer = yield from fetch(...)``) give the answers their types.
+A flow is a generator. The runner performs each effect it yields and sends the answer back with
+``flow.send(answer)``; it throws a failure in with ``flow.throw(error)``. The helpers at the end
+(``answer = yield from fetch(...)``) give the answers their types; `get_document` and `post` are
+HTTP as flows use it: guarded, bounded, and with no redirect for anything secret.
 
 Effects hold tokens, codes and verifiers, so no repr shows more than an address.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TypeVar, Union, cast
+from typing import Protocol, TypeVar, Union, cast
+from urllib.parse import urlencode
 
 from ..display import shown_url
-from ..errors import AuthError
-from .url_guard import UrlPolicy
+from ..errors import AuthError, UsageError
+from .url_guard import UrlPolicy, assert_safe_url, resolve
 
 T = TypeVar("T")
 
@@ -270,9 +274,12 @@ def save(key: str, record: StoredItem | None) -> Flow[None]:
     yield Save(key, record)
 
 
-def ask(function: Callable[[], object]) -> Flow[object]:
-    """What the user's function returns."""
-    return (yield Ask(function))
+def token_from(source: str | Callable[[], object]) -> Flow[str]:
+    """Return ``source``, or the token that it gives as a function. Raises UsageError."""
+    token = source if isinstance(source, str) else (yield Ask(source))
+    if not isinstance(token, str) or not token:
+        raise UsageError("the function for a token must return a string that is not empty")
+    return token
 
 
 def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
@@ -283,3 +290,103 @@ def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
 def shielded(flow: Flow[T]) -> Flow[T]:
     """The result of ``flow``, which nothing interrupts."""
     return cast(T, (yield Shielded(cast("Generator[object, object, object]", flow))))
+
+
+class CredentialStore(Protocol):
+    """Keeps credentials: records that JSON can carry, under keys that contain no secret.
+
+    What is saved must be readable by the same user only.
+    """
+
+    async def load(self, key: str) -> StoredItem | None:
+        """The record under ``key``, or None."""
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        """Store ``record`` under ``key``; None removes it. Whole or not at all."""
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        """A lock called ``name`` that keeps out every task and process that uses the same store.
+
+        A store that serves one process only has to keep out that process's tasks.
+        """
+        ...
+
+
+class AuthProvider(CredentialStore, Protocol):
+    """A host's own storage and its own way to lead a user to a URL and back."""
+
+    async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
+        """The redirect URI that leads back here (see `effects.OpenRedirect`)."""
+        ...
+
+    async def authorize(self, request: Authorize) -> Callback | None:
+        """Lead the user to ``request.url`` and return what came back.
+
+        Return None when nobody waits for the user: the call in progress then fails with
+        AuthorizationRequired, and `flow.Authorization.finish` goes on when the user is back.
+        """
+
+    async def show_device_code(self, request: ShowDeviceCode) -> None:
+        """Tell the user where to enter which code."""
+
+
+# Metadata of real servers has a few kilobytes.
+MAX_BODY = 256 * 1024
+
+_MAX_REDIRECTS = 3
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def parse_object(body: bytes) -> Mapping[str, object] | None:
+    """The JSON object in ``body``, or None when it is anything else."""
+    try:
+        document = json.loads(body.decode("utf-8-sig"))
+        # A lone surrogate would only fail later, where the text is first sent somewhere.
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def get_document(
+    url: str, issuer_url: str | None, policy: UrlPolicy, headers: Mapping[str, str]
+) -> Flow[Response]:
+    """GET ``url``; a few redirects are followed, each only after the guard has seen it.
+
+    Raises SsrfError for a URL, or a redirect, to where the policy does not allow; AuthError for
+    too large an answer and too many redirects.
+    """
+    for _ in range(_MAX_REDIRECTS + 1):
+        assert_safe_url(url, issuer_url, policy)
+        request = Fetch(
+            "GET", url, {"Accept": "application/json", **headers}, None, policy, MAX_BODY
+        )
+        response = yield from fetch(request)
+        location = response.header("location")
+        if response.status not in _REDIRECTS or location is None:
+            return response
+        url = resolve(url, location)
+    raise AuthError(f"{shown_url(url)}: too many redirects")
+
+
+def post(
+    url: str,
+    issuer_url: str | None,
+    policy: UrlPolicy,
+    headers: Mapping[str, str],
+    body: bytes | Sequence[tuple[str, str]],
+) -> Flow[Response]:
+    """POST a form (pairs) or JSON (bytes) to an endpoint of the authorization server.
+
+    A redirect is an error: it would hand secrets on. Raises SsrfError and AuthError.
+    """
+    assert_safe_url(url, issuer_url, policy)
+    if isinstance(body, bytes):
+        content_type, content = "application/json", body
+    else:
+        content_type, content = "application/x-www-form-urlencoded", urlencode(body).encode()
+    every_header = {"Accept": "application/json", "Content-Type": content_type, **headers}
+    response = yield from fetch(Fetch("POST", url, every_header, content, policy, MAX_BODY))
+    if response.status in _REDIRECTS:
+        raise AuthError(f"{shown_url(url)} answered with a redirect, which is not followed")
+    return response

@@ -20,19 +20,16 @@ from dataclasses import replace
 
 from ..display import shown_url
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
-from . import binding
 from .authorization_code import finish, forget_pending, take_pending
 from .authorized_request import AuthorizedRequest, Replacement
-from .challenge import AuthorizationChallenge, read_challenge
+from .challenge import AuthorizationChallenge, read_challenge, union
+from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
-from .dpop import DpopProver
 from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, shielded
 from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
-from .registration import forget_registration
-from .scopes import union
-from .signing import Es256Key
+from .signing import DpopProver, Es256Key
 from .url_guard import UrlPolicy, without_query
 
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
@@ -224,7 +221,7 @@ class Authorization:
         issuer = pending.client.issuer
         if self.options.issuer not in (None, issuer):
             raise AuthError(f"the login was begun with {without_query(issuer)}; log in again")
-        yield from binding.check_binding(self.options, self._name, issuer)
+        yield from check_binding(self.options, self._name, issuer)
         yield from finish(pending, callback, self.server_url, self.policy, self._keep)
 
     def _log_out(self) -> Flow[Grant | None]:
@@ -232,7 +229,7 @@ class Authorization:
         for kind in _KINDS:
             yield from save(grant_key(kind, self._name), None)
         self._adopt(None)
-        yield from binding.unbind(self.options, self._name)
+        yield from unbind(self.options, self._name)
         yield from forget_pending(self._name)
         return grant
 
@@ -260,7 +257,7 @@ class Authorization:
             account=self.options.account,
         )
         try:
-            yield from binding.bound(
+            yield from bound(
                 self.options,
                 self._name,
                 discovery.server.issuer,
@@ -330,7 +327,7 @@ class Authorization:
             asked_scopes=None if scopes is None else tuple(scopes),
             asked_resource=self.options.resource,
         )
-        yield from binding.bind(self.options, self._name, grant.client.issuer)
+        yield from bind(self.options, self._name, grant.client.issuer)
         yield from self._store(asked)
 
     def _store(self, grant: Grant) -> Flow[None]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, UsageError
-from .client_authentication import RegisteredClient, authenticate
+from .challenge import OFFLINE_ACCESS
+from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
-from .dpop import DpopProver, wants_nonce
-from .effects import Flow, Response, StoredItem, now, shielded
-from .exchanges import post
-from .metadata import parse_object
-from .scopes import OFFLINE_ACCESS
-from .signing import Es256Key, Signer
+from .effects import Flow, Response, StoredItem, now, parse_object, post, shielded
+from .signing import DpopProver, Es256Key, Signer, wants_nonce
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
 
@@ -312,3 +310,24 @@ def text_of(record: StoredItem, name: str) -> str | None:
     """The text in a record; None for anything else."""
     value = record.get(name)
     return value if isinstance(value, str) else None
+
+
+def login_facts(grant: Grant, now: float) -> dict[str, Any]:
+    """Return what may be told of the login that gave ``grant``, as JSON can carry it.
+
+    ``expiresAt``: seconds since the epoch, None where the server did not say. ``scopes``: those
+    granted or, where the server did not say, those asked for. ``now``: seconds since the epoch.
+    """
+    tokens = grant.tokens
+    if tokens.refresh_token is not None:
+        state = "logged in, renewed as needed"
+    else:
+        state = "expired" if tokens.has_expired(now) else "logged in"
+    return {
+        "issuer": grant.client.issuer,
+        "clientId": grant.client.client_id,
+        "state": state,
+        "expiresAt": tokens.expires_at,
+        "renewable": tokens.refresh_token is not None,
+        "scopes": list(tokens.scopes or grant.requested_scopes),
+    }

@@ -1,29 +1,62 @@
-"""What every way of obtaining a grant shares: whom to ask, for what, and by which grant type."""
+"""Obtaining a grant: the grant type that fits the options, and those without a browser here.
+
+Client credentials (RFC 6749 section 4.4), workload identity (RFC 7523 section 2.1),
+enterprise-managed authorization (RFC 8693, then RFC 7523) and the device grant (RFC 8628). The
+authorization code grant has a module of its own.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-from . import authorization_code, client_credentials, device_grant, enterprise, workload_identity
-from .challenge import AuthorizationChallenge
+from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed
+from . import authorization_code
+from .challenge import AuthorizationChallenge, select_scopes
+from .clients import (
+    DEVICE_GRANT,
+    NONE,
+    SECRET_POST,
+    RegisteredClient,
+    authenticate,
+    configured_client,
+    identify_client,
+)
 from .discovery import Discovery
-from .effects import Flow
-from .grants import Grant, GrantRequest
-from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
-from .scopes import select_scopes
+from .effects import (
+    Flow,
+    ShowDeviceCode,
+    now,
+    parse_object,
+    post,
+    show_device_code,
+    token_from,
+    wait,
+)
+from .grants import Grant, GrantRequest, TokenEndpoint, request_token
+from .options import (
+    ClientCredentials,
+    EnterpriseManaged,
+    OAuth,
+    OAuthOptions,
+    WorkloadIdentity,
+)
+from .tokens import raise_for_error
+from .url_guard import assert_safe_url
 
 
 def obtain(request: GrantRequest, options: OAuthOptions) -> Flow[Grant]:
     """The grant that ``options`` lead to. Raises what its grant type raises."""
     if isinstance(options, ClientCredentials):
-        return (yield from client_credentials.obtain(request, options))
+        return (yield from by_client_credentials(request, options))
     if isinstance(options, EnterpriseManaged):
-        return (yield from enterprise.obtain(request, options))
+        return (yield from by_enterprise(request, options))
     if isinstance(options, WorkloadIdentity):
-        return (yield from workload_identity.obtain(request, options))
+        return (yield from by_workload_identity(request, options))
     device_endpoint = request.discovery.server.device_authorization_endpoint
     if options.device and device_endpoint is not None:
-        return (yield from device_grant.obtain(request, options, device_endpoint))
+        return (yield from by_device(request, options, device_endpoint))
     return (yield from authorization_code.obtain(request, options))
 
 
@@ -71,3 +104,157 @@ def needs_dpop(
     resource = discovery.resource
     required = resource is not None and resource.dpop_bound_access_tokens_required
     return options.dpop or challenge.dpop_only or required
+
+
+def by_client_credentials(request: GrantRequest, options: ClientCredentials) -> Flow[Grant]:
+    """The grant a program gets for its own secret or key. Raises TokenRequestFailed."""
+    server = request.discovery.server
+    client = configured_client(options, options.client_id, server)
+    return (yield from request.obtain(client, [("grant_type", "client_credentials")]))
+
+
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+
+def by_workload_identity(request: GrantRequest, options: WorkloadIdentity) -> Flow[Grant]:
+    """The grant for the workload's JWT, in exactly one token request.
+
+    Raises TokenRequestFailed; nothing is tried after a refusal.
+    """
+    assertion = yield from token_from(options.assertion)
+    form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
+    client = RegisteredClient(options.client_id or "", request.discovery.server.issuer)
+    return (yield from request.obtain(client, form))
+
+
+_TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+_ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+
+
+def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Grant]:
+    """The grant the identity provider's policy allows. Raises TokenRequestFailed of either side."""
+    server = request.discovery.server
+    assertion = yield from _exchange(request, options)
+    client = configured_client(options, options.client_id, server)
+    form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
+    return (yield from request.obtain(client, form))
+
+
+def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
+    provider = options.identity_provider
+    subject = yield from token_from(provider.identity_assertion)
+    form = [
+        ("grant_type", _TOKEN_EXCHANGE),
+        ("requested_token_type", _ID_JAG),
+        ("audience", request.discovery.server.issuer),
+        ("resource", request.resource or request.server_url),
+        ("subject_token", subject),
+        ("subject_token_type", provider.assertion_type),
+    ]
+    if request.scopes:
+        form.append(("scope", " ".join(request.scopes)))
+    endpoint = TokenEndpoint(provider.token_endpoint, provider.token_endpoint, request.policy)
+    method = NONE if provider.client_secret is None else SECRET_POST
+    client = RegisteredClient(
+        provider.client_id, provider.token_endpoint, method, provider.client_secret
+    )
+    fields = yield from request_token(endpoint, client, form, None)
+    if fields.get("issued_token_type") not in (_ID_JAG, None):
+        raise AuthError("the identity provider gave another token than an ID-JAG")
+    return str(fields["access_token"])
+
+
+_DEFAULT_INTERVAL = 5.0
+_SLOW_DOWN = 5.0
+_MIN_INTERVAL, _MAX_INTERVAL = 1.0, 60.0
+_MAX_LIFETIME = 3600.0
+
+_USER_CODE = re.compile(r"[!-~]{1,64}", re.ASCII)
+
+
+def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
+    """The grant a user gives by entering the code that is shown.
+
+    ``endpoint`` is the server's device_authorization_endpoint. Raises AuthorizationDenied when the
+    user declines or the code expires, and what registration and token requests raise.
+    """
+    server = request.discovery.server
+    client = yield from identify_client(server, options, None, request.scopes, request.policy)
+    fields = yield from _request_codes(request, client, endpoint)
+    device_code, prompt = _read_codes(fields, request)
+    yield from show_device_code(prompt)
+    interval = _seconds(fields.get("interval"), _DEFAULT_INTERVAL)
+    interval = min(max(interval, _MIN_INTERVAL), _MAX_INTERVAL)
+    deadline = (yield from now()) + prompt.expires_in
+    form = [("grant_type", DEVICE_GRANT), ("device_code", device_code)]
+    while True:
+        yield from wait(interval)
+        if (yield from now()) > deadline:
+            raise AuthorizationDenied("expired_token", "the code was not entered in time")
+        try:
+            return (yield from request.obtain(client, form, name_scopes=False))
+        except TokenRequestFailed as error:
+            interval += _slower(error)
+        except NetworkError:
+            # Section 3.5: a client that met a timeout must ask less often.
+            interval = min(interval * 2, _MAX_INTERVAL)
+
+
+def _slower(error: TokenRequestFailed) -> float:
+    """How many seconds longer to wait before the next try; raises when there is none."""
+    if error.error == "authorization_pending":
+        return 0.0
+    if error.error == "slow_down":
+        return _SLOW_DOWN
+    if error.error in ("access_denied", "expired_token"):
+        raise AuthorizationDenied(error.error, error.description) from None
+    if error.is_refusal or error.status < 400:
+        raise error
+    return _SLOW_DOWN  # the server is in trouble, while the user may be entering the code
+
+
+def _request_codes(
+    request: GrantRequest, client: RegisteredClient, endpoint: str
+) -> Flow[Mapping[str, object]]:
+    form: list[tuple[str, str]] = []
+    headers: dict[str, str] = {}
+    if request.scopes:
+        form.append(("scope", " ".join(request.scopes)))
+    if request.resource is not None:
+        form.append(("resource", request.resource))
+    yield from authenticate(client, form, headers)
+    response = yield from post(
+        endpoint, request.discovery.server.issuer, request.policy, headers, form
+    )
+    fields = parse_object(response.body) or {}
+    raise_for_error(response, fields, (client.client_secret,) if client.client_secret else ())
+    return fields
+
+
+def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[str, ShowDeviceCode]:
+    device_code, user_code = fields.get("device_code"), fields.get("user_code")
+    # Google's name for the field is older than the standard.
+    address = fields.get("verification_uri", fields.get("verification_url"))
+    complete = fields.get("verification_uri_complete")
+    if not isinstance(device_code, str) or not isinstance(address, str):
+        raise AuthError("the device authorization answer lacks device_code or verification_uri")
+    if not isinstance(user_code, str) or not _USER_CODE.fullmatch(user_code):
+        raise AuthError("the device authorization answer has no user_code that can be shown")
+    # The user is led there as to an authorization endpoint; often it is a short address elsewhere.
+    assert_safe_url(address, None, request.policy)
+    if isinstance(complete, str):
+        assert_safe_url(complete, None, request.policy)
+    lifetime = _seconds(fields.get("expires_in"), _MAX_LIFETIME)
+    prompt = ShowDeviceCode(
+        user_code=user_code,
+        verification_uri=address,
+        verification_uri_complete=complete if isinstance(complete, str) else None,
+        expires_in=min(lifetime, _MAX_LIFETIME),
+    )
+    return device_code, prompt
+
+
+def _seconds(value: object, default: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        return default
+    return float(min(value, _MAX_LIFETIME))

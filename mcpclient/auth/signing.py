@@ -1,7 +1,8 @@
-"""Keys and signatures of JSON Web Tokens: ES256 here, anything else through a `Signer`.
+"""Keys, JSON Web Tokens and DPoP proofs: ES256 here, other algorithms through a `Signer`.
 
 The arithmetic is `p256`'s, in pure Python and not constant-time (its docstring says what that
-means). One signature takes about a millisecond.
+means). One signature takes about a millisecond. Private keys are read from unencrypted PEM: PKCS#8
+(RFC 5958) or SEC1 (RFC 5915).
 """
 
 from __future__ import annotations
@@ -9,12 +10,124 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..errors import UsageError
-from .key_files import read_private_pem
+from .effects import Flow, Response, now, random_bytes
 from .p256 import ORDER, generator_multiple, sign_digest
+from .url_guard import origin_of
+
+_SEQUENCE, _INTEGER, _OCTETS, _OBJECT_ID = 0x30, 0x02, 0x04, 0x06
+_BITS, _PARAMETERS, _PUBLIC_KEY = 0x03, 0xA0, 0xA1
+
+# The octets of a private key, and of a coordinate of a public one (RFC 5915 section 3).
+_SIZE = 32
+_EC_PUBLIC_KEY = bytes.fromhex("2a8648ce3d0201")  # 1.2.840.10045.2.1
+_P256 = bytes.fromhex("2a8648ce3d030107")  # 1.2.840.10045.3.1.7
+
+_PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----(.*?)-----END \1-----", re.DOTALL)
+
+
+def read_private_pem(text: str | bytes) -> int:
+    """The private number in ``text``. Raises UsageError, which never shows any of the key.
+
+    A key that does not fit its public key is damaged: it would sign, and no server would accept it.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("ascii", "replace")
+    blocks = {match[1]: match[2] for match in _PEM.finditer(text)}
+    if "ENCRYPTED PRIVATE KEY" in blocks or "Proc-Type:" in text:
+        raise UsageError("the private key is encrypted; decrypt it first or give a Signer")
+    try:
+        # Errors from here on are replaced: they could quote the key.
+        if "PRIVATE KEY" in blocks:
+            return _read_pkcs8(_decode(blocks["PRIVATE KEY"]))
+        if "EC PRIVATE KEY" in blocks:
+            return _read_sec1(_decode(blocks["EC PRIVATE KEY"]))
+    except (ValueError, IndexError):
+        raise UsageError("the private key is not an unencrypted EC P-256 key") from None
+    raise UsageError("there is no private key in PEM form (PKCS#8 or SEC1) in the text")
+
+
+def _decode(block: str) -> bytes:
+    # Anything but base64 is damage, and must not be passed over.
+    return base64.b64decode("".join(block.split()), validate=True)
+
+
+def _read_pkcs8(der: bytes) -> int:
+    fields = _Der(_Der(der).only(_SEQUENCE))
+    fields.take(_INTEGER)
+    algorithm = _Der(fields.take(_SEQUENCE))
+    if algorithm.take(_OBJECT_ID) != _EC_PUBLIC_KEY or algorithm.take(_OBJECT_ID) != _P256:
+        raise ValueError("another algorithm or curve")
+    return _read_sec1(fields.take(_OCTETS))
+
+
+def _read_sec1(der: bytes) -> int:
+    fields = _Der(_Der(der).only(_SEQUENCE))
+    if fields.take(_INTEGER) != b"\x01":
+        raise ValueError("another version")
+    octets = fields.take(_OCTETS)
+    private = int.from_bytes(octets, "big")
+    if len(octets) != _SIZE or not 0 < private < ORDER:
+        raise ValueError("no private key of this curve")
+    # PKCS#8 names the curve outside and leaves this out.
+    if (
+        fields.next_tag() == _PARAMETERS
+        and _Der(fields.take(_PARAMETERS)).take(_OBJECT_ID) != _P256
+    ):
+        raise ValueError("another curve")
+    if fields.next_tag() == _PUBLIC_KEY:
+        point = _Der(fields.take(_PUBLIC_KEY)).only(_BITS)
+        if point not in _public_forms(private):
+            raise ValueError("the public key of another private key")
+    if fields.next_tag() is not None:
+        raise ValueError("data after the key")
+    return private
+
+
+def _public_forms(private: int) -> tuple[bytes, bytes]:
+    """The public key as a bit string holds it: uncompressed and compressed (SEC 1, 2.3.3)."""
+    x, y = (number.to_bytes(_SIZE, "big") for number in generator_multiple(private))
+    return b"\x00\x04" + x + y, b"\x00" + bytes([2 + y[-1] % 2]) + x
+
+
+class _Der:
+    """A reader of the DER elements in ``data``, one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position = 0
+
+    def next_tag(self) -> int | None:
+        """The tag of the next element, None at the end."""
+        return self._data[self._position] if self._position < len(self._data) else None
+
+    def only(self, tag: int) -> bytes:
+        """The content of the next element, which must have ``tag`` and be the last."""
+        content = self.take(tag)
+        if self.next_tag() is not None:
+            raise ValueError("more than one element")
+        return content
+
+    def take(self, tag: int) -> bytes:
+        """The content of the next element, which must have ``tag``."""
+        if self.next_tag() != tag:
+            raise ValueError("another element")
+        length = self._data[self._position + 1]
+        start = self._position + 2
+        if length & 0x80:
+            size = length & 0x7F
+            length = int.from_bytes(self._data[start : start + size], "big")
+            start += size
+        end = start + length
+        if end > len(self._data):
+            raise ValueError("cut short")
+        self._position = end
+        return self._data[start:end]
 
 
 class Signer(Protocol):
@@ -109,3 +222,57 @@ def base64url(data: bytes) -> str:
 
 def _json(value: Mapping[str, object]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("utf-8")
+
+
+# RFC 9449 section 8.1 sets no limit; a server has no need of more.
+_MAX_NONCE_LENGTH = 1024
+
+
+@dataclass
+class DpopProver:
+    """Makes proofs with one key, and remembers the nonce each server last asked for.
+
+    Nonces are kept by origin and by role, since the authorization server's are not the resource
+    server's even where both live on one host (RFC 9449 sections 8 and 9).
+    """
+
+    key: Es256Key = field(repr=False)
+    _nonces: dict[tuple[str, bool], str] = field(default_factory=dict, repr=False)
+
+    def proof(self, method: str, url: str, access_token: str | None = None) -> Flow[str]:
+        """The value of the DPoP header for one request.
+
+        Give ``access_token`` for a request to the resource, none for a request for a token.
+        """
+        claims: dict[str, object] = {
+            "jti": base64url((yield from random_bytes(16))),
+            "htm": method,
+            "htu": url.partition("#")[0].partition("?")[0],
+            "iat": int((yield from now())),
+        }
+        if access_token is not None:
+            claims["ath"] = access_token_hash(access_token)
+        nonce = self._nonces.get((origin_of(url), access_token is not None))
+        if nonce is not None:
+            claims["nonce"] = nonce
+        return sign_jwt({"typ": "dpop+jwt", "jwk": self.key.public_jwk()}, claims, self.key)
+
+    def note(self, response: Response, url: str, *, for_resource: bool) -> bool:
+        """Remember the nonce in ``response``, if any. True when it is a new one."""
+        nonce = response.header("dpop-nonce")
+        if nonce is None or len(nonce) > _MAX_NONCE_LENGTH or not nonce.isascii():
+            return False
+        slot = (origin_of(url), for_resource)
+        is_new = self._nonces.get(slot) != nonce
+        self._nonces[slot] = nonce
+        return is_new
+
+
+def access_token_hash(access_token: str) -> str:
+    """The ``ath`` claim: the token's SHA-256 in base64url (RFC 9449 section 4.2)."""
+    return base64url(hashlib.sha256(access_token.encode("ascii")).digest())
+
+
+def wants_nonce(status: int, error: object) -> bool:
+    """Whether an answer asks to repeat the request with the nonce it carries."""
+    return status in (400, 401) and error == "use_dpop_nonce"

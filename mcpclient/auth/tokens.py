@@ -10,9 +10,8 @@ from urllib.parse import parse_qsl
 
 from ..display import HIDDEN
 from ..errors import AuthError, TokenRequestFailed
-from .effects import Response, StoredItem
-from .metadata import parse_object
-from .scopes import parse_scope
+from .challenge import parse_scope
+from .effects import Response, StoredItem, parse_object
 
 # A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60

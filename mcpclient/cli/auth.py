@@ -11,8 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from ..auth.flow import grant_key
-from ..auth.grants import Grant, account_url, store_name
-from ..auth.login_facts import login_facts
+from ..auth.grants import Grant, account_url, login_facts, store_name
 from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url

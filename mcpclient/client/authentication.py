@@ -14,11 +14,10 @@ from pathlib import Path
 
 from ..auth import options
 from ..auth.authorization_code import parse_callback
-from ..auth.effects import Callback, Fetch, Response
+from ..auth.authorized_request import StaticAuthorization
+from ..auth.effects import AuthProvider, Callback, CredentialStore, Fetch, Response
 from ..auth.flow import Authorization
 from ..auth.grants import account_url
-from ..auth.provider import AuthProvider, CredentialStore
-from ..auth.static import StaticAuthorization
 from ..errors import UsageError
 from ..framing.uri import parse_url
 from ..net.guarded_fetch import GuardedFetcher

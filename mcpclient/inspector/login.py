@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ..auth.authorization_code import parse_callback
-from ..auth.login_facts import login_facts
+from ..auth.grants import login_facts
 from ..auth.url_guard import host_of
 from ..client.client import Client
 from ..client.connection.requests import connection_of

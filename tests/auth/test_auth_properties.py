@@ -15,12 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth.challenge import Challenge, parse_challenges
+from mcpclient.auth.challenge import Challenge, parse_challenges, parse_scope, union
 from mcpclient.auth.effects import Response
-from mcpclient.auth.scopes import parse_scope, union
-from mcpclient.auth.special_addresses import forbidden_reason, parse_canonical_ipv4
 from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
-from mcpclient.auth.url_guard import UrlPolicy, assert_safe_url, host_of, resolve
+from mcpclient.auth.url_guard import (
+    UrlPolicy,
+    assert_safe_url,
+    forbidden_reason,
+    host_of,
+    parse_canonical_ipv4,
+    resolve,
+)
 from mcpclient.errors import SsrfError, TokenRequestFailed
 from tests.fuzz.targets import metadata, url_guard
 from tests.fuzz.targets import tokens as fuzzed_tokens

@@ -15,13 +15,11 @@ from mcpclient.auth.authorization_code import (
     same_state,
     take_pending,
 )
-from mcpclient.auth.discovery import Discovery
-from mcpclient.auth.dpop import DpopProver
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import Authorize, Callback
 from mcpclient.auth.grants import Grant, GrantRequest
-from mcpclient.auth.metadata import AuthorizationServer
 from mcpclient.auth.options import OAuth
-from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import (
     AuthError,

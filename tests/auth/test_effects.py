@@ -17,7 +17,6 @@ from mcpclient.auth.effects import (
     Save,
     ShowDeviceCode,
     Wait,
-    ask,
     authorize,
     exclusive,
     fetch,
@@ -27,6 +26,7 @@ from mcpclient.auth.effects import (
     random_bytes,
     save,
     show_device_code,
+    token_from,
     wait,
 )
 from mcpclient.auth.url_guard import UrlPolicy
@@ -93,7 +93,7 @@ def test_each_helper_yields_its_effect_and_returns_the_answer() -> None:
     assert answer(random_bytes(2), b"ab") == (RandomBytes(2), b"ab")
     assert answer(load("k"), {"a": 1}) == (Load("k"), {"a": 1})
     assert answer(save("k", None), None) == (Save("k", None), None)
-    assert answer(ask(function), "x") == (Ask(function), "x")
+    assert answer(token_from(function), "x") == (Ask(function), "x")
     inner = empty()
     effect, result = answer(exclusive("n", inner), None)
     assert isinstance(effect, Exclusive)

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcpclient.auth.client_authentication import RegisteredClient
-from mcpclient.auth.discovery import Discovery
-from mcpclient.auth.dpop import DpopProver
+from mcpclient.auth.clients import RegisteredClient
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.grants import (
     Grant,
@@ -18,8 +17,7 @@ from mcpclient.auth.grants import (
     revoke,
     store_name,
 )
-from mcpclient.auth.metadata import AuthorizationServer
-from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.auth.challenge import AuthorizationChallenge
-from mcpclient.auth.discovery import Discovery
+from mcpclient.auth.discovery import AuthorizationServer, Discovery, ProtectedResource
 from mcpclient.auth.grants import GrantRequest
-from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource
 from mcpclient.auth.obtaining import (
     needs_dpop,
     obtain,

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpclient.auth.authorization_code import code_challenge
-from mcpclient.auth.authorized_request import AuthorizedRequest
+from mcpclient.auth.authorized_request import AuthorizedRequest, StaticRequest
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -31,7 +31,6 @@ from mcpclient.auth.effects import (
     Wait,
 )
 from mcpclient.auth.flow import Authorization
-from mcpclient.auth.static import StaticRequest
 from mcpclient.errors import AuthorizationRequired
 
 T = TypeVar("T")

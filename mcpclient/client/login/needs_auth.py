@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
+from ...auth.effects import CredentialStore
 from ...auth.grants import store_name
 from ...auth.needs_auth import NeedsAuthCache
-from ...auth.provider import CredentialStore
 from ...net.clocks import seconds_since_epoch, steady_seconds
 from ...net.locks import TaskLocks
 

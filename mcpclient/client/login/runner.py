@@ -16,11 +16,13 @@ from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, n
 from functools import partial
 from typing import Any, Callable, TypeVar, cast
 
-from ...auth.authorized_request import AuthorizedRequest
+from ...auth.authorized_request import AuthorizedRequest, StaticAuthorization, StaticRequest
 from ...auth.effects import (
     Ask,
     Authorize,
+    AuthProvider,
     Callback,
+    CredentialStore,
     Exclusive,
     Fetch,
     Flow,
@@ -36,8 +38,6 @@ from ...auth.effects import (
 )
 from ...auth.flow import Authorization
 from ...auth.grants import Grant
-from ...auth.provider import AuthProvider, CredentialStore
-from ...auth.static import StaticAuthorization, StaticRequest
 from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead

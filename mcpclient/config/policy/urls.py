@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from ...auth.special_addresses import is_meant_as_ipv4, parse_canonical_ipv4
+from ...auth.url_guard import is_meant_as_ipv4, parse_canonical_ipv4
 from ...errors import UsageError
 from ...framing.uri import DEFAULT_PORTS, parse_url
 

@@ -8,8 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Callable
 
 from ...auth.authorization_code import parse_callback, same_state
-from ...auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
-from ...auth.provider import CredentialStore
+from ...auth.effects import Authorize, Callback, CredentialStore, ShowDeviceCode, StoredItem
 from ...errors import AuthError, AuthorizationRequired, UsageError
 from ..locks import TaskLocks
 from .browser import open_browser

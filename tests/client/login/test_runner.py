@@ -22,11 +22,11 @@ from mcpclient.auth.effects import (
     ShowDeviceCode,
     StoredItem,
     Wait,
-    ask,
     authorize,
     exclusive,
     load,
     save,
+    token_from,
     wait,
 )
 from mcpclient.client.authentication import BearerToken, OAuth
@@ -464,7 +464,7 @@ def test_effects_are_performed() -> None:
     def flow() -> Flow[Any]:
         yield from save("key", {"a": 1})
         yield from wait(0)
-        return (yield from load("key")), (yield from ask(function)), (yield from ask(lambda: 5))
+        return (yield from load("key")), (yield Ask(function)), (yield Ask(lambda: 5))
 
     async def main() -> None:
         async with runner() as made:
@@ -704,7 +704,7 @@ def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> Non
     async def main() -> None:
         async with runner() as made:
             with pytest.raises(AuthError, match="given up"):
-                await made.run(exclusive("name", ask(cancelled)))
+                await made.run(exclusive("name", token_from(cancelled)))
             waiting = asyncio.ensure_future(made.run(exclusive("name", wait(60))))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
@@ -736,7 +736,7 @@ def test_a_flow_that_should_ask_for_nothing() -> None:
 
     assert result_at_once(nothing()) == 5
     with pytest.raises(AssertionError, match="Ask"):
-        result_at_once(ask(lambda: None))
+        result_at_once(token_from(lambda: None))
 
 
 def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(

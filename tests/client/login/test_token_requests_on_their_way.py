@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from mcpclient.auth.client_authentication import RegisteredClient
+from mcpclient.auth.clients import RegisteredClient
 from mcpclient.auth.grants import Grant, store_name
 from mcpclient.auth.tokens import TokenSet
 from mcpclient.client.authentication import OAuth

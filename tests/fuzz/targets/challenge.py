@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from mcpclient.auth.challenge import parse_challenges, read_challenge
-from mcpclient.auth.scopes import parse_scope, select_scopes, union
+from mcpclient.auth.challenge import (
+    parse_challenges,
+    parse_scope,
+    read_challenge,
+    select_scopes,
+    union,
+)
 
 
 def target(data: bytes) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from mcpclient.auth.discovery import (
+    AuthorizationServer,
+    ProtectedResource,
     authorization_server_urls,
     discover,
     protected_resource_urls,
     resource_covers,
 )
-from mcpclient.auth.effects import Fetch, Response
-from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource, parse_object
+from mcpclient.auth.effects import Fetch, Response, parse_object
 from mcpclient.auth.options import ServerTrust
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError

@@ -207,7 +207,7 @@ VISIBLE = [
         "    if False:\n        parameters",
     ),
     Fault(
-        "auth.scopes",
+        "auth.challenge",
         "a step up loses scopes",
         "wanted = union(held, wanted)",
         "wanted = union(wanted)",
@@ -324,19 +324,19 @@ OTHERS = [
         "bytes(effect.count)",
     ),
     Fault(
-        "auth.client_authentication",
+        "auth.clients",
         "assertions can be replayed",
         "base64url((yield from random_bytes(16))),\n    }",
         '"1",\n    }',
     ),
     Fault(
-        "auth.client_authentication",
+        "auth.clients",
         "assertions never expire",
         "issued_at + _ASSERTION_LIFETIME",
         "issued_at + 10 * 365 * 86400",
     ),
     Fault(
-        "auth.dpop",
+        "auth.signing",
         "a proof is for any token",
         "if access_token is not None:\n            claims",
         "if False:\n            claims",
@@ -625,13 +625,13 @@ OTHERS = [
     Fault(
         "auth.flow",
         "who logs out is still logged in",
-        "        self._adopt(None)\n        yield from binding.unbind",
-        "        yield from binding.unbind",
+        "        self._adopt(None)\n        yield from unbind",
+        "        yield from unbind",
     ),
     Fault(
         "auth.flow",
         "a login is finished with a secret that is another server's by now",
-        "        yield from binding.check_binding(self.options, self._name, issuer)\n",
+        "        yield from check_binding(self.options, self._name, issuer)\n",
         "",
     ),
     Fault(_CODE, "no scope is asked for as an empty one", "    if pending.scopes:", "    if True:"),
@@ -642,7 +642,7 @@ OTHERS = [
         '"client_secret", "code"',
     ),
     Fault(
-        "auth.registration",
+        "auth.clients",
         "who has no metadata document shows none",
         "if options.client_metadata_url is not None and server",
         "if server",

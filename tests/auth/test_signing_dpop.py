@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from mcpclient.auth.dpop import DpopProver, access_token_hash, wants_nonce
 from mcpclient.auth.effects import Response
-from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.signing import DpopProver, Es256Key, access_token_hash, wants_nonce
 
 from .test_signing import JWK, JWK_SECRET, verifies
 from .world import World, decode_jwt

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource, parse_object
+from mcpclient.auth.discovery import AuthorizationServer, ProtectedResource
+from mcpclient.auth.effects import parse_object
 from mcpclient.errors import AuthError
 
 RESOURCE = {"resource": "https://r.example", "authorization_servers": ["https://a.example"]}

@@ -4,8 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from mcpclient.auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
-from mcpclient.auth.provider import AuthProvider, CredentialStore
+from mcpclient.auth.effects import (
+    Authorize,
+    AuthProvider,
+    Callback,
+    CredentialStore,
+    ShowDeviceCode,
+    StoredItem,
+)
 
 
 class HostProvider:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcpclient.auth.client_authentication import RegisteredClient
-from mcpclient.auth.grants import Grant
-from mcpclient.auth.login_facts import login_facts
+from mcpclient.auth.clients import RegisteredClient
+from mcpclient.auth.grants import Grant, login_facts
 from mcpclient.auth.tokens import TokenSet
 
 GRANT = Grant(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mcpclient.auth.scopes import parse_scope, select_scopes, union
+from mcpclient.auth.challenge import parse_scope, select_scopes, union
 
 
 def select(

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from mcpclient.auth.client_credentials import obtain
-from mcpclient.auth.discovery import Discovery
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.grants import GrantRequest
-from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.obtaining import by_client_credentials
 from mcpclient.auth.options import ClientCredentials
 from mcpclient.auth.url_guard import UrlPolicy
 
@@ -28,7 +27,7 @@ def test_the_request() -> None:
         client_secret="secret",
         token_endpoint_auth_method="client_secret_post",
     )
-    grant = world.run(obtain(request, options))
+    grant = world.run(by_client_credentials(request, options))
     assert grant.tokens.access_token == "t"
     assert form_of(world.fetched[0]) == {
         "grant_type": "client_credentials",

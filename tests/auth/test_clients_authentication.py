@@ -4,13 +4,13 @@ import base64
 
 import pytest
 
-from mcpclient.auth.client_authentication import (
+from mcpclient.auth.clients import (
     RegisteredClient,
     authenticate,
     choose_method,
     configured_client,
 )
-from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.discovery import AuthorizationServer
 from mcpclient.auth.options import ClientCredentials, OAuth
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import AuthError

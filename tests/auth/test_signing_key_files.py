@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from mcpclient.auth.key_files import read_private_pem
+from mcpclient.auth.signing import read_private_pem
 from mcpclient.errors import UsageError
 
 from .test_p256 import PRIVATE, PUBLIC

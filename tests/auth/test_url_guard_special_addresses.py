@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth.special_addresses import (
+from mcpclient.auth.url_guard import (
     forbidden_reason,
     is_meant_as_ipv4,
     parse_canonical_ipv4,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcpclient.auth.binding import bind, bound, check_binding, unbind
+from mcpclient.auth.clients import bind, bound, check_binding, unbind
 from mcpclient.auth.effects import Flow
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import (

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.client_authentication import RegisteredClient
-from mcpclient.auth.effects import Response
-from mcpclient.auth.metadata import AuthorizationServer
-from mcpclient.auth.options import OAuth
-from mcpclient.auth.registration import (
+from mcpclient.auth.clients import (
+    RegisteredClient,
     forget_registration,
     identify_client,
     registered_redirects,
 )
+from mcpclient.auth.discovery import AuthorizationServer
+from mcpclient.auth.effects import Response
+from mcpclient.auth.options import OAuth
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, RegistrationRequired
 

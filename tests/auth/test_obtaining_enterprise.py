@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.discovery import Discovery
-from mcpclient.auth.enterprise import obtain
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.grants import Grant, GrantRequest
-from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.obtaining import by_enterprise
 from mcpclient.auth.options import EnterpriseManaged, IdentityProvider
 from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed
 
@@ -35,7 +34,7 @@ def run(
         resource=resource,
         policy=options.url_policy(server_url),
     )
-    return world.run(obtain(request, options))
+    return world.run(by_enterprise(request, options))
 
 
 def provider(endpoint: str = IDP, secret: str | None = "idp-secret") -> IdentityProvider:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.effects import Response
-from mcpclient.auth.exchanges import MAX_BODY, get_document, post
+from mcpclient.auth.effects import MAX_BODY, Response, get_document, post
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, SsrfError
 

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.device_grant import obtain
-from mcpclient.auth.discovery import Discovery
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.grants import Grant, GrantRequest
-from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.obtaining import by_device
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import (
@@ -43,7 +42,7 @@ def run(
         resource=resource,
         policy=UrlPolicy(),
     )
-    return world.run(obtain(request, options or OAuth(client_id="id"), DEVICE))
+    return world.run(by_device(request, options or OAuth(client_id="id"), DEVICE))
 
 
 def scene(*answers: object, **codes: object) -> World:

@@ -1,0 +1,397 @@
+"""The identity of the client at one authorization server, and its proof at the token endpoint.
+
+Three ways are tried in the order of the MCP specification: the client is pre-registered, or names
+its own metadata document, or registers dynamically (RFC 7591). The result of a dynamic registration
+is stored under the issuer.
+
+Where the user named no issuer for credentials, they are bound to one. A secret cannot be taken back
+once it was shown, so it is bound by credential: whichever server names another authorization
+server, it does not get the secret. A client without a secret is bound server by server. Both are
+remembered once a grant was obtained, and not before: one wrong answer must not lock out the user.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
+from ..framing.uri import LOOPBACK_HOSTS
+from .discovery import AuthorizationServer
+from .effects import Flow, StoredItem, exclusive, load, now, parse_object, post, random_bytes, save
+from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
+from .signing import Signer, base64url, sign_jwt
+from .tokens import raise_for_error
+from .url_guard import UrlPolicy, host_of, without_query
+
+NONE = "none"
+SECRET_BASIC = "client_secret_basic"
+SECRET_POST = "client_secret_post"
+PRIVATE_KEY_JWT = "private_key_jwt"
+
+# How long an assertion is good for, in seconds; it is used at once.
+_ASSERTION_LIFETIME = 300
+
+_ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
+
+@dataclass(frozen=True)
+class RegisteredClient:
+    """A client identity, valid at one ``issuer`` only (except for a metadata document's URL).
+
+    ``method`` is how it authenticates at the token endpoint. The secret of a client that the caller
+    configured (``is_configured``) is never stored, and neither is any ``signer``.
+    """
+
+    client_id: str
+    issuer: str
+    method: str = NONE
+    client_secret: str | None = field(default=None, repr=False)
+    signer: Signer | None = field(default=None, repr=False)
+    is_configured: bool = False
+
+    def to_record(self) -> dict[str, object]:
+        """This client as JSON can carry it, with the secret it was given on registration."""
+        return {
+            "client_id": self.client_id,
+            "issuer": self.issuer,
+            "method": self.method,
+            "client_secret": None if self.is_configured else self.client_secret,
+            "is_configured": self.is_configured,
+        }
+
+    @classmethod
+    def from_record(
+        cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
+    ) -> RegisteredClient | None:
+        """The client in ``record``, or None when it holds none.
+
+        ``secret`` and ``signer`` are those the caller configured.
+        """
+        client_id, issuer, method, stored_secret = (
+            record.get(name) for name in ("client_id", "issuer", "method", "client_secret")
+        )
+        if not (isinstance(client_id, str) and isinstance(issuer, str) and isinstance(method, str)):
+            return None
+        if record.get("is_configured") is True:
+            return cls(client_id, issuer, method, secret, signer, is_configured=True)
+        return cls(
+            client_id, issuer, method, stored_secret if isinstance(stored_secret, str) else None
+        )
+
+
+def configured_client(
+    options: OAuth | ClientCredentials | EnterpriseManaged,
+    client_id: str,
+    server: AuthorizationServer,
+) -> RegisteredClient:
+    """The client that the caller configured, as it is at ``server``."""
+    method = options.token_endpoint_auth_method or choose_method(
+        server.token_endpoint_auth_methods_supported,
+        has_secret=options.client_secret is not None,
+        signer=options.signer,
+    )
+    return RegisteredClient(
+        client_id, server.issuer, method, options.client_secret, options.signer, is_configured=True
+    )
+
+
+def choose_method(
+    supported: Sequence[str] | None, *, has_secret: bool, signer: Signer | None = None
+) -> str:
+    """The token endpoint authentication method that fits the client and the server.
+
+    ``supported`` is what the server's metadata lists; None means Basic (RFC 8414 section 2).
+    """
+    if signer is not None:
+        return PRIVATE_KEY_JWT
+    if not has_secret:
+        return NONE
+    if supported is None:
+        return SECRET_BASIC
+    preferred = (SECRET_BASIC, SECRET_POST, NONE)
+    return next((method for method in preferred if method in supported), SECRET_BASIC)
+
+
+def authenticate(
+    client: RegisteredClient, form: list[tuple[str, str]], headers: dict[str, str]
+) -> Flow[None]:
+    """Add to ``form`` and ``headers`` of a token request what proves who the client is.
+
+    Raises AuthError when the client lacks what its method needs, or the method is not supported.
+    """
+    if client.method == NONE:
+        # A workload's assertion may stand for its client as well.
+        if client.client_id:
+            form.append(("client_id", client.client_id))
+    elif client.method == PRIVATE_KEY_JWT:
+        if client.signer is None:
+            raise AuthError("private_key_jwt needs a signer")
+        form.append(("client_assertion_type", _ASSERTION_TYPE))
+        form.append(("client_assertion", (yield from _assertion(client, client.signer))))
+    elif client.client_secret is None:
+        raise AuthError(f"{client.method} needs a client_secret")
+    elif client.method == SECRET_POST:
+        form += [("client_id", client.client_id), ("client_secret", client.client_secret)]
+    elif client.method == SECRET_BASIC:
+        # Form-encoded before base64, by RFC 6749 section 2.3.1.
+        pair = f"{quote(client.client_id, safe='')}:{quote(client.client_secret, safe='')}"
+        headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode("ascii")
+        # The official Python SDK's server wants it here too; section 3.2.1 allows it.
+        form.append(("client_id", client.client_id))
+    else:
+        raise AuthError(f"the client authentication method {client.method!r} is not supported")
+
+
+def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
+    issued_at = int((yield from now()))
+    claims: dict[str, object] = {
+        "iss": client.client_id,
+        "sub": client.client_id,
+        # The issuer, not the token endpoint: a token endpoint named by an attacker's metadata must
+        # not get an assertion that is good elsewhere.
+        "aud": client.issuer,
+        "iat": issued_at,
+        "exp": issued_at + _ASSERTION_LIFETIME,
+        "jti": base64url((yield from random_bytes(16))),
+    }
+    return sign_jwt({"typ": "JWT"}, claims, signer)
+
+
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+
+_NO_REGISTRATION = "it does not register clients by itself"
+
+
+def identify_client(
+    server: AuthorizationServer,
+    options: OAuth,
+    redirect_uri: str | None,
+    scopes: tuple[str, ...],
+    policy: UrlPolicy,
+) -> Flow[RegisteredClient]:
+    """Which client to be at ``server``, registered first if need be.
+
+    ``redirect_uri`` is None for the device grant, in which nobody is redirected. Raises
+    RegistrationRequired when there is no way to register, or the server refused, and AuthError for
+    a registration without a client_id.
+    """
+    if options.client_id is not None:
+        return configured_client(options, options.client_id, server)
+    if options.client_metadata_url is not None and server.client_id_metadata_document_supported:
+        return RegisteredClient(options.client_metadata_url, server.issuer)
+    stored = yield from _stored_client(server, redirect_uri)
+    if stored is not None:
+        return stored
+    if server.registration_endpoint is None:
+        raise RegistrationRequired(server.issuer, _NO_REGISTRATION)
+    request = _client_metadata(server, options, redirect_uri, scopes)
+    return (yield from _register(server, server.registration_endpoint, request, policy))
+
+
+def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
+    """The redirect URIs of the stored registration at ``issuer``, if there is one."""
+    record = yield from load(_client_key(issuer))
+    return _redirects(record) if record is not None else ()
+
+
+def forget_registration(issuer: str) -> Flow[None]:
+    """Drop the registration at ``issuer``: the server does not know it any more."""
+    yield from save(_client_key(issuer), None)
+
+
+def _client_key(issuer: str) -> str:
+    return f"client {issuer}"
+
+
+def _redirects(record: StoredItem) -> tuple[str, ...]:
+    uris = record.get("redirect_uris")
+    return tuple(uri for uri in uris if isinstance(uri, str)) if isinstance(uris, list) else ()
+
+
+def _stored_client(
+    server: AuthorizationServer, redirect_uri: str | None
+) -> Flow[RegisteredClient | None]:
+    record = yield from load(_client_key(server.issuer))
+    if record is None:
+        return None
+    redirects = _redirects(record)
+    if redirect_uri not in redirects and (redirect_uri is not None or redirects):
+        return None
+    expires_at = record.get("secret_expires_at")
+    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from now()):
+        return None
+    client = RegisteredClient.from_record(record)
+    return client if client is not None and client.issuer == server.issuer else None
+
+
+def _register(
+    server: AuthorizationServer,
+    endpoint: str,
+    request: StoredItem,
+    policy: UrlPolicy,
+) -> Flow[RegisteredClient]:
+    response = yield from post(endpoint, server.issuer, policy, {}, json.dumps(request).encode())
+    fields = parse_object(response.body) or {}
+    try:
+        raise_for_error(response, fields, ())
+    except TokenRequestFailed as error:
+        said = error.error if fields.get("error") else f"HTTP {response.status}"
+        reason = f"it refused to register the client ({said}) {error.description}".strip()
+        # The endpoint may be a guess, where the server has no metadata.
+        is_there = response.status not in (404, 405)
+        raise RegistrationRequired(
+            server.issuer, reason if is_there else _NO_REGISTRATION
+        ) from None
+    client = _registered_client(server, fields)
+    yield from save(
+        _client_key(server.issuer),
+        {
+            **client.to_record(),
+            "redirect_uris": request.get("redirect_uris", []),
+            "secret_expires_at": fields.get("client_secret_expires_at"),
+        },
+    )
+    return client
+
+
+def _client_metadata(
+    server: AuthorizationServer, options: OAuth, redirect_uri: str | None, scopes: tuple[str, ...]
+) -> dict[str, object]:
+    metadata: dict[str, object] = {
+        "client_name": options.client_name,
+        "token_endpoint_auth_method": _registration_method(server, options),
+    }
+    if redirect_uri is None:
+        metadata["grant_types"] = [DEVICE_GRANT, "refresh_token"]
+        metadata["response_types"] = []
+        metadata["application_type"] = "native"
+    else:
+        metadata["grant_types"] = ["authorization_code", "refresh_token"]
+        metadata["response_types"] = ["code"]
+        metadata["redirect_uris"] = [redirect_uri]
+        metadata["application_type"] = _application_type(redirect_uri)
+    if scopes:
+        metadata["scope"] = " ".join(scopes)
+    return metadata
+
+
+def _registration_method(server: AuthorizationServer, options: OAuth) -> str:
+    if options.token_endpoint_auth_method is not None:
+        return options.token_endpoint_auth_method
+    supported = server.token_endpoint_auth_methods_supported or (NONE,)
+    # A program on a user's machine keeps no secret, so it is a public client where it may be one.
+    preferred = (NONE, SECRET_BASIC, SECRET_POST)
+    return next((method for method in preferred if method in supported), NONE)
+
+
+def _application_type(redirect_uri: str) -> str:
+    """What OpenID Connect Registration section 2 calls the kind of client behind the URI."""
+    if urlsplit(redirect_uri).scheme not in ("http", "https"):
+        return "native"
+    return "native" if host_of(redirect_uri) in LOOPBACK_HOSTS else "web"
+
+
+def _registered_client(server: AuthorizationServer, fields: StoredItem) -> RegisteredClient:
+    client_id, secret = fields.get("client_id"), fields.get("client_secret")
+    if not isinstance(client_id, str) or not client_id:
+        raise AuthError(
+            f"{without_query(server.issuer)} registered the client, but named no client_id"
+        )
+    if not isinstance(secret, str) or not secret:
+        secret = None
+    method = fields.get("token_endpoint_auth_method")
+    if not isinstance(method, str):
+        method = choose_method(
+            server.token_endpoint_auth_methods_supported, has_secret=secret is not None
+        )
+    if secret is None and method in (SECRET_BASIC, SECRET_POST):
+        method = NONE
+    return RegisteredClient(client_id, server.issuer, method, secret)
+
+
+T = TypeVar("T")
+
+
+def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
+    """Run ``flow``, which shows credentials to ``issuer``, unless they are another one's.
+
+    Of many servers that come first with the same secret, one is trusted before the next may try.
+    Raises RegistrationRequired.
+    """
+    key = _credential_key(options)
+    yield from check_binding(options, server_name, issuer)
+    if key is None or (yield from load(key)) is not None:
+        return (yield from flow)
+    return (yield from exclusive(key, _first(options, server_name, issuer, flow)))
+
+
+def _first(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
+    yield from check_binding(options, server_name, issuer)
+    return (yield from flow)
+
+
+def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
+    """Raise RegistrationRequired when the credentials belong to another one than ``issuer``."""
+    record = yield from _binding(options, server_name)
+    if record is None or record.get("issuer") == issuer:
+        return
+    raise RegistrationRequired(
+        issuer,
+        f"the configured credentials are those of {record.get('issuer')}, trusted first for "
+        f"{record.get('server', server_name)}; to use them with another one, log out there "
+        "(mcpclient auth logout), or name the right issuer=",
+    )
+
+
+def bind(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
+    """Remember that ``issuer`` has taken the credentials."""
+    if options.knows_issuer or not (options.client_id or options.holds_secret):
+        return
+    key = _credential_key(options)
+    if (yield from _binding(options, server_name)) is not None:
+        return
+    yield from save(
+        _server_key(server_name),
+        {"client_id": options.client_id, "issuer": issuer, "credential": key},
+    )
+    if key is not None:
+        yield from save(key, {"issuer": issuer, "server": server_name})
+
+
+def unbind(options: OAuthOptions, server_name: str) -> Flow[None]:
+    """Forget whom the credentials belong to: these, and those first trusted for this server."""
+    record = yield from load(_server_key(server_name))
+    first_trusted = None if record is None else record.get("credential")
+    for key in {_credential_key(options), first_trusted, _server_key(server_name)}:
+        if isinstance(key, str):
+            yield from save(key, None)
+
+
+def _binding(options: OAuthOptions, server_name: str) -> Flow[StoredItem | None]:
+    if options.knows_issuer:
+        return None
+    key = _credential_key(options)
+    if key is not None:
+        return (yield from load(key))
+    record = yield from load(_server_key(server_name))
+    is_same = record is not None and record.get("client_id") == options.client_id
+    return record if is_same and options.client_id is not None else None
+
+
+def _server_key(server_name: str) -> str:
+    return f"issuer {server_name}"
+
+
+def _credential_key(options: OAuthOptions) -> str | None:
+    """The name of the secret in the store; it holds nothing of the secret itself.
+
+    A secret or an assertion that was replaced by a newer one is still the same credential.
+    """
+    if options.knows_issuer or not options.holds_secret:
+        return None
+    return f"credential {options.client_id or type(options).__name__}"
