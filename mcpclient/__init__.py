@@ -148,21 +148,21 @@ if TYPE_CHECKING:
     from .inspector.inspector import Inspector as Inspector
     from .inspector.inspector import inspect as inspect
     from .jsonrpc.messages import ErrorCode as ErrorCode
-    from .manager.backoff import Reconnect as Reconnect
-    from .manager.changes import Changes as Changes
+    from .manager.calls import ManagedPrompt as ManagedPrompt
+    from .manager.calls import ManagedResource as ManagedResource
+    from .manager.calls import ManagedResourceTemplate as ManagedResourceTemplate
+    from .manager.configured import Changes as Changes
     from .manager.events import ManagerEvent as ManagerEvent
     from .manager.events import PinMismatch as PinMismatch
     from .manager.events import StatusChanged as StatusChanged
     from .manager.events import ToolsUpdated as ToolsUpdated
+    from .manager.machine import Reconnect as Reconnect
+    from .manager.machine import Status as Status
     from .manager.manager import Manager as Manager
     from .manager.manager import connect_all as connect_all
     from .manager.naming import parse_tool_name as parse_tool_name
     from .manager.pins import Pins as Pins
-    from .manager.resources import ManagedPrompt as ManagedPrompt
-    from .manager.resources import ManagedResource as ManagedResource
-    from .manager.resources import ManagedResourceTemplate as ManagedResourceTemplate
     from .manager.server import Server as Server
-    from .manager.status import Status as Status
     from .manager.tools import ManagedTool as ManagedTool
     from .manager.tools import ToolList as ToolList
     from .net.login.keychain import KeychainStore as KeychainStore
@@ -269,15 +269,14 @@ _MODULES = {
     ".gate.load": "load_config",
     ".inspector.inspector": "Inspector inspect",
     ".jsonrpc.messages": "ErrorCode",
-    ".manager.backoff": "Reconnect",
-    ".manager.changes": "Changes",
+    ".manager.calls": "ManagedPrompt ManagedResource ManagedResourceTemplate",
+    ".manager.configured": "Changes",
     ".manager.events": "ManagerEvent PinMismatch StatusChanged ToolsUpdated",
+    ".manager.machine": "Reconnect Status",
     ".manager.manager": "Manager connect_all",
     ".manager.naming": "parse_tool_name",
     ".manager.pins": "Pins",
-    ".manager.resources": "ManagedPrompt ManagedResource ManagedResourceTemplate",
     ".manager.server": "Server",
-    ".manager.status": "Status",
     ".manager.tools": "ManagedTool ToolList",
     ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",

@@ -232,7 +232,7 @@ def names_of_many_servers(counter: WorkCounter, size: int) -> Work:
 
 def tools_of_a_server(counter: WorkCounter, size: int) -> Work:
     names = counter.module("manager.naming").ToolNames("server__tool", 64)
-    catalog = counter.module("manager.catalog").Catalog(names, lambda news: None)
+    catalog = counter.module("manager.tools").Catalog(names, lambda news: None)
     home = SimpleNamespace(name="server", client=None, trusted=False, stale=False)
     tools = [{"name": f"tool_{number}", "inputSchema": {}} for number in range(size // 4)]
     return lambda: (catalog.update(home, tools), catalog.update(home, tools))

@@ -257,7 +257,9 @@ def _room(module: str) -> str:
 def cycle_violations(imports: list[Import]) -> Iterator[str]:
     graph: dict[str, set[str]] = {}
     for found in imports:
-        if found.internal and found.importer and found.target:
+        # A class that annotations name is imported by nobody; a module there is imported on demand.
+        is_annotation = found.for_types and found.name != ""
+        if found.internal and found.importer and found.target and not is_annotation:
             graph.setdefault(found.importer, set()).add(found.target)
     try:
         TopologicalSorter(graph).prepare()
@@ -501,6 +503,11 @@ def test_a_cycle_is_seen() -> None:
     found = violations({"client.a": "from . import b", "client.b": "from .a import x"})
     assert len(found) == 1
     assert "import cycle: client.a" in found[0]
+
+
+def test_a_class_for_annotations_makes_no_cycle() -> None:
+    typed = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import A\n"
+    assert not violations({"client.a": "from . import b\n\nA = int", "client.b": typed})
 
 
 def test_a_cycle_through_a_package_is_seen() -> None:

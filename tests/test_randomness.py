@@ -34,7 +34,7 @@ from mcpclient.framing.websocket_handshake import WebSocketHandshake
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.room import Room
 from mcpclient.inspector.routes import Routes
-from mcpclient.manager.backoff import Reconnect
+from mcpclient.manager.machine import Reconnect
 from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest

@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import Any
 
 from ..client.answers.elicitation import accept_defaults, form_problem
+from ..client.connection.target_names import short_name
 from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.login.browser import open_browser
@@ -24,7 +25,6 @@ from .form import Field, fields_of
 from .render import one_line
 from .screen import Screen
 from .server import Server
-from .short_name import short_name
 from .terminal import ScreenTerminal
 
 _HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."

@@ -7,8 +7,8 @@ import json
 import logging
 
 from ..client.client import Client
+from ..client.connection.target_names import derive_name
 from ..errors import UsageError
-from ..manager.derived_names import derive_name
 from ..net.clocks import seconds_since_epoch
 from .screen import Screen
 from .server import Server

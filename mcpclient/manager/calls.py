@@ -1,18 +1,33 @@
-"""Calling the tools of all servers, by the names that they have among each other."""
+"""Calls of tools, resources and prompts of all servers, by the names they have in a manager."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+import abc
+import re
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
+from ..client.client import Client
 from ..client.connection.timeouts import DEFAULT, Seconds
-from ..errors import UsageError
+from ..client.events.around import Around
+from ..errors import McpError, PeerError, UsageError
+from ..framing.escaping import escape_line
+from ..framing.logs import logger_for
+from ..jsonrpc.messages import ErrorCode
 from ..net.futures import gather_outcomes
-from ..protocol.types import CallToolResult
+from ..protocol.types import (
+    CallToolResult,
+    GetPromptResult,
+    Prompt,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+)
 from ..suggestions import there_is_no
-from .catalog import Catalog
+from .machine import Status
 from .naming import ToolNames
 from .server import Server
+from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import CallOptions
@@ -21,13 +36,116 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_logger = logger_for("mcpclient.manager")
 
-class Calls:
-    """How a `Manager` calls tools."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class ManagedResource(Resource):
+    """A resource of one of many servers; ``server`` is its name in the manager."""
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
+        super().__init__(raw)
+        self.server: str = server
+
+    def __repr__(self) -> str:
+        return escape_line(f"<mcpclient.ManagedResource {self.server}:{self.uri}>")
+
+
+class ManagedResourceTemplate(ResourceTemplate):
+    """A resource template of one of many servers; ``server`` is its name in the manager."""
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
+        super().__init__(raw)
+        self.server: str = server
+
+    def __repr__(self) -> str:
+        return escape_line(f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>")
+
+
+class ManagedPrompt(Prompt):
+    """A prompt of one of many servers. ``name`` is ``server:prompt``, ``raw_name`` the server's."""
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
+        super().__init__(raw)
+        self.server: str = server
+
+    def __repr__(self) -> str:
+        return escape_line(f"<mcpclient.ManagedPrompt {self.name}>")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # a field of the raw prompt elsewhere
+        """The name in the manager: ``server:prompt``."""
+        return f"{self.server}:{self.raw_name}"
+
+    @property
+    def raw_name(self) -> str:
+        """The name by which the server knows it."""
+        value = self.raw.get("name")
+        return value if isinstance(value, str) else ""
+
+
+def split_prompt_name(name: str, servers: Collection[str]) -> tuple[str, str]:
+    """Return the server and the prompt of ``server:prompt``.
+
+    Raises `UsageError` when no server's name fits, and when several do, since names may hold colons
+    themselves: nothing says whose prompt is meant.
+    """
+    fitting = [server for server in servers if name.startswith(f"{server}:")]
+    if not fitting:
+        unknown = there_is_no("server", name.partition(":")[0], servers)
+        raise UsageError(f"a prompt is named server:prompt, not {name!r}: {unknown}")
+    if len(fitting) > 1:
+        raise UsageError(f"{name!r} may be a prompt of {', '.join(fitting)}: say server=…")
+    return fitting[0], name[len(fitting[0]) + 1 :]
+
+
+def find_resource_server(
+    uri: str,
+    listed: Mapping[str, Collection[str]],
+    servers: Collection[str],
+    unsure: Sequence[str] = (),
+) -> tuple[str, str]:
+    """Return which server to read a resource from, and its URI there.
+
+    ``listed``: the URIs that each server lists, or has listed last. ``unsure``: servers whose lists
+    are not known. ``server:uri`` is understood as well, where the rest is a URI itself: a server
+    called ``https`` owns no web page. Raises `UsageError` where more than one meaning is possible.
+    """
+    meanings = [(server, uri) for server, uris in listed.items() if uri in uris]
+    named = [(server, uri[len(server) + 1 :]) for server in servers if uri.startswith(f"{server}:")]
+    is_named = [each for each in named if _SCHEME.match(each[1])]
+    meanings += is_named
+    if len(meanings) > 1:
+        owners = ", ".join(server for server, _ in meanings)
+        raise UsageError(f"{uri!r} may be of {owners}: say server=…")
+    if not is_named and unsure:
+        unknown = ", ".join(unsure)
+        raise UsageError(f"{uri!r} may be of {unknown}, which has not listed any: say server=…")
+    if meanings:
+        return meanings[0]
+    if len(listed) == 1:
+        return next(iter(listed)), uri
+    raise UsageError(f"no server lists {uri!r}: say server=…")
+
+
+class Calls(abc.ABC):
+    """The requests of a `Manager`: tools, resources and prompts of all its servers."""
 
     _servers: dict[str, Server]
+    _uris: dict[str, frozenset[str]]  # the resources that each server listed last
     _names: ToolNames
     _catalog: Catalog
+
+    @abc.abstractmethod
+    def _server(self, name: str) -> Server:
+        """Return the server of a name. Raises `UsageError`."""
 
     @overload
     async def call_tool(
@@ -93,3 +211,106 @@ class Calls:
         return await gather_outcomes(
             self.call_tool(name, arguments, **options) for name, arguments in calls
         )
+
+    async def list_resources(self) -> list[ManagedResource]:
+        """Return the resources of all connected servers, in their order.
+
+        A server that cannot list them is left out, with a line in the log.
+        """
+        found = await self._of_all("resources", lambda client: client.list_resources())
+        for server, listed in found.items():
+            self._uris[server] = frozenset(each.uri for each in listed)
+        return [
+            ManagedResource(each.raw, server) for server, listed in found.items() for each in listed
+        ]
+
+    async def list_resource_templates(self) -> list[ManagedResourceTemplate]:
+        """Return the resource templates of all connected servers; see `list_resources`."""
+        found = await self._of_all("resources", _templates_of)
+        return [
+            ManagedResourceTemplate(each.raw, server)
+            for server, listed in found.items()
+            for each in listed
+        ]
+
+    async def list_prompts(self) -> list[ManagedPrompt]:
+        """Return the prompts of all connected servers, in their order; see `list_resources`."""
+        found = await self._of_all("prompts", lambda client: client.list_prompts())
+        return [
+            ManagedPrompt(each.raw, server) for server, listed in found.items() for each in listed
+        ]
+
+    async def read_resource(
+        self, uri: str, *, server: str | None = None, around: Sequence[Around] = ()
+    ) -> ReadResourceResult:
+        """Read a resource of ``server``, or of the one that lists it; also ``server:uri``.
+
+        ``around``: as of `Client.read_resource`. Raises `UsageError` when it may be one of several
+        servers', also of one whose list is not known yet, and what `Client.read_resource` raises.
+        """
+        if server is None:
+            await self.list_resources()
+            listed = {name: uris for name, uris in self._uris.items() if name in self._servers}
+            unsure = [
+                each.name
+                for each in self._servers.values()
+                if each.name not in listed and _may_have_resources(each)
+            ]
+            server, uri = find_resource_server(uri, listed, self._servers, unsure)
+        client = await self._ready(server, "resources/read")
+        return await client.read_resource(uri, around=around)
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        server: str | None = None,
+        around: Sequence[Around] = (),
+    ) -> GetPromptResult:
+        """Get a prompt by ``server:prompt``, or by its own name when ``server`` is given.
+
+        ``around``: as of `Client.get_prompt`. Raises `UsageError` for a name that fits several
+        servers, and what `Client.get_prompt` raises.
+        """
+        if server is None:
+            server, name = split_prompt_name(name, self._servers)
+        client = await self._ready(server, "prompts/get")
+        return await client.get_prompt(name, arguments, around=around)
+
+    async def _ready(self, name: str, request: str) -> Client:
+        return await self._server(name).ready(request=request)
+
+    async def _of_all(
+        self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]
+    ) -> dict[str, list[T]]:
+        """Ask every connected server that declares a capability, side by side."""
+        asked = [
+            server
+            for server in self._servers.values()
+            if server.is_connected and capability in server.client.capabilities
+        ]
+        outcomes = await gather_outcomes(ask(server.client) for server in asked)
+        answers: dict[str, list[T]] = {}
+        for server, outcome in zip(asked, outcomes):
+            if isinstance(outcome, McpError):
+                _logger.warning("%s: its %s were not listed: %s", server.name, capability, outcome)
+            else:
+                answers[server.name] = outcome
+        return answers
+
+
+async def _templates_of(client: Client) -> list[ResourceTemplate]:
+    try:
+        return await client.list_resource_templates()
+    except PeerError as error:
+        if error.code == ErrorCode.METHOD_NOT_FOUND:  # a server need not have this method
+            return []
+        raise
+
+
+def _may_have_resources(server: Server) -> bool:
+    """Whether a server is there, or about to be, and may list resources."""
+    if server.is_connected:
+        return "resources" in server.client.capabilities
+    return server.status in (Status.CONNECTING, Status.RECONNECTING)

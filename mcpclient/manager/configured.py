@@ -1,12 +1,14 @@
-"""Whatever a caller names as servers, as configurations by name."""
+"""The servers that a caller names, as configurations by name, and the options of their clients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
-from ..client.connection.targets import entry_of
+from ..client.connection.target_names import name_targets, runs_here
+from ..client.connection.targets import Target, entry_of
+from ..client.events.hooks import Hooks
 from ..config.config import Config
 from ..config.server import ServerConfig
 from ..config.shapes.applications import APPLICATIONS
@@ -16,7 +18,9 @@ from ..config.shapes.values import EntryError
 from ..errors import UsageError
 from ..gate.gate import Gate
 from ..transports.base import Transport
-from .derived_names import name_targets
+
+if TYPE_CHECKING:
+    from ..client.connection.client_options import ClientOptions
 
 _PLAIN = APPLICATIONS["mcpclient"]
 # What a client does not know of an entry, and a manager has to.
@@ -60,3 +64,70 @@ def _settings_of(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     except EntryError as error:
         raise UsageError(f"{name}: {'.'.join(map(str, error.path))}: {error}") from None
     return {setting: getattr(read, setting) for setting in ("enabled", "include", "exclude")}
+
+
+# Options for all servers that mean nothing for some of them are left out there.
+_FOR_URLS = ("auth", "headers")
+_FOR_PROCESSES = ("env", "cwd", "sandbox")
+
+
+def _useless_for(target: Target) -> tuple[str, ...]:
+    if isinstance(target, Transport):
+        return (*_FOR_URLS, *_FOR_PROCESSES)
+    return _FOR_URLS if runs_here(target) else _FOR_PROCESSES
+
+
+def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOptions:
+    """Return the options of a server's client. The server's own count more than the shared ones."""
+    options = {**shared}
+    for name in _useless_for(server.target):
+        options.pop(name, None)
+    options.update(server.options)
+    options["name"] = server.name
+    options["trusted"] = server.trusted or bool(options.get("trusted"))
+    hooks = options.get("hooks")
+    if isinstance(hooks, Hooks):  # the manager tells of a connection itself, with the tools' number
+        options["hooks"] = hooks._replace(on_connect=None)
+    return cast("ClientOptions", options)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Names of servers that came, went, have another configuration, or stay as they are."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def compare_servers(
+    before: Mapping[str, ServerConfig], after: Mapping[str, ServerConfig]
+) -> Changes:
+    """Return what distinguishes two configurations, in the order of the second."""
+    same = {name for name in after if name in before and same_server(before[name], after[name])}
+    return Changes(
+        added=tuple(name for name in after if name not in before),
+        removed=tuple(name for name in before if name not in after),
+        changed=tuple(name for name in after if name in before and name not in same),
+        unchanged=tuple(name for name in after if name in same),
+    )
+
+
+def same_server(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether two configurations make the same connection, variables put in."""
+    return one.target == other.target and _plain(vars(one)) == _plain(vars(other))
+
+
+def _plain(value: object) -> object:
+    """Return what can be compared; an object, such as a login, counts as its kind."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (str, int, float, bytes)):
+        return value
+    return value if type(value).__eq__ is not object.__eq__ else type(value)

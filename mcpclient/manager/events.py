@@ -12,8 +12,8 @@ from ..client.connection.loops import LoopBound
 from ..client.events.callbacks import OrderedCallback
 from ..errors import McpError
 from ..net.futures import BackgroundTasks, NextChange
+from .machine import Status
 from .pins import Mismatch
-from .status import Status
 
 # How many events wait for a consumer that does not take them; then the oldest are dropped.
 _MAX_WAITING = 10_000

@@ -1,15 +1,91 @@
-"""When a server is connected, given up, or connected again: the whole table, and nothing else.
+"""When a server is connected, given up, or connected again: one table, and the values around it.
 
-``TABLE[state, event]`` is the next state and what is to be done. A pair that is not in the table
-changes nothing. There is no clock and no connection here: `server.Server` acts.
+``TABLE[state, event]`` is the next state and the actions on the way to it. A pair that is not in
+the table changes nothing. There is no clock and no connection here: `server.Server` acts.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from .status import Status
+from ..errors import (
+    AuthorizationDenied,
+    AuthorizationRequired,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    InsufficientScope,
+    McpError,
+    RegistrationRequired,
+    TokenRequestFailed,
+    UsageError,
+)
+
+
+class Status(str, enum.Enum):
+    """The state of one server; its ``value`` is the text to show or compare with."""
+
+    DISABLED = "disabled"
+    """Switched off in its configuration; `Manager.connect` switches it on."""
+    NEEDS_APPROVAL = "needs_approval"
+    """It comes with a project, and nobody has agreed to it yet."""
+    DENIED = "denied"
+    """A policy forbids it."""
+    DEFERRED = "deferred"
+    """Not connected yet: the first call does that. Its tools are those it had the last time."""
+    CONNECTING = "connecting"
+    """On the way to its first connection."""
+    CONNECTED = "connected"
+    """Its tools can be called."""
+    RECONNECTING = "reconnecting"
+    """The connection was lost and is made anew; its tools are kept, and calls wait."""
+    FAILED = "failed"
+    """The first connection failed. `Manager.connect`, or a call, tries again."""
+    NEEDS_AUTH = "needs_auth"
+    """Somebody has to log in, or the credentials were refused."""
+    NEEDS_CLIENT_REGISTRATION = "needs_client_registration"
+    """Its authorization server wants a client that was registered by hand."""
+    CLOSED = "closed"
+    """Disconnected by the caller."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_CEILING = 30.0
+_SPREAD = 0.25
+
+
+@dataclass(frozen=True)
+class Reconnect:
+    """How a manager brings lost servers back.
+
+    ``delays``: seconds before the first attempts; after the last of them, each pause is twice the
+    one before, up to 30 s. Each is made up to a quarter longer or shorter by chance, so that many
+    clients of one server do not return at once. ``terminal_errors``: after so many calls in a row
+    that failed because of the network, a connection that looks open is closed and made anew.
+    """
+
+    delays: Sequence[float] = (0.5, 1.0, 2.0, 4.0)
+    terminal_errors: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.delays or not all(delay >= 0 for delay in self.delays):
+            raise UsageError("delays are the seconds before each attempt, at least one of them")
+        if self.terminal_errors < 1:
+            raise UsageError("terminal_errors is a number of calls, 1 or more")
+
+    def delay(self, attempt: int, chance: float) -> float:
+        """Return the seconds before an attempt, the first of which is 0; ``chance``: 0 to 1."""
+        if attempt < len(self.delays):
+            plain = self.delays[attempt]
+        else:
+            doublings = min(attempt - len(self.delays) + 1, 64)
+            plain = min(self.delays[-1] * 2.0**doublings, max(_CEILING, self.delays[-1]))
+        return plain * (1 + _SPREAD * (2 * chance - 1))
 
 
 class Event(enum.Enum):
@@ -100,3 +176,58 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
 def step(state: Status, event: Event) -> tuple[Status, tuple[Action, ...]]:
     """Return the next state, and what is to be done on the way to it."""
     return TABLE.get((state, event), (state, ()))
+
+
+_UNAUTHORIZED = 401
+
+
+def lacks_login(error: BaseException) -> bool:
+    """Whether somebody has to log in before another call can succeed."""
+    if isinstance(error, HttpError):
+        return error.status == _UNAUTHORIZED
+    return isinstance(error, AuthorizationRequired)
+
+
+def after_attempt(error: McpError) -> Event:
+    """Return what a failed attempt to connect amounts to.
+
+    Where several ways were tried, one that was refused for lack of authorization says most.
+    """
+    reasons = [error, *getattr(error, "attempts", ())]
+    if any(isinstance(each, RegistrationRequired) for each in reasons):
+        return Event.UNREGISTERED
+    if any(lacks_login(each) or _is_refused(each) for each in reasons):
+        return Event.UNAUTHORIZED
+    return Event.FAILED
+
+
+def _is_refused(error: BaseException) -> bool:
+    if isinstance(error, TokenRequestFailed):
+        return error.is_refusal
+    return isinstance(error, (AuthorizationDenied, InsufficientScope))
+
+
+def did_not_run(error: McpError) -> bool:
+    """Whether a call that failed so surely never reached the server, so that it may be repeated."""
+    return isinstance(error, ConnectFailed)
+
+
+@dataclass
+class FailureCount:
+    """Counts calls in a row that failed because of the network.
+
+    A connection reset, timed out, refused or unreachable, a broken pipe, a stream that is gone: all
+    are a `ConnectionLost` or a `ConnectFailed` here. A call timeout counts among them as long as
+    the server says nothing else meanwhile.
+    """
+
+    limit: int
+    count: int = 0
+
+    def failed(self, error: McpError) -> bool:
+        """Count a failed call; return whether the limit is reached."""
+        if not isinstance(error, (ConnectionLost, ConnectFailed, CallTimeout)):
+            self.count = 0  # it answered
+            return False
+        self.count += 1
+        return self.count >= self.limit

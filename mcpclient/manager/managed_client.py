@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..client.connection.call_deadline import CallDeadline
@@ -17,66 +17,15 @@ from ..client.connection.targets import Target
 from ..client.connection.timeouts import Seconds
 from ..client.events.observer import Observer
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
-from .failures import did_not_run
+from .machine import did_not_run
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
+    from .server import Server
 
 T = TypeVar("T")
 
 _Answering = Coroutine[Any, Any, dict[str, Any]]
-
-
-class Keeper(Protocol):
-    """Who keeps the connection of a client."""
-
-    @property
-    def client(self) -> ManagedClient:
-        """The client of the present configuration."""
-        ...
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether calls can be made now."""
-        ...
-
-    @property
-    def loss(self) -> McpError | None:
-        """Why the connection is being made anew, None when it is not."""
-
-    async def connect(self) -> None:
-        """Connect because the user asks for it, and wait for the outcome."""
-
-    def unavailable(self) -> Exception:
-        """Return why no call can be made."""
-        ...
-
-    async def ready(self, seconds: float | None) -> ManagedClient:
-        """Wait for the connection and return its client. Raises why there will be none."""
-        ...
-
-    def full_name(self, method: str, name: str) -> str:
-        """Return the name of a tool, a prompt or a resource among those of all servers."""
-        ...
-
-    def is_repeatable(self, tool: str) -> bool:
-        """Whether a second call of the tool surely does no more than the first."""
-        ...
-
-    def call_failed(self, client: ManagedClient, error: McpError) -> None:
-        """Take note that a call failed."""
-
-    def call_answered(self) -> None:
-        """Take note that the server answered a call."""
-
-    def lost(self, client: ManagedClient, error: McpError) -> None:
-        """Take note that the connection has ended by itself."""
-
-    def renewed(self, client: ManagedClient) -> None:
-        """Take note of another session on the same connection."""
-
-    def closed_by_user(self, client: ManagedClient) -> None:
-        """Take note that somebody has closed the client."""
 
 
 class ManagedClient(Client):
@@ -90,16 +39,16 @@ class ManagedClient(Client):
     def __init__(
         self,
         target: Target,
-        keeper: Keeper,
+        server: Server,
         home: LoopBound,
         options: ClientOptions,
         eras: EraMemory,
     ) -> None:
         self._eras = eras
         super().__init__(target, **options)
-        self._keeper = keeper
+        self._server = server
         self._home = home
-        self._connection.observers.append(_ConnectionNews(self, keeper))
+        self._connection.observers.append(_ConnectionObserver(self, server))
 
     def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
         """Let every request pass ``guard``, see `CallRecovery`."""
@@ -111,13 +60,13 @@ class ManagedClient(Client):
         Returns its client, which is another one where its configuration has changed. Raises why it
         is not connected.
         """
-        await self._keeper.connect()
-        if not self._keeper.is_connected:
-            raise self._keeper.unavailable()
-        return self._keeper.client
+        await self._server.connect()
+        if not self._server.is_connected:
+            raise self._server.unavailable()
+        return self._server.client
 
     async def open(self) -> None:
-        """Open the connection, which its keeper does once the server may start."""
+        """Open the connection; only `Server` calls this, once the server may start."""
         await super().connect()
 
     def _at_home(
@@ -143,7 +92,7 @@ class ManagedClient(Client):
         return self._connection.options.timeouts.tool
 
     def _full_name(self, method: str, name: str) -> str:
-        return self._keeper.full_name(method, name)
+        return self._server.full_name(method, name)
 
     def _request_tool(
         self,
@@ -174,28 +123,28 @@ class ManagedClient(Client):
 
         It is where the call surely did not run, or where running twice does no harm.
         """
-        keeper = self._keeper
+        server = self._server
         time = CallDeadline(self._connection, "tools/call", limits, {"name": tool})
-        client, rest = keeper.client, limits
-        if not keeper.is_connected:
+        client, rest = server.client, limits
+        if not server.is_connected:
             client, rest = await self._ready(time, limits)
         try:
             result = await request(client, rest)
         except McpError as error:
-            keeper.call_failed(client, error)
-            if isinstance(error, ClientClosed) and keeper.loss is not None:
-                raise keeper.loss.again() from error  # nobody has closed it but its keeper
-            harmless = isinstance(error, ConnectionLost) and keeper.is_repeatable(tool)
+            server.call_failed(client, error)
+            if isinstance(error, ClientClosed) and server.loss is not None:
+                raise server.loss.again() from error  # the manager closed it, not the caller
+            harmless = isinstance(error, ConnectionLost) and server.is_repeatable(tool)
             if not did_not_run(error) and not harmless:
                 raise
         else:
-            keeper.call_answered()
+            server.call_answered()
             return result
         client, rest = await self._ready(time, limits)
         try:
             return await request(client, rest)
         except McpError as error:
-            keeper.call_failed(client, error)
+            server.call_failed(client, error)
             raise
 
     async def _ready(
@@ -204,30 +153,30 @@ class ManagedClient(Client):
         """Wait for the connection; return its client, and what is left of the call's limits."""
         seconds = limits.timeout or math.inf
         seconds = min(seconds, time.rest_of(limits).max_timeout or math.inf)
-        client = await self._keeper.ready(None if seconds == math.inf else seconds)
+        client = await self._server.ready(None if seconds == math.inf else seconds)
         return client, time.rest_of(limits)
 
 
-class _ConnectionNews(Observer):
-    """Tells the keeper what happens on the connection."""
+class _ConnectionObserver(Observer):
+    """Reports the connection's events to the server that it belongs to."""
 
-    def __init__(self, client: ManagedClient, keeper: Keeper) -> None:
+    def __init__(self, client: ManagedClient, server: Server) -> None:
         self._client = client
-        self._keeper = keeper
+        self._server = server
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """A message shows that the server is there."""
-        self._keeper.call_answered()
+        self._server.call_answered()
 
     def connected(self) -> None:
         """Another session may have other tools."""
-        self._keeper.renewed(self._client)
+        self._server.renewed(self._client)
 
     def lost(self, error: McpError) -> None:
         """A session that has expired is renewed by the next call, and is no loss."""
         if not isinstance(error, SessionExpired):
-            self._keeper.lost(self._client, error)
+            self._server.lost(self._client, error)
 
     def closed(self) -> None:
         """Somebody wants no connection any more."""
-        self._keeper.closed_by_user(self._client)
+        self._server.closed_by_user(self._client)

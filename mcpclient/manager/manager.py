@@ -33,21 +33,16 @@ from ..gate.gate import Gate
 from ..gate.load import load_config
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
-from .backoff import Reconnect
 from .calls import Calls
-from .catalog import Catalog
-from .changes import Changes, compare_servers, same_server
-from .configured import configured_servers
-from .content import Content
+from .configured import Changes, compare_servers, configured_servers, same_server
 from .events import Events, EventStream, ManagerEvent
+from .machine import Reconnect, Status
 from .memory import Memory, memory_key
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server
-from .shared import Shared
-from .slots import Slots
-from .status import Status
-from .tools import ManagedTool, ToolList
+from .shared import Shared, Slots
+from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
@@ -64,7 +59,7 @@ Servers = Union[
 """Servers by name, a loaded configuration, a list of targets, or the path of a file."""
 
 
-class Manager(Toolboxes, Calls, Content):
+class Manager(Toolboxes, Calls):
     """The servers of an agent.
 
     ``async with Manager(servers, …) as manager`` connects and closes; so do ``manager = await

@@ -11,6 +11,7 @@ from typing import Any, Callable, cast
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
 from ..client.connection.requests import connection_of
+from ..client.connection.target_names import runs_here
 from ..client.connection.timeouts import DEFAULT, Default, Seconds
 from ..client.events.hooks import Hooks
 from ..config.server import ServerConfig
@@ -27,17 +28,14 @@ from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
-from .changes import same_server
+from .configured import options_for, same_server
 from .events import StatusChanged
-from .failures import FailureCount, after_attempt, lacks_login
-from .machine import Action, Event, step
+from .machine import Action, Event, FailureCount, Status, after_attempt, lacks_login, step
 from .managed_client import ManagedClient
 from .memory import Remembered
-from .offer import Offer
-from .options import options_for, runs_here
 from .pins import Mismatch, ServerOffer
+from .server_tools import ServerTools
 from .shared import Shared
-from .status import Status
 from .tools import ToolList
 
 _logger = logger_for("mcpclient.manager")
@@ -82,7 +80,7 @@ class Server:
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
-        self._offer = Offer(self, shared)
+        self._tools = ServerTools(self, shared)
         self._client: ManagedClient | None = None
         self._expected_version = ""
         self._is_asked_for = self._is_switched_on = False
@@ -123,17 +121,17 @@ class Server:
     @property
     def stale(self) -> bool:
         """Whether the tools are those of an earlier connection."""
-        return self._offer.stale
+        return self._tools.stale
 
     @property
     def instructions(self) -> str:
         """How the server wants to be used, or ""."""
-        return self._offer.instructions
+        return self._tools.instructions
 
     @property
     def mismatches(self) -> tuple[Mismatch, ...]:
         """What is not as the lock file says, see `Pins`."""
-        return self._offer.mismatches
+        return self._tools.mismatches
 
     @property
     def is_connected(self) -> bool:
@@ -161,7 +159,7 @@ class Server:
             options = options_for(self.config, shared.options)
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
-                client.guard_with(self._offer.guard)
+                client.guard_with(self._tools.guard)
             client.expect(self._expected_version)
             self._client = client
         return client
@@ -179,13 +177,13 @@ class Server:
 
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
         """Take what the server offered in an earlier run: offered now, or only its names kept."""
-        self._offer.said = remembered.instructions
+        self._tools.said = remembered.instructions
         if self.config.state != "ready":
             return
         self._expected_version = remembered.version
         if defer:
             self.status = Status.DEFERRED
-            self._offer.show(remembered.tools)
+            self._tools.show(remembered.tools)
         else:
             names = (safe_str(tool.get("name", "")) for tool in remembered.tools)
             self._shared.catalog.names.assign(self.name, names)
@@ -277,7 +275,7 @@ class Server:
 
     def to_pin(self) -> ServerOffer:
         """Return what a lock file holds of the server, see `Pins.write`."""
-        return self._offer.to_pin()
+        return self._tools.to_pin()
 
     # What its client asks and tells
 
@@ -312,7 +310,7 @@ class Server:
     def renewed(self, client: ManagedClient) -> None:
         """List the tools of a new session."""
         if client is self._client and self.status is Status.CONNECTED:
-            self._offer.refresh_soon()
+            self._tools.refresh_soon()
 
     def closed_by_user(self, client: ManagedClient) -> None:
         """Take note that somebody closed the client itself."""
@@ -381,7 +379,7 @@ class Server:
             self._end_later(attempt)
 
     def _close(self) -> None:
-        self._offer.stop()
+        self._tools.stop()
         if self._client is None:
             return
         if self.status is not Status.CLOSED and isinstance(self.error, McpError):
@@ -402,10 +400,10 @@ class Server:
             await asyncio.wait(self._ending)
 
     def _keep_tools(self) -> None:
-        self._offer.stale = True
+        self._tools.stale = True
 
     def _drop_tools(self) -> None:
-        self._offer.withdraw()
+        self._tools.withdraw()
 
     def _rest(self) -> None:
         self._failures.count = 0
@@ -434,8 +432,8 @@ class Server:
         else:
             self._attempt, self._is_asked_for = None, False
             self._feed(Event.OPENED)
-            self._offer.adopt(tools)
-            self._offer.follow()
+            self._tools.adopt(tools)
+            self._tools.follow()
 
     def _failed(self, error: Exception, event: Event | None = None) -> None:
         self._attempt, self._is_asked_for = None, False
@@ -457,7 +455,7 @@ class Server:
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
         client = self.client
         await client.open()
-        tools = await self._offer.list()
+        tools = await self._tools.list()
         self._report(client, len(tools))
         return tools
 

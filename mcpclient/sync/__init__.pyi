@@ -36,14 +36,13 @@ from ..config.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.approvals import Approvals
-from ..manager.backoff import Reconnect
-from ..manager.changes import Changes
+from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
+from ..manager.configured import Changes
 from ..manager.events import ManagerEvent
+from ..manager.machine import Reconnect, Status
 from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins
-from ..manager.resources import ManagedPrompt, ManagedResource, ManagedResourceTemplate
-from ..manager.status import Status
 from ..manager.tools import ManagedTool, ToolList
 from ..net.network_options import ClientCertificate
 from ..net.process.ladder import StopLadder

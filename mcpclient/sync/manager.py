@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..config.server import ServerConfig
-    from ..manager.status import Status
+    from ..manager.machine import Status
     from ..typing_compat import Unpack
     from .toolbox import Toolbox
 

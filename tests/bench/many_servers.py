@@ -9,8 +9,8 @@ from time import process_time
 from typing import Any
 
 import mcpclient
-from mcpclient.manager.catalog import Catalog
 from mcpclient.manager.naming import ToolNames
+from mcpclient.manager.tools import Catalog
 
 from .worker import Stopwatch, memory
 
@@ -61,14 +61,14 @@ def list_many(watch: Stopwatch, count: int) -> dict[str, int | float]:
     catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
     with watch:
         for number in range(100):
-            catalog.update(Home(f"server{number}"), each)
+            catalog.update(NamedServer(f"server{number}"), each)  # type: ignore[arg-type]
     if len(catalog.tools) != count:
         raise RuntimeError(f"{len(catalog.tools)} tools")
     return {}
 
 
 @dataclass
-class Home:
+class NamedServer:
     """A server that is only named."""
 
     name: str

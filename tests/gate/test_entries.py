@@ -14,7 +14,7 @@ from mcpclient import Config, ServerConfig, load_config
 from mcpclient.config.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
-from mcpclient.manager.changes import same_server
+from mcpclient.manager.configured import same_server
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.strategies import sampled_from
 
-from mcpclient.manager.machine import TABLE, Action, Event, step
-from mcpclient.manager.status import Status
+from mcpclient.manager.machine import TABLE, Action, Event, Status, step
 from tests.support.properties import examples
 
 FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}

@@ -19,7 +19,7 @@ from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
 
-class Keeper:
+class RecordingServer:
     """Notes what its client tells, and lets it wait as it does in a manager."""
 
     def __init__(self, *, repeatable: bool = False) -> None:
@@ -72,11 +72,11 @@ class Failing(Member):
         super().send(outgoing)
 
 
-def client_of(keeper: Keeper, member: Member, **options: Any) -> ManagedClient:
+def client_of(server: RecordingServer, member: Member, **options: Any) -> ManagedClient:
     options.setdefault("protocol_version", HANDSHAKE)
     home = LoopBound()
-    found = ManagedClient(member, keeper, home, options, EraMemory())  # type: ignore[arg-type]
-    keeper.client = found
+    found = ManagedClient(member, server, home, options, EraMemory())  # type: ignore[arg-type]
+    server.client = found
     return found
 
 
@@ -100,18 +100,18 @@ def test_when_a_call_is_made_twice(
     """F-MANY-5: where it did not run, or where running twice does no harm; never a third time."""
 
     async def main() -> None:
-        keeper, member = Keeper(repeatable=repeatable), Failing("x")
-        async with client_of(keeper, member) as client:
-            keeper.heard.clear()
+        server, member = RecordingServer(repeatable=repeatable), Failing("x")
+        async with client_of(server, member) as client:
+            server.heard.clear()
             member.failures = failures
             if raised is None:
                 assert (await client.call_tool("x", timeout=7)).text == "x"
             else:
                 with pytest.raises(raised):
                     await client.call_tool("x", timeout=7)
-            assert keeper.heard == heard
+            assert server.heard == heard
             was_repeated = bool(failures) and raised not in (ConnectionLost, PeerError)
-            assert keeper.waited == ([7] if was_repeated else [])
+            assert server.waited == ([7] if was_repeated else [])
             assert member.calls == ([] if raised else ["x"])
 
     run(main())
@@ -121,28 +121,28 @@ def test_a_call_waits_for_a_connection() -> None:
     """F-MANY-5: for as long as its own timeout."""
 
     async def main() -> None:
-        keeper = Keeper()
-        async with client_of(keeper, Member("x"), timeout=9) as client:
-            keeper.is_connected = False
+        server = RecordingServer()
+        async with client_of(server, Member("x"), timeout=9) as client:
+            server.is_connected = False
             assert (await client.call_tool("x")).text == "x"
-            assert (keeper.waited, keeper.client.idle_limit) == ([9], 9)
+            assert (server.waited, server.client.idle_limit) == ([9], 9)
 
     run(main())
 
 
-def test_what_happens_is_told_to_its_keeper() -> None:
+def test_what_happens_is_told_to_its_server() -> None:
     """F-MANY-5: a new session, a message, the end of the connection, and its closing."""
 
     async def main() -> None:
-        keeper, member = Keeper(), Member("x")
-        client = client_of(keeper, member)
+        server, member = RecordingServer(), Member("x")
+        client = client_of(server, member)
         await client.connect()
         member.script.notify("notifications/message", level="info", data="x")
         await turns()
         client.give_up(RESET)
         client.give_up(RESET)
         await client.close()
-        assert keeper.heard == ["renewed", "answered", "lost", "closed"]
+        assert server.heard == ["renewed", "answered", "lost", "closed"]
 
     run(main())
 
@@ -157,7 +157,7 @@ def test_hooks_learn_the_full_name() -> None:
             names.append(call.full_name)
             return await proceed(call)
 
-        async with client_of(Keeper(), Member("x"), around=[note]) as client:
+        async with client_of(RecordingServer(), Member("x"), around=[note]) as client:
             await client.call_tool("x")
         assert names == ["a__x"]
 
@@ -167,20 +167,20 @@ def test_hooks_learn_the_full_name() -> None:
 def test_what_it_spoke_in_an_earlier_run_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-14"""
     expected: list[str] = []
-    client = client_of(Keeper(), Member())
+    client = client_of(RecordingServer(), Member())
     monkeypatch.setattr(client._connection, "expect", expected.append)
     client.expect(HANDSHAKE)
     assert expected == [HANDSHAKE]
 
 
 @pytest.mark.parametrize(("loss", "raised"), [(RESET, ConnectionLost), (None, ClientClosed)])
-def test_a_call_that_its_keeper_cuts_off_learns_the_reason(loss: Any, raised: Any) -> None:
+def test_a_call_that_its_server_cuts_off_learns_the_reason(loss: Any, raised: Any) -> None:
     """F-MANY-5: "the client is closed" is said only when the user has closed it."""
 
     async def main() -> None:
-        keeper, member = Keeper(), Failing("x")
-        async with client_of(keeper, member) as client:
-            member.failures, keeper.loss = (ClientClosed(),), loss
+        server, member = RecordingServer(), Failing("x")
+        async with client_of(server, member) as client:
+            member.failures, server.loss = (ClientClosed(),), loss
             with pytest.raises(raised):
                 await client.call_tool("x")
 

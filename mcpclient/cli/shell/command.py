@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ...client.connection.target_names import short_name
 from ...config.server import ServerConfig
 from ...errors import ServersFailed
 from ...manager.manager import Manager
@@ -14,7 +15,6 @@ from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..screen import Screen
 from ..server import Server
-from ..short_name import short_name
 from ..target import only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Hooks, ServerConfig
-from mcpclient.manager.options import options_for, runs_here
+from mcpclient.client.connection.target_names import runs_here
+from mcpclient.manager.configured import options_for
 from tests.manager.fleet import Member
 
 SHARED = {"headers": {"A": "1"}, "auth": "token", "env": {"B": "2"}, "cwd": "/", "timeout": 5}

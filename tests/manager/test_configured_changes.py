@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcpclient import OAuth, ServerConfig
-from mcpclient.manager.changes import Changes, compare_servers, same_server
+from mcpclient.manager.configured import Changes, compare_servers, same_server
 
 A = ServerConfig("a", target="https://a.example", options={"headers": {"X": "1"}})
 

@@ -10,8 +10,8 @@ import pytest
 
 from mcpclient import ToolsUpdated
 from mcpclient.errors import UsageError
-from mcpclient.manager.catalog import Catalog
 from mcpclient.manager.naming import ToolNames
+from mcpclient.manager.tools import Catalog
 
 
 def place(name: str) -> Any:

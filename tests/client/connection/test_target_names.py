@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.connection.target_names import derive_name, name_targets
 from mcpclient.errors import UsageError
-from mcpclient.manager.derived_names import derive_name, name_targets
 from tests.manager.fleet import Member
 
 

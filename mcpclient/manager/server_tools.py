@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..client.connection.retries import Retries
 from ..client.events.around import SUBJECTS, not_called
 from ..client.listen import Subscription
-from ..config.server import ServerConfig
 from ..errors import CallRefused, McpError, safe_str
 from ..framing.logs import logger_for
 from ..protocol.types import Tool
@@ -20,38 +19,25 @@ from .managed_client import ManagedClient
 from .memory import Remembered, memory_key
 from .pins import Mismatch, Pins, ServerOffer, repeated_tools
 from .shared import Shared
-from .tools import Home
+
+if TYPE_CHECKING:
+    from .server import Server
 
 _logger = logger_for("mcpclient.manager")
 
 
-class OfferingServer(Home, Protocol):
-    """Whose tools they are."""
-
-    config: ServerConfig
-
-    @property
-    def client(self) -> ManagedClient:
-        """Its client."""
-        ...
-
-    def full_name(self, method: str, name: str) -> str:
-        """Return the name of a tool, a prompt or a resource among those of all servers."""
-        ...
-
-
-class Offer:
+class ServerTools:
     """What one server offers.
 
     ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions.
     ``mismatches``: the differences from the lock file, and tools that are listed twice.
     """
 
-    def __init__(self, home: OfferingServer, shared: Shared) -> None:
+    def __init__(self, server: Server, shared: Shared) -> None:
         self.stale: bool = True
         self.said: str = ""
         self.mismatches: tuple[Mismatch, ...] = ()
-        self._home = home
+        self._server = server
         self._shared = shared
         self._tools: Sequence[Mapping[str, Any]] = ()
         self._refused: dict[str, str] = {}
@@ -68,7 +54,7 @@ class Offer:
     def withdraw(self) -> None:
         """Offer no tools any more."""
         self.stale = True
-        self._shared.catalog.update(self._home, ())
+        self._shared.catalog.update(self._server, ())
 
     def stop(self) -> None:
         """End what goes on in the background."""
@@ -79,35 +65,35 @@ class Offer:
 
     async def list(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools; a server that declares them has to be able to list them."""
-        client = self._home.client
+        client = self._server.client
         if "tools" not in client.capabilities:
             return []
         listed = await client.list_tools(fresh=True)
         tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
-        await self._shared.catalog.prepare(self._home, self._offered(tools))
+        await self._shared.catalog.prepare(self._server, self._offered(tools))
         return tools
 
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Take the tools of the present connection."""
         self.stale = False
-        self.said = self._home.client.instructions or ""
+        self.said = self._server.client.instructions or ""
         self.show(tools)
         if self._shared.memory is not None:
-            version = self._home.client.protocol_version or ""
+            version = self._server.client.protocol_version or ""
             remembered = Remembered(tools, self.said, version)
-            self._shared.memory.note(memory_key(self._home.config), remembered)
+            self._shared.memory.note(memory_key(self._server.config), remembered)
 
     def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
         self._tools = self._offered(tools)
-        self._shared.catalog.update(self._home, self._tools)
+        self._shared.catalog.update(self._server, self._tools)
         if self._shared.pins is not None:
             self._compare(self._shared.pins)
         else:
             self.mismatches = repeated_tools(self._tools)
 
     def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        include, exclude = self._home.config.include, self._home.config.exclude
+        include, exclude = self._server.config.include, self._server.config.exclude
         if not include and not exclude:
             return tools
         return [
@@ -117,23 +103,23 @@ class Offer:
     def to_pin(self) -> ServerOffer:
         """Return what a lock file holds of the server, tools that are listed twice included."""
         tools = [Tool(raw) for raw in self._tools]
-        return ServerOffer(self._home.config.fingerprint(), tools, self.said)
+        return ServerOffer(self._server.config.fingerprint(), tools, self.said)
 
     def _compare(self, pins: Pins) -> None:
-        mismatches = pins.compare(self._home.name, *self.to_pin())
+        mismatches = pins.compare(self._server.name, *self.to_pin())
         self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
         self._withholds = pins.mode == "refuse" and any(not each.tool for each in mismatches)
         for mismatch in mismatches:
-            _logger.warning("%s: %s", self._home.name, mismatch)
-            self._shared.events.tell(PinMismatch(self._home.name, mismatch))
+            _logger.warning("%s: %s", self._server.name, mismatch)
+            self._shared.events.tell(PinMismatch(self._server.name, mismatch))
 
     def follow(self) -> None:
         """Hear of changes of the tools, where the server tells them."""
-        declared = self._home.client.capabilities.get("tools")
+        declared = self._server.client.capabilities.get("tools")
         changes = isinstance(declared, Mapping) and declared.get("listChanged") is True
         if self._shared.auto_refresh and changes:
             loop = asyncio.get_running_loop()
-            self._follower = loop.create_task(self._hear_changes(self._home.client))
+            self._follower = loop.create_task(self._hear_changes(self._server.client))
 
     async def _hear_changes(self, client: ManagedClient) -> None:
         """Hear of changes until there are no more; ask again a few times where that may help."""
@@ -148,7 +134,7 @@ class Offer:
                             pass  # only the server's own channel is lost: see `Subscription`
                     return
                 except McpError as error:
-                    _logger.debug("%s tells no changes: %s", self._home.name, error)
+                    _logger.debug("%s tells no changes: %s", self._server.name, error)
                     await retries.wait_after(error)
                     is_late = True
 
@@ -158,7 +144,7 @@ class Offer:
             async for _ in changes:
                 self.refresh_soon()
         except McpError as error:
-            _logger.debug("%s tells fewer changes, or none: %s", self._home.name, error)
+            _logger.debug("%s tells fewer changes, or none: %s", self._server.name, error)
             return False
         return True
 
@@ -179,7 +165,7 @@ class Offer:
                 self.adopt(await self.list())
             except McpError as error:
                 self.stale = True
-                _logger.warning("%s: its tools were not listed again: %s", self._home.name, error)
+                _logger.warning("%s: its tools were not listed again: %s", self._server.name, error)
                 with suppress(McpError):  # which is raised where another try is pointless
                     await retries.wait_after(error)
                     self._is_outdated = True
@@ -199,11 +185,11 @@ class Offer:
             return None
         if method != "tools/call":
             raise CallRefused(method, name, reason)
-        return not_called(self._home.full_name(method, name), reason).raw
+        return not_called(self._server.full_name(method, name), reason).raw
 
     def _refusal_of(self, tool: str | None) -> str | None:
         """Return why a tool, or anything else of the server, is refused; None when it is not."""
-        config, pins = self._home.config, self._shared.pins
+        config, pins = self._server.config, self._shared.pins
         if tool is not None and not is_offered(tool, config.include, config.exclude):
             return "the configuration of its server leaves it out"
         if pins is None or pins.mode == "warn":
@@ -213,6 +199,6 @@ class Offer:
         if "" in self._refused:
             return self._refused[""]
         if tool is None:
-            return None if pins.knows(self._home.name) else "its server is not in the lock file"
-        unlisted = None if pins.knows(self._home.name, tool) else "it is not in the lock file"
+            return None if pins.knows(self._server.name) else "its server is not in the lock file"
+        unlisted = None if pins.knows(self._server.name, tool) else "it is not in the lock file"
         return self._refused.get(tool, unlisted)

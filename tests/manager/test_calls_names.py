@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.manager.resources import (
+from mcpclient.manager.calls import (
     ManagedPrompt,
     ManagedResource,
     find_resource_server,

@@ -20,8 +20,7 @@ from mcpclient.errors import (
     SsrfError,
     TokenRequestFailed,
 )
-from mcpclient.manager.failures import FailureCount, after_attempt, did_not_run, lacks_login
-from mcpclient.manager.machine import Event
+from mcpclient.manager.machine import Event, FailureCount, after_attempt, did_not_run, lacks_login
 
 LOGIN = AuthorizationRequired("https://auth.example/")
 LOST = ConnectionLost("reset")

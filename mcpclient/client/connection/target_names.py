@@ -1,14 +1,16 @@
-"""What a server is called when nobody has named it."""
+"""The name of a server that the caller has not named, and the place where it runs."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..client.connection.targets import Target, words_of
-from ..errors import UsageError
+from ...errors import UsageError
+from ...transports.base import Transport
+from .targets import Target, words_of
 
 
 def derive_name(target: Target) -> str:
@@ -66,3 +68,23 @@ def name_targets(targets: Iterable[Target]) -> dict[str, Target]:
             unique = f"{name}_{number}"
         named[unique] = target
     return named
+
+
+_INTERPRETERS = re.compile(r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?")
+
+
+def short_name(target: Target) -> str:
+    """Return the first label of a URL's host, or a command's name: its script's, if it has one."""
+    if isinstance(target, list) and _INTERPRETERS.fullmatch(os.path.basename(target[0])):
+        scripts = [word for word in target[1:] if not word.startswith("-")]
+        return derive_name([*scripts, *target][:1])
+    return derive_name(target)
+
+
+def runs_here(target: Target) -> bool:
+    """Return whether connecting to a target starts a process: it is a command."""
+    if isinstance(target, Transport):
+        return False
+    if isinstance(target, Mapping):
+        return not isinstance(target.get("url"), str)
+    return not (isinstance(target, str) and "://" in target)
