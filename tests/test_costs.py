@@ -127,7 +127,7 @@ def the_id_of_a_message(counter: WorkCounter, size: int) -> Work:
 
 
 def a_nested_message(counter: WorkCounter, size: int) -> Work:
-    weight = counter.module("jsonrpc.weight")
+    weight = counter.module("jsonrpc.codec")
     value = json.loads("[" + '{"a":[1,2]},' * size + "0]")
     return lambda: weight.weight_of(value, math.inf)
 
@@ -309,7 +309,7 @@ QUADRATIC = [
         "        if type(request_id) is int:\n            return dict(self._pending)",
         requests_in_flight,
     ),
-    ("jsonrpc.weight", "pending.pop()", "pending.pop(0)", a_nested_message),
+    ("jsonrpc.codec", "pending.pop()", "pending.pop(0)", a_nested_message),
     ("manager.naming", "            return last\n", "            return 1\n", names_that_are_alike),
 ]
 

@@ -135,7 +135,7 @@ SIGNALS = {
     "jsonrpc.codec.MalformedMessage": "transports.base: costs one message",
     "testing.demo_server.Refusal": "DemoServer: becomes a JSON-RPC error",
     "testing.demo_server.ToolFailure": "DemoServer: becomes a result",
-    "protocol.schema.bounds.Stopped": "protocol.schema: becomes a NotChecked",
+    "protocol.schema.values.Stopped": "protocol.schema: becomes a NotChecked",
     "protocol.schema.pattern_syntax.PatternError": "protocol.schema: becomes a SchemaError",
     "protocol.schema.pattern_syntax.UncheckablePattern": "protocol.schema: is not checked",
 }

@@ -19,7 +19,7 @@ from mcpclient.errors import HttpError, NotChecked, ProtocolViolation, safe_str
 from mcpclient.gate.approvals import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.jsonrpc.codec import decode
-from mcpclient.jsonrpc.results import peer_error
+from mcpclient.jsonrpc.messages import peer_error
 from mcpclient.manager.memory import Memory
 from mcpclient.manager.pins import Pins
 from mcpclient.net.login.storage import FileStore

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import PeerError, ProtocolViolation, TaskFailed, UsageError
-from ..jsonrpc.results import peer_error
+from ..jsonrpc.messages import peer_error
 from ..protocol.tasks import EXTENSION, Task, created_task
 from ..protocol.types import Tool
 from .task_design import TaskDesign

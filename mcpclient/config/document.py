@@ -9,7 +9,7 @@ from typing import Any, Union
 from ..formats.front_matter import parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..formats.yaml_flow import FrontMatterError
-from ..jsonrpc.weight import is_deep
+from ..jsonrpc.codec import is_deep
 
 try:
     import tomllib  # type: ignore[import-not-found]

@@ -1,9 +1,14 @@
-"""HTTP/1.1 as a client sees it (RFC 9112): requests to bytes, one connection's bytes to events."""
+"""HTTP/1.1 (RFC 9112): requests to bytes and a connection's bytes to events, without any I/O.
+
+The end of the module turns this around for the small server of this machine: the head of a request
+in, that of a response out. Each of its connections serves one request.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import NamedTuple, Union
 
 from ..errors import ConnectionLost, LossKind, ProtocolViolation, UsageError, ViolationKind
@@ -400,3 +405,75 @@ def _content_length(text: str) -> int:
     if others or not _LENGTH.fullmatch(text):
         raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
     return int(text)
+
+
+class GatheredResponse:
+    """What has arrived of a response. Start its ``parser`` before the request is written.
+
+    ``parser``: knows the `ResponseParser.fault`, and what came after the response. ``head``: None
+    until it is complete. ``body``: the bytes so far, ``longest_body`` at most. ``is_complete``:
+    whether the response has ended as it should.
+    """
+
+    def __init__(self, longest_body: int = 0) -> None:
+        self.parser: ResponseParser = ResponseParser()
+        self.head: ResponseHead | None = None
+        self.body: bytearray = bytearray()
+        self.is_complete: bool = False
+        self._longest_body = longest_body
+
+    def feed(self, data: bytes | None) -> ResponseHead | None:
+        """Take the next bytes, or None for their end. Return the head when they complete it."""
+        completed = None
+        for event in self.parser.feed_eof() if data is None else self.parser.feed(data):
+            if isinstance(event, BodyChunk):
+                missing = self._longest_body - len(self.body)
+                if missing > 0:
+                    self.body += event.data[:missing]
+            elif isinstance(event, ResponseHead):
+                completed = self.head = event
+            elif isinstance(event, ResponseEnd):
+                self.is_complete = True
+        return completed
+
+
+_REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[!-~]*) HTTP/1\.[01]\r?\n")
+
+
+class RequestHead(NamedTuple):
+    """A request line and its fields. ``length``: how many bytes of body follow."""
+
+    method: str
+    target: str
+    headers: Headers
+    length: int
+
+
+def parse_request_head(head: bytes) -> RequestHead:
+    """Parse everything up to the empty line, that line included.
+
+    Raises `ProtocolViolation` for what is no request for a path, or has anything but one ``Host``,
+    or a body whose length it does not say.
+    """
+    text = head.decode("latin-1")
+    line = _REQUEST_LINE.match(text)
+    if line is None:
+        raise ProtocolViolation("not a request for a path in HTTP/1")
+    headers = parse_fields(text[line.end() :].rstrip("\r\n") + "\r\n")
+    if len(headers.get_all("host")) != 1:  # RFC 9112, section 3.2
+        raise ProtocolViolation("a request names one Host")
+    if "transfer-encoding" in headers:
+        raise ProtocolViolation("a request says how long its body is")
+    length = headers.get("content-length", "0")
+    if not _LENGTH.fullmatch(length):
+        raise ProtocolViolation("a Content-Length is a number")
+    return RequestHead(line[1], line[2], headers, int(length))
+
+
+def encode_response_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
+    """Return the status line and the fields, with the empty line that ends them.
+
+    Raises `UsageError` for fields that HTTP does not allow.
+    """
+    first = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode("ascii")
+    return b"".join([first, *(encode_header(*header) for header in headers), b"\r\n"])

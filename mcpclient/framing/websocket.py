@@ -26,13 +26,14 @@ from .websocket_frames import (
     RESERVED_1,
     TEXT,
     FrameViolation,
+    MessageAssembly,
+    decode_text,
     encode_close,
     encode_frame,
     is_wire_close_code,
     parse_close,
     read_head,
 )
-from .websocket_message import MessageAssembly, decode_text
 
 _MAX_CLOSE_REASON = MAX_CONTROL_PAYLOAD - 2
 

@@ -22,8 +22,7 @@ from ..errors import (
     ProtocolViolation,
     SsrfError,
 )
-from ..framing.http1 import encode_request
-from ..framing.http1_response import GatheredResponse
+from ..framing.http1 import GatheredResponse, encode_request
 from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, TlsContexts, addresses_of, explain_failure, explain_loss

@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.headers import Headers
-from ..framing.http1 import MAX_HEAD
-from ..framing.http1_requests import encode_response_head, parse_request_head
+from ..framing.http1 import MAX_HEAD, encode_response_head, parse_request_head
 from ..framing.logs import logger_for
 from ..framing.uri import LOOPBACK_HOSTS
 

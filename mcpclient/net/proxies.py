@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Callable, NamedTuple, TypeVar, Union
 
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
-from ..framing.http1 import ResponseHead, encode_request
-from ..framing.http1_response import GatheredResponse
+from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.uri import Url, parse_url
 
 ProxyChoice = Union[str, bool, None]

@@ -21,8 +21,7 @@ from ..errors import (
     ProtocolViolation,
     ViolationKind,
 )
-from ..framing.http1 import ResponseHead, encode_request
-from ..framing.http1_response import GatheredResponse
+from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..framing.websocket import (

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ..jsonrpc.codec import weight_of
 from ..jsonrpc.messages import RequestId, plain_id
-from ..jsonrpc.weight import weight_of
 from .tasks import Task
 from .wire_object import strings_in
 

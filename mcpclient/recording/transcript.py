@@ -57,7 +57,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError, safe_str
-from ..jsonrpc.weight import is_deep
+from ..jsonrpc.codec import is_deep
 
 TRANSCRIPT_VERSION = 1
 

@@ -13,8 +13,7 @@ from typing import Protocol
 
 from ..errors import McpError, ProtocolViolation, ViolationKind
 from ..jsonrpc.codec import MalformedMessage, decode
-from ..jsonrpc.messages import Message, RequestId
-from ..jsonrpc.results import peer_error
+from ..jsonrpc.messages import Message, RequestId, peer_error
 from ..protocol.outgoing import Outgoing
 
 # How many messages may come as one array. Within the limit of size there could be twenty million,

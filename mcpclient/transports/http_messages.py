@@ -13,8 +13,7 @@ from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError,
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
-from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
-from ..jsonrpc.results import peer_error
+from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
 from ..net.futures import cancel_all
 from ..net.http import http_error
 from ..protocol.outgoing import Outgoing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.errors import ProtocolViolation, UsageError
-from mcpclient.framing.http1_requests import encode_response_head, parse_request_head
+from mcpclient.framing.http1 import encode_response_head, parse_request_head
 
 
 def test_a_request_of_a_browser() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.errors import ConnectionLost, ProtocolViolation
-from mcpclient.framing.http1_response import GatheredResponse
+from mcpclient.framing.http1 import GatheredResponse
 
 WHOLE = (
     b"HTTP/1.1 100 Go on\r\n\r\n"

@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ...protocol.schema.uris import join_pointer
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
 from .widening import JsonSchema, Rewritten, widened
 
 _TAKEN = frozenset(

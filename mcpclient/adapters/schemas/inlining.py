@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ...protocol.schema.uris import join_pointer
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
 from .pointers import target_of, tokens_of
 from .widening import DEFINITIONS, Child, JsonSchema, Rewritten, assembled
 

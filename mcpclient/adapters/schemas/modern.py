@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, LIST, MAP, ONE
-from ...protocol.schema.uris import join_pointer
+from ...protocol.schema.dialects import DRAFT_2020_12, LIST, MAP, ONE, join_pointer
 from .widening import JsonSchema
 
 # Dialects in which a reference hides what stands beside it.

@@ -12,10 +12,9 @@ from math import isfinite
 from typing import Any
 
 from ...protocol.schema import SchemaError, compile_schema
-from ...protocol.schema.bounds import Budget, SchemaLimits, Stopped
-from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
 from ...protocol.schema.references import Position, Registry
-from ...protocol.schema.uris import join_pointer, pointer_tokens
+from ...protocol.schema.values import Budget, SchemaLimits, Stopped
 from ...protocol.types import Tool
 from .modern import modern_schema
 from .pointers import reference_to, with_root_kept_apart, without_unused

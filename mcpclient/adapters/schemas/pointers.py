@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ...protocol.schema.uris import join_pointer, pointer_tokens
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
 from .widening import DEFINITIONS, JsonSchema, Rewritten, rewritten
 
 # What may stand in a fragment as it is. Source: RFC 3986, section 3.5.

@@ -17,8 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ...protocol.schema.uris import join_pointer
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
 from .pointers import target_of
 from .widening import JsonSchema
 

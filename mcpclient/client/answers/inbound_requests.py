@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import McpError, UsageError
 from ...jsonrpc import messages
+from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
-from ...jsonrpc.weight import weight_of
 from ...net.futures import BackgroundTasks
 from .handlers import TAKES_ITS_TIME, Handlers, error_answer
 from .task_receiver import TaskReceiver

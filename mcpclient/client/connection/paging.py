@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
 from ...errors import ProtocolViolation, safe_repr
-from ...jsonrpc.weight import weight_of
+from ...jsonrpc.codec import weight_of
 
 MAX_PAGES = 1000
 """How many pages a list may have before it counts as endless."""

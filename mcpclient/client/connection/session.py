@@ -22,8 +22,7 @@ from ...errors import (
 )
 from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator, Pending
-from ...jsonrpc.messages import ErrorCode, Message, RequestId
-from ...jsonrpc.results import peer_error, result_of
+from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
 from ...net.futures import BackgroundTasks, cancel, consume_exception
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing

@@ -9,7 +9,7 @@ from collections import deque
 from typing import Any, Callable
 
 from ...framing.logs import logger_for
-from ...jsonrpc.weight import weight_of
+from ...jsonrpc.codec import weight_of
 from ...net.futures import BackgroundTasks
 
 _logger = logger_for("mcpclient.client")

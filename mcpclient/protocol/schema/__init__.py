@@ -16,15 +16,31 @@ Sources: JSON Schema Core and Validation 2020-12 and draft-07; MCP 2026-07-28, "
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ...errors import NotChecked, SchemaError
-from .bounds import Budget, Clock, SchemaLimits, Stopped
 from .compiler import Compiler
-from .dialects import DIALECTS
+from .dialects import DIALECTS, join_pointer
 from .evaluation import Failure, Node, Run
 from .references import Registry, Resource
-from .uris import join_pointer
-from .violations import Violation
+from .values import Budget, Clock, SchemaLimits, Stopped
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One way in which a value does not match its schema.
+
+    ``message`` says what is wrong, ``instance_path`` where in the value (a JSON pointer, empty
+    for the value itself) and ``schema_path`` which keyword of the schema said so.
+    """
+
+    message: str
+    instance_path: str
+    schema_path: str
+
+    def __str__(self) -> str:
+        return f"at {self.instance_path or 'the top'}: {self.message}"
+
 
 __all__ = [
     "DIALECTS",

@@ -5,9 +5,22 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 
-from .evaluation import ENTRIES_PER_STEP, Check, Evaluated, Failures, Run
+from .evaluation import (
+    ANY,
+    ARRAY,
+    ENTRIES_PER_STEP,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Build,
+    Check,
+    Evaluated,
+    Failures,
+    Rule,
+    Run,
+    Site,
+)
 from .formats import FORMATS
-from .site import ANY, ARRAY, NUMBER, OBJECT, TEXT, Build, Rule, Site
 from .values import describe, division_steps, identity, is_multiple
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

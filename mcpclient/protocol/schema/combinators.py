@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .assertions import required_with
-from .evaluation import Check, Evaluated, Failures, Run
-from .site import ANY, OBJECT, Build, Rule, Site
+from .evaluation import ANY, OBJECT, Build, Check, Evaluated, Failures, Rule, Run, Site
 from .values import describe
 
 _SHOWN_ALTERNATIVES = 3

@@ -6,26 +6,29 @@ from collections.abc import Mapping
 
 from ...errors import SchemaError
 from .assertions import ASSERTIONS
-from .bounds import Budget, SchemaLimits
 from .combinators import COMBINATORS
 from .containers import CONTAINERS, UNEVALUATED
+from .dialects import split_fragment
 from .evaluation import (
+    ANY,
     ENTRIES_PER_STEP,
+    Build,
     Check,
+    CompilerServices,
     Evaluated,
     Failure,
     Failures,
     Node,
+    Rule,
     Run,
+    Site,
     TrackingNode,
     rules_by_type,
 )
 from .pattern_syntax import PatternError
 from .patterns import Pattern, PatternMemory
 from .references import Position, Registry, Resource
-from .site import ANY, Build, CompilerServices, Rule, Site
-from .uris import split_fragment
-from .values import describe, text_steps
+from .values import Budget, SchemaLimits, describe, text_steps
 
 # In the order of evaluation: the last ones ask what all the others have dealt with.
 _KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **UNEVALUATED}

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .evaluation import ENTRIES_PER_STEP, Check, Evaluated, Failures, Run, place
+from .evaluation import (
+    ARRAY,
+    ENTRIES_PER_STEP,
+    OBJECT,
+    Build,
+    Check,
+    Evaluated,
+    Failures,
+    Rule,
+    Run,
+    Site,
+    place,
+)
 from .patterns import Pattern
-from .site import ARRAY, OBJECT, Build, Rule, Site
 
 _ABSENT = object()
 

@@ -20,15 +20,16 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import NamedTuple
 
-from .pattern_classes import CharacterSet, is_word_character
 from .pattern_syntax import (
     Boundary,
+    CharacterSet,
     Choice,
     Expression,
     Look,
     PatternError,
     Repeat,
     Sequence,
+    is_word_character,
     parse_pattern,
 )
 

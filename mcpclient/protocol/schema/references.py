@@ -10,11 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import SchemaError
-from .bounds import Budget, SchemaLimits
-from .dialects import DRAFT_2020_12, Dialect, dialect_of, subschemas
+from .dialects import (
+    DRAFT_2020_12,
+    Dialect,
+    dialect_of,
+    join_pointer,
+    pointer_tokens,
+    resolve,
+    split_fragment,
+    subschemas,
+)
 from .metaschemas import METASCHEMAS
-from .uris import join_pointer, pointer_tokens, resolve, split_fragment
-from .values import describe, identity
+from .values import Budget, SchemaLimits, describe, identity
 
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -26,7 +26,7 @@ from mcpclient.adapters.schemas.pointers import (
 from mcpclient.adapters.schemas.strict import CLAUDE, has_null, strict_schema, without_nulls
 from mcpclient.adapters.schemas.widening import Child, Rewritten, assembled, rewritten, widened
 from mcpclient.protocol.schema import compile_schema
-from mcpclient.protocol.schema.bounds import Budget
+from mcpclient.protocol.schema.values import Budget
 from mcpclient.protocol.types import Tool
 from tests.adapters.shapes import SHAPES, tool
 

@@ -17,7 +17,7 @@ from mcpclient.protocol.schema import (
     SchemaLimits,
     compile_schema,
 )
-from mcpclient.protocol.schema.bounds import Budget, Stopped
+from mcpclient.protocol.schema.values import Budget, Stopped
 
 SMALL = SchemaLimits(validation_steps=2_000)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.protocol.schema.uris import join_pointer, pointer_tokens, resolve, split_fragment
+from mcpclient.protocol.schema.dialects import join_pointer, pointer_tokens, resolve, split_fragment
 
 BASE = "http://a/b/c/d;p?q"
 

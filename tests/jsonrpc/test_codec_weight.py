@@ -6,24 +6,23 @@ from typing import Any
 
 import pytest
 
-from mcpclient.jsonrpc import weight
-from mcpclient.jsonrpc.codec import MalformedMessage, decode
-from mcpclient.jsonrpc.weight import takes_too_much, weight_of
+from mcpclient.jsonrpc import codec
+from mcpclient.jsonrpc.codec import MalformedMessage, decode, takes_too_much, weight_of
 from mcpclient.protocol.types import LogMessage
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of every bound."""
-    monkeypatch.setattr(weight, "MAX_MEMORY", 512 * 1024)
-    monkeypatch.setattr(weight, "_HARMLESS", weight._HARMLESS // 1024)
+    monkeypatch.setattr(codec, "MAX_MEMORY", 512 * 1024)
+    monkeypatch.setattr(codec, "_HARMLESS", codec._HARMLESS // 1024)
 
 
 @pytest.mark.parametrize("unit", ["[],", "{},", '{"":0},', '"",', "0,", "[[]],"])
 def test_many_small_values_are_not_decoded(unit: str) -> None:
     """F-WIRE-7: 60 MB of them cost 1.5 GB and more; the call they answer fails with the reason."""
     text = '{"jsonrpc":"2.0","id":7,"result":{"a":[' + unit * (60_000 // len(unit)) + "0]}}"
-    with pytest.raises(MalformedMessage, match="its values would take over 512 MiB") as caught:
+    with pytest.raises(MalformedMessage, match=r"its values would take over 0\.5 MiB") as caught:
         decode(text)
     assert caught.value.request_id == 7
     few = '{"a":[' + unit * 100 + "0]}"
@@ -49,13 +48,13 @@ def test_what_is_in_proportion_is_decoded(text: str) -> None:
 def test_so_many_strings_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"csv":"' + "a,b,[c],{d}" * 5_000 + '"}'
     assert not takes_too_much(text)
-    monkeypatch.setattr(weight, "_MAX_QUOTES", 3)
+    monkeypatch.setattr(codec, "_MAX_QUOTES", 3)
     assert takes_too_much(text)
 
 
 def test_short_text_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-WIRE-7: what is decoded all day costs nothing more."""
-    monkeypatch.setattr(weight, "_estimated", None)
+    monkeypatch.setattr(codec, "_estimated", None)
     assert decode('{"a":[1,2,3]}') == {"a": [1, 2, 3]}
 
 

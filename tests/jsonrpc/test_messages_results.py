@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import PeerError, ProtocolViolation, UrlElicitationRequired
-from mcpclient.jsonrpc.results import peer_error, result_of
+from mcpclient.jsonrpc.messages import peer_error, result_of
 
 
 def test_a_result_is_an_object() -> None:
