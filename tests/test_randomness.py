@@ -32,8 +32,8 @@ from mcpclient.client.login.runner import FlowRunner
 from mcpclient.framing.websocket import WebSocketProtocol
 from mcpclient.framing.websocket_handshake import WebSocketHandshake
 from mcpclient.inspector.inspector import inspect
-from mcpclient.inspector.room import Room
 from mcpclient.inspector.routes import Routes
+from mcpclient.inspector.servers import Room
 from mcpclient.manager.machine import Reconnect
 from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher

@@ -12,8 +12,7 @@ from ..errors import McpError, UsageError
 from ..protocol.schema import compile_schema
 from ..protocol.types import CallToolResult, Tool
 from .definitions import Definition, ToolDefinitions
-from .limits import Limits
-from .media import MediaRules
+from .limits import Limits, MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
 from .tool_calls import RawCall, ToolCall, read_calls
 

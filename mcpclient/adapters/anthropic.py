@@ -18,8 +18,7 @@ from typing import Any, Callable
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
-from .limits import Limits
-from .media import Media, MediaRules
+from .limits import Limits, Media, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part, Prepared
 from .schemas.strict import CLAUDE

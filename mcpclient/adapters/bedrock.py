@@ -19,8 +19,7 @@ from typing import Any, Callable
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import DefinitionRules, ToolDefinitions, define
-from .limits import Limits
-from .media import Media, MediaRules
+from .limits import Limits, Media, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part
 from .schemas.strict import CLAUDE

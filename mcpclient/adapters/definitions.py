@@ -11,15 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Callable, NamedTuple
 
 from ..protocol.types import Tool
-from .clean_text import without_surrogates
 from .limits import estimated_tokens
-from .names import NameRule, fit_names
-from .schemas.inlining import inlined
+from .names import NameRule, fit_names, without_surrogates
 from .schemas.normal import normal_schema
 from .schemas.plain_root import plain_root
-from .schemas.pointers import with_root_kept_apart
+from .schemas.rewriting import JsonSchema, Rewritten, inlined, rewritten, with_root_kept_apart
 from .schemas.strict import Strict, StrictRules, has_null, strict_schema, without_nulls
-from .schemas.widening import JsonSchema, Rewritten, rewritten
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
 from ..suggestions import there_is_no
 from .local_tools import LocalTool, text_result
-from .schemas.widening import JsonSchema
+from .schemas.rewriting import JsonSchema
 
 _SCALARS: Mapping[object, str] = {
     str: "string",

@@ -17,8 +17,7 @@ from typing import Any, Callable
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import DefinitionRules, ToolDefinitions, define
-from .limits import Limits
-from .media import MediaRules
+from .limits import Limits, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part, Prepared
 from .schemas.google_subset import google_subset

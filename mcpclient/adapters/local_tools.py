@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Protocol
 
 from ..client.events.around import Around
-from ..errors import McpError
+from ..errors import McpError, UsageError
 from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, ReadResourceResult, Resource, ResourceTemplate, Tool
-from .definitions import Definition
+from .definitions import Definition, ToolDefinitions
 
 # How many resources one answer lists, and how many tools one search finds.
 _LISTED = 200
@@ -185,3 +186,36 @@ def _line(resource: Resource | ResourceTemplate, uri: str) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN_DESCRIPTION else f"{line[:_SHOWN_DESCRIPTION]}…"
+
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+
+class SearchRule:
+    """Decides, once for a conversation, whether its tools are too many to be shown.
+
+    ``search``: True or False; a number: more tools than that; ``"3%"``: more tokens than this share
+    of ``context``, the tokens that the model reads at most.
+    """
+
+    def __init__(self, search: bool | int | str, context: int) -> None:
+        self._most_tools = self._most_tokens = float("inf")
+        if isinstance(search, str):
+            share = _SHARE.fullmatch(search)
+            if share is None or context <= 0:
+                problem = f"search={search!r}, context={context!r}"
+                raise UsageError(f'search takes a share of the context such as "3%", not {problem}')
+            self._most_tokens = context * float(share[1]) / 100
+        elif search is not False:
+            self._most_tools = -1 if search is True else search
+        self.is_possible: bool = search is not False
+        self._decision: bool | None = None
+
+    def applies(self, tools: ToolDefinitions) -> bool:
+        """Whether to search among these tools; once there are some, the answer stays the same."""
+        if self._decision is None:
+            is_much = len(tools.defined) > self._most_tools or tools.tokens > self._most_tokens
+            if not tools.defined:
+                return is_much
+            self._decision = is_much
+        return self._decision

@@ -1,6 +1,6 @@
-"""Names that model APIs accept, made from names as servers give them, and the way back.
+"""Names and strings that model APIs accept, made from those of servers, and the way back.
 
-A name that is fit stays. Of another, characters that are not allowed become ``_``, and one that is
+A name that is fit stays. In another, characters that are not allowed become ``_``, and one that is
 too long is cut; its place is then taken by a digest, so that the same name always gives the same
 result, whatever else is there.
 """
@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 _DIGEST = 8
 
@@ -66,3 +67,20 @@ def fit_names(
         fitted[name] = rule.fitted(name, taken)
         taken.add(fitted[name])
     return {name: fitted[name] for name in listed}
+
+
+LONE_SURROGATES = "\ud800-\udfff"
+"""As the inside of a class in a regular expression."""
+
+_LONE = re.compile(f"[{LONE_SURROGATES}]")
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a JSON value with U+FFFD in place of every half of a surrogate pair, in keys too."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in value]
+    return value

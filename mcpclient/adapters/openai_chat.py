@@ -17,11 +17,9 @@ from typing import Any, Callable
 
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
-from .clean_text import LONE_SURROGATES
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
-from .limits import Limits
-from .media import MediaRules
-from .names import NameRule
+from .limits import Limits, MediaRules
+from .names import LONE_SURROGATES, NameRule
 from .parts import ERROR_PREFIX, Outcome, Part, Prepared
 from .schemas.strict import OPENAI
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable

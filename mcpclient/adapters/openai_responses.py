@@ -17,8 +17,7 @@ from typing import Any, Callable
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, ToolDefinitions, define
-from .limits import Limits
-from .media import MediaRules
+from .limits import Limits, MediaRules
 from .openai_chat import RULES as _CHAT_RULES
 from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable

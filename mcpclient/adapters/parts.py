@@ -19,9 +19,8 @@ from ..protocol.types import (
     ResourceLink,
     TextContent,
 )
-from .clean_text import without_surrogates
-from .limits import Limits, limited, token_warning
-from .media import Media, MediaRules, media_type_of
+from .limits import Limits, Media, MediaRules, limited, media_type_of, token_warning
+from .names import without_surrogates
 
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]

@@ -24,10 +24,16 @@ from .definitions import (
 )
 from .functions import function_tool
 from .limits import Limits
-from .local_tools import LocalTool, ResourceSource, call_tool, resource_tools, search_tool
+from .local_tools import (
+    LocalTool,
+    ResourceSource,
+    SearchRule,
+    call_tool,
+    resource_tools,
+    search_tool,
+)
 from .parts import Outcome
 from .providers import Provider, provider_of
-from .search import SearchRule
 from .tool_calls import RawCall, ToolCall, read_calls
 
 _logger = logger_for("mcpclient.adapters")

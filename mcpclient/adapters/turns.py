@@ -20,10 +20,8 @@ from ..protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
-from .clean_text import without_surrogates
-from .limits import Limits
-from .media import MediaRules
-from .names import NameRule, fit_names
+from .limits import Limits, MediaRules
+from .names import NameRule, fit_names, without_surrogates
 from .parts import Outcome, Part, Prepared, parts_of, prepared
 from .tool_calls import ToolCall
 

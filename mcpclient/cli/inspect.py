@@ -13,10 +13,9 @@ from typing import Any
 from ..client.client import Client
 from ..config.config import Config
 from ..errors import UsageError
-from ..inspector.board import Board
+from ..inspector.board import Board, Questions
 from ..inspector.inspector import ALLOWED, Inspector, inspect
-from ..inspector.questions import Questions
-from ..inspector.sources import ClientSource, ManagerSource
+from ..inspector.servers import ClientSource, ManagerSource
 from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder

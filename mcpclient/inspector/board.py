@@ -1,11 +1,25 @@
-"""What the page shows besides the wire: servers, calls, questions; and what of it is new to it."""
+"""The board of an inspector: what its page shows besides the wire, asks and calls."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Callable, NamedTuple
 
-from .depth import without_depths
+from ..auth.url_guard import host_of
+from ..client.answers.elicitation import Elicitation, form_problem
+from ..client.answers.sampling import Sampling
+from ..client.client import Client
+from ..client.connection.requests import connection_of
+from ..client.connection.timeouts import DEFAULT, Seconds
+from ..errors import UsageError
+from ..protocol.elicitation import ElicitationRequest
+from ..protocol.sampling import SamplingRequest
+from ..protocol.types import Progress
+from .described import described_error
 
 _MAX_ITEMS = 1_000
 
@@ -60,3 +74,284 @@ class Board:
             found.append(item)
         found.reverse()
         return found
+
+
+_MAX_LEVELS = 200
+_TOO_DEEP = "… nested too deeply to be shown"
+
+
+def without_depths(value: Any, levels: int = _MAX_LEVELS) -> Any:
+    """Return a JSON value; what is nested deeper than ``levels`` is replaced by a text.
+
+    A value that is not is returned itself. What a server sends may just fit the interpreter's
+    limit when it is read, and not any more when it is compared or written, on a fuller stack.
+    """
+    return _copy(value, levels) if _is_deeper(value, levels) else value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    row = [value]
+    for _ in range(levels + 1):
+        row = [item for each in row for item in _items(each)]
+        if not row:
+            return False
+    return True
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _copy(value: Any, levels: int) -> Any:
+    copies: list[Any] = [None]
+    waiting: list[tuple[Any, Any, Any, int]] = [(copies, 0, value, levels)]
+    while waiting:
+        holder, place, item, left = waiting.pop()
+        if not isinstance(item, (dict, list)):
+            holder[place] = item
+        elif left == 0 and item:
+            holder[place] = _TOO_DEEP
+        elif isinstance(item, dict):
+            holder[place] = copied = dict.fromkeys(item)
+            waiting += ((copied, name, each, left - 1) for name, each in item.items())
+        else:
+            holder[place] = listed = [None] * len(item)
+            waiting += ((listed, index, each, left - 1) for index, each in enumerate(item))
+    return copies[0]
+
+
+class Questions:
+    """Puts questions on the board and waits for the page to answer them.
+
+    Give a client its `elicitation` and `sampling`, and the page answers for it. A question
+    that nobody waits for any more, as when its call was cancelled, is taken away.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._problems: dict[str, Callable[[Any], str | None]] = {}
+        self._count = 0
+        self._logins: dict[str, asyncio.Task[Any]] = {}
+
+    @property
+    def elicitation(self) -> Elicitation:
+        """The option ``elicitation`` of a client."""
+        return Elicitation(form=self._ask_form, url=self._ask_visit)
+
+    @property
+    def sampling(self) -> Sampling:
+        """The option ``sampling`` of a client."""
+        return Sampling(self._ask_model, tools=True)
+
+    async def ask(
+        self,
+        kind: str,
+        server: str,
+        facts: Mapping[str, Any],
+        problem_with: Callable[[Any], str | None] | None = None,
+    ) -> Any:
+        """Show a question and return the answer to it, whatever that is.
+
+        An answer that has a problem, by ``problem_with``, is refused, and the question stays.
+        """
+        self._count += 1
+        name = str(self._count)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[name] = answer
+        if problem_with is not None:
+            self._problems[name] = problem_with
+        self.board.put("question", name, {"kind": kind, "server": server, **facts})
+        try:
+            return await answer
+        finally:
+            del self._waiting[name]
+            self._problems.pop(name, None)
+            self.board.put("question", name, None)
+
+    def answer(self, name: str, answer: Any) -> None:
+        """Answer a question. Raises `UsageError` when nobody waits for that, or it does not fit."""
+        waiting = self._waiting.get(name)
+        if waiting is None or waiting.done():
+            raise UsageError("this question has been answered, or nobody asks it any more")
+        problem = self._problems[name](answer) if name in self._problems else None
+        if problem is not None:
+            raise UsageError(f"the answer does not fit the form: {problem}")
+        waiting.set_result(answer)
+
+    async def _ask_form(self, request: ElicitationRequest) -> Any:
+        facts = {"message": request.message, "schema": request.schema}
+        return await self.ask("form", request.server, facts, partial(form_problem, request))
+
+    async def _ask_visit(self, request: ElicitationRequest) -> Any:
+        facts = {
+            "message": request.message,
+            "url": request.url,
+            "host": request.host,
+            "warnings": request.url_warnings,
+        }
+        return await self.ask("visit", request.server, facts)
+
+    async def _ask_model(self, request: SamplingRequest) -> Any:
+        return await self.ask("sampling", request.server, {"request": dict(request.raw)})
+
+    def show_login(self, server: str, url: str) -> Awaitable[bool]:
+        """Show where to log in to a server, for a `BrowserLogin`; the visitor opens the address.
+
+        It is shown until the task that calls this method ends. The result is always True.
+        """
+        # Not `async`: `BrowserLogin` calls this in the task of the login, and awaits the result in
+        # a task of its own, which ends long before the login does.
+        self.board.put("login", server, {"url": url, "host": host_of(url)})
+        login = asyncio.current_task()
+        assert login is not None
+        self._logins[server] = login
+        login.add_done_callback(lambda login: self._login_ended(server, login))
+        return asyncio.sleep(0, True)
+
+    def _login_ended(self, server: str, login: asyncio.Task[Any]) -> None:
+        if self._logins.get(server) is login:  # and there is no other by now
+            del self._logins[server]
+            self.board.put("login", server, None)
+
+
+_MAX_RESULTS = 200
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A request to be made. ``timeout``: seconds without an answer or progress."""
+
+    server: str
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    timeout: Seconds = DEFAULT
+
+    @classmethod
+    def of(cls, request: Mapping[str, Any]) -> Wanted:
+        """Take it from the page. Raises `UsageError` when it is none."""
+        server, method = request.get("server"), request.get("method")
+        params, timeout = request.get("params") or {}, request.get("timeout")
+        if not isinstance(server, str) or not isinstance(method, str) or not method:
+            raise UsageError("a request names its server and its method")
+        if not isinstance(params, dict):
+            raise UsageError("the params of a request are an object")
+        if timeout is None:
+            return cls(server, method, params)
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            raise UsageError("a timeout is a number of seconds")
+        return cls(server, method, params, timeout)
+
+    @property
+    def subject(self) -> str:
+        """What tells it from others of its method: a name or a URI."""
+        found = self.params.get("name", self.params.get("uri", ""))
+        return found if isinstance(found, str) else ""
+
+
+class Calls:
+    """Makes requests through clients, tool calls as `Client.call_tool` makes them; shows on the
+    board how they stand, and keeps the latest 200 results.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._count = 0
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._results: OrderedDict[str, dict[str, Any]] = OrderedDict()
+
+    def start(self, client: Client, wanted: Wanted) -> str:
+        """Begin a request; return the name it goes by."""
+        self._count += 1
+        name = str(self._count)
+        task = asyncio.get_running_loop().create_task(self._run(name, client, wanted))
+        self._tasks[name] = task
+        task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        return name
+
+    def cancel(self, name: str) -> None:
+        """Give a request up; the server is told. One that has ended is left alone."""
+        task = self._tasks.get(name)
+        if task is not None:
+            task.cancel()
+
+    def result(self, name: str) -> dict[str, Any] | None:
+        """Return what came of a request: ``result`` and ``warnings``, or ``error``."""
+        return self._results.get(name)
+
+    async def close(self) -> None:
+        """Give all requests up."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, name: str, client: Client, wanted: Wanted) -> None:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        facts = {
+            "server": wanted.server,
+            "method": wanted.method,
+            "subject": wanted.subject,
+        }
+        # Apart, since they may be large, and progress is shown often.
+        recorder = connection_of(client).options.network.recorder
+        assert recorder is not None, "every client has one"
+        self._board.put("asked", name, {"params": recorder.masked(wanted.params)})
+
+        def show(state: str, **more: Any) -> None:
+            milliseconds = round((clock() - began) * 1000, 3)
+            value = {**facts, "state": state, "milliseconds": milliseconds, **more}
+            self._board.put("call", name, value)
+
+        def progress(step: Progress) -> None:
+            if not ended:
+                show("running", progress=step.raw)
+
+        ended = False
+        show("running")
+        try:
+            outcome, state = await _perform(client, wanted, progress)
+        except asyncio.CancelledError:
+            outcome, state = {"error": {"type": "Cancelled", "text": "it was cancelled"}}, "failed"
+        except Exception as error:  # the page would show for ever that it runs
+            outcome, state = {"error": described_error(error)}, "failed"
+        ended = True
+        self._results[name] = outcome
+        if len(self._results) > _MAX_RESULTS:
+            self._results.popitem(last=False)
+        show(state)
+
+
+async def _perform(client: Client, wanted: Wanted, progress: Any) -> tuple[dict[str, Any], str]:
+    """Make a request; return what came of it, and whether that is a success."""
+    method, params, timeout = wanted.method, wanted.params, wanted.timeout
+    if method == "tools/call":
+        arguments = params.get("arguments") or {}
+        if not isinstance(arguments, dict):
+            raise UsageError("the arguments of a tool are an object")
+        called = await client.call_tool(
+            wanted.subject,
+            arguments,
+            timeout=timeout,
+            on_progress=progress,
+            meta=params.get("_meta"),
+        )
+        state = "failed" if called.is_error else "done"
+        return {"result": called.raw, "warnings": called.warnings}, state
+    if method == "resources/subscribe":
+        await client.subscribe_resource(wanted.subject)
+        return {"result": {}}, "done"
+    if method == "resources/unsubscribe":
+        await client.unsubscribe_resource(wanted.subject)
+        return {"result": {}}, "done"
+    if method == "ping":
+        await client.ping(timeout=timeout)
+        return {"result": {}}, "done"
+    if method == "logging/setLevel":
+        await client.set_log_level(str(params.get("level")))
+        return {"result": {}}, "done"
+    result = await client.request(method, params, timeout=timeout, on_progress=progress, fresh=True)
+    return {"result": result}, "done"

@@ -11,11 +11,9 @@ from ..client.client import Client
 from ..errors import UsageError
 from ..net.local_http import LocalHttpServer
 from ..transports.replaying import Recording
-from .board import Board
-from .questions import Questions
-from .room import Room
+from .board import Board, Questions
 from .routes import Routes
-from .sources import ClientSource, ManagerSource, RecordingSource, Source
+from .servers import ClientSource, ManagerSource, RecordingSource, Room, Source
 
 if TYPE_CHECKING:
     from ..manager.manager import Manager

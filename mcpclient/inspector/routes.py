@@ -1,4 +1,4 @@
-"""What the page asks for, and who may ask: the routes of the inspector's server."""
+"""The routes of the inspector's web server: its page, and who may ask for which data."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from functools import lru_cache
 from os import urandom
+from pkgutil import get_data
 from typing import Any, Callable
 
 from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
-from .calls import Wanted
+from .board import Wanted, without_depths
 from .comparing import compared_calls, compared_tools
-from .depth import without_depths
-from .described import described_error
-from .login import finish_login, log_out
-from .oddities import odd_schemas
-from .page import page, policy
-from .room import Room
+from .described import described_error, finish_login, log_out
+from .lists import odd_schemas
+from .servers import Room
 
 # Seconds between two looks at what is new. People see no difference, and a server that sends a
 # thousand messages in this time costs the page one redraw.
@@ -301,3 +300,66 @@ def _number(request: LocalRequest, name: str, default: int = 0) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         raise UsageError(f"{name} is a number")
     return int(text)
+
+
+SCRIPTS = (
+    "text",
+    "server",
+    "records",
+    "virtual_list",
+    "tree",
+    "schema_values",
+    "schema_form",
+    "snippets",
+    "results",
+    "catalog",
+    "subject",
+    "questions",
+    "wire",
+    "compare",
+    "overview",
+    "main",
+)
+"""The scripts of the page. They share one scope; each uses what those before it define."""
+
+
+@lru_cache(maxsize=1)
+def _template() -> str:
+    def read(name: str) -> str:
+        source = get_data(str(__package__), f"page/{name}")
+        assert source is not None, "every loader of files and archives has data"
+        return source.decode()
+
+    scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
+    # What is copied as a program has to import the package, so it needs the name that it has here.
+    markup = read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
+    return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
+
+
+def page(nonce: str) -> bytes:
+    """Return the document; only the style and script that carry ``nonce`` will be used by it."""
+    return _template().replace("{NONCE}", nonce).encode()
+
+
+def policy(nonce: str) -> str:
+    """Return the Content-Security-Policy to serve it with.
+
+    Nothing is loaded from anywhere but this page and its own server, nothing is framed, and no text
+    can become markup or script (trusted types). ``blob:`` is for images and sound that a tool has
+    returned, which are in the page already.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'nonce-{nonce}'",
+            f"style-src 'nonce-{nonce}'",
+            "connect-src 'self'",
+            "img-src blob:",
+            "media-src blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.adapters.limits import Limits
-from mcpclient.adapters.media import Media, MediaRules
+from mcpclient.adapters.limits import Limits, Media, MediaRules
 from mcpclient.adapters.parts import Prepared, parts_of, prepared, text_of
 from mcpclient.errors import ConnectFailed, PeerError, ProcessExited, ServersFailed, UsageError
 from mcpclient.protocol.types import CallToolResult

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
-from mcpclient.adapters.media import Media, MediaRules
+from mcpclient.adapters.limits import Media, MediaRules
 from mcpclient.adapters.names import NameRule
 from mcpclient.adapters.parts import Prepared
 from mcpclient.adapters.tool_calls import ToolCall

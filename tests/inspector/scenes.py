@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import Any, Callable
 
 from mcpclient import Client
-from mcpclient.inspector.board import Board
+from mcpclient.inspector.board import Board, Questions
 from mcpclient.inspector.inspector import Inspector
-from mcpclient.inspector.questions import Questions
-from mcpclient.inspector.sources import ClientSource
+from mcpclient.inspector.servers import ClientSource
 from tests.inspector.showcase import Showcase
 
 __all__ = ["Scene", "until"]

@@ -19,9 +19,9 @@ from playwright.async_api import Page, Route, expect
 import mcpclient
 from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording, TwoStepLogin
 from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
-from mcpclient.inspector import page as page_module
+from mcpclient.inspector import routes as page_module
 from mcpclient.inspector.inspector import Inspector, inspect
-from mcpclient.inspector.sources import ClientSource
+from mcpclient.inspector.servers import ClientSource
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.browser import AXE, Chromium, needs_axe, read, shown
 from tests.inspector.loaded_server import odd_tools

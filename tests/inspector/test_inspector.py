@@ -14,7 +14,7 @@ import pytest
 import mcpclient
 from mcpclient import Client, Manager, Recording, UsageError
 from mcpclient.inspector.inspector import Inspector, inspect, source_of
-from mcpclient.inspector.sources import ClientSource, ManagerSource, RecordingSource
+from mcpclient.inspector.servers import ClientSource, ManagerSource, RecordingSource
 from tests.inspector.scenes import Scene, until
 from tests.inspector.showcase import Showcase
 

@@ -13,7 +13,7 @@ import json
 from typing import Any
 
 from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
-from .widening import JsonSchema, Rewritten, widened
+from .rewriting import JsonSchema, Rewritten, widened
 
 _TAKEN = frozenset(
     {"$defs", "definitions", "$ref", "type", "format", "title", "description", "enum", "items"}

@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .pointers import target_of, with_root_kept_apart
-from .widening import JsonSchema
+from .rewriting import JsonSchema, target_of, with_root_kept_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # What a property that other branches leave open may be: anything.

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
-from .pointers import target_of
-from .widening import JsonSchema
+from .rewriting import JsonSchema, target_of
 
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}

@@ -13,18 +13,21 @@ from hypothesis import strategies as st
 
 from mcpclient.adapters.schemas import normal as normal_form
 from mcpclient.adapters.schemas.google_subset import google_subset
-from mcpclient.adapters.schemas.inlining import inlined
-from mcpclient.adapters.schemas.modern import modern_schema
-from mcpclient.adapters.schemas.normal import normal_schema
+from mcpclient.adapters.schemas.normal import modern_schema, normal_schema
 from mcpclient.adapters.schemas.plain_root import plain_root
-from mcpclient.adapters.schemas.pointers import (
+from mcpclient.adapters.schemas.rewriting import (
+    Child,
+    Rewritten,
+    assembled,
+    inlined,
     reference_to,
+    rewritten,
     target_of,
     tokens_of,
+    widened,
     with_root_kept_apart,
 )
 from mcpclient.adapters.schemas.strict import CLAUDE, has_null, strict_schema, without_nulls
-from mcpclient.adapters.schemas.widening import Child, Rewritten, assembled, rewritten, widened
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.schema.values import Budget
 from mcpclient.protocol.types import Tool

@@ -611,7 +611,7 @@ OTHERS = [
         "if False:",
     ),
     Fault(
-        "inspector.rows",
+        "inspector.journal",
         "an answer belongs to a request of an earlier connection",
         'if "transcript" in record:\n            self._asked.clear()',
         'if "transcript" in record:',

@@ -21,7 +21,7 @@ from mcpclient import (
     TwoStepLogin,
     UsageError,
 )
-from mcpclient.inspector.login import (
+from mcpclient.inspector.described import (
     described_login,
     expect_login,
     finish_login,

@@ -11,8 +11,7 @@ import pytest
 
 from mcpclient.auth.effects import Authorize
 from mcpclient.errors import UsageError
-from mcpclient.inspector.board import Board
-from mcpclient.inspector.questions import Questions
+from mcpclient.inspector.board import Board, Questions
 from mcpclient.net.login.logins import BrowserLogin
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.protocol.elicitation import ElicitationRequest

@@ -9,9 +9,8 @@ import pytest
 
 from mcpclient import Client, UsageError
 from mcpclient.client.connection.timeouts import DEFAULT
-from mcpclient.inspector import calls as module
-from mcpclient.inspector.board import Board
-from mcpclient.inspector.calls import Calls, Wanted
+from mcpclient.inspector import board as module
+from mcpclient.inspector.board import Board, Calls, Wanted
 from mcpclient.protocol.types import CallToolResult, Progress
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector import oddities as module
-from mcpclient.inspector.oddities import odd_entries, odd_schemas
+from mcpclient.inspector import lists as module
+from mcpclient.inspector.lists import odd_entries, odd_schemas
 
 OBJECT = {"type": "object"}
 

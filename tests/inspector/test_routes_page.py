@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.inspector.page import SCRIPTS, _template, page, policy
+from mcpclient.inspector.routes import SCRIPTS, _template, page, policy
 
 PACKAGE = Path(mcpclient.__file__).parent
 SOURCES = PACKAGE / "inspector" / "page"
 
-PRINT = "from vendored.inspector.page import page; sys.stdout.buffer.write(page('n'))"
+PRINT = "from vendored.inspector.routes import page; sys.stdout.buffer.write(page('n'))"
 
 
 def test_it_is_one_document_of_less_than_200_kibibytes() -> None:

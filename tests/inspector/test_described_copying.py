@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, OAuth
-from mcpclient.inspector.copying import Word, copied_command, copied_target, copied_url
+from mcpclient.inspector.described import Word, copied_command, copied_target, copied_url
 
 
 def shown(word: Word) -> str:

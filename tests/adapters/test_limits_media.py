@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.adapters.media import Media, MediaRules, media_type_of
+from mcpclient.adapters.limits import Media, MediaRules, media_type_of
 from tests.adapters.outcomes import GIF, PDF, PNG, WAV
 
 RULES = MediaRules({"image/png": "png", "audio/wav": "wav"}, {"image": 100, "audio": 10})

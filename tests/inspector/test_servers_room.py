@@ -7,11 +7,8 @@ import asyncio
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.inspector.board import Board
-from mcpclient.inspector.calls import Wanted
-from mcpclient.inspector.questions import Questions
-from mcpclient.inspector.room import Room
-from mcpclient.inspector.sources import ClientSource
+from mcpclient.inspector.board import Board, Questions, Wanted
+from mcpclient.inspector.servers import ClientSource, Room
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run

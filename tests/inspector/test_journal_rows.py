@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector.rows import RowMaker
+from mcpclient.inspector.journal import RowMaker
 
 
 def row(record: dict[str, Any], maker: RowMaker | None = None, number: int = 0) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from mcpclient.adapters import bedrock
 from mcpclient.adapters.definitions import ToolDefinitions
-from mcpclient.adapters.search import SearchRule
+from mcpclient.adapters.local_tools import SearchRule
 from mcpclient.errors import UsageError
 from tests.adapters.shapes import tool
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient import Client, Recording, UsageError
-from mcpclient.inspector.sources import ServerState
-from mcpclient.inspector.watch import Watch
+from mcpclient.inspector.servers import ServerState, Watch
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
 

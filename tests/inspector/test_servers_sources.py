@@ -10,7 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
-from mcpclient.inspector.sources import ClientSource, ManagerSource, RecordingSource
+from mcpclient.inspector.servers import ClientSource, ManagerSource, RecordingSource
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.inspector.showcase import Showcase
 from tests.support.http_server import Answer, HttpServer, Request

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector.depth import without_depths
+from mcpclient.inspector.board import without_depths
 
 
 def nested(levels: int, inside: Any) -> Any:

@@ -1,0 +1,316 @@
+"""Rewriting JSON Schemas, and the references in them, so that what was valid stays valid.
+
+A model API that does not take a keyword gets a schema without it. Where the keyword stands in a
+plain place that only allows more. Below ``not``, ``oneOf`` or ``if`` allowing more inside would
+allow less outside; there the keyword around goes as well. Schemas here are of dialect 2020-12.
+
+A definition that contains itself has no end: where references are replaced by what they refer to
+and it comes round again, a schema stands that takes anything of the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable, NamedTuple
+from urllib.parse import quote, unquote
+
+from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
+
+JsonSchema = dict[str, Any]
+
+# Keywords that look at what the ones applied to the same value have looked at.
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"})
+# Definitions assert nothing where they stand.
+DEFINITIONS = ("$defs", "definitions")
+"""The keywords whose schemas hold for nothing but what refers to them."""
+_CONDITIONAL = ("if", "then", "else")
+
+
+class Rewritten(NamedTuple):
+    """A schema, and whether it still accepts exactly what the one it was made of accepts."""
+
+    schema: Any
+    exact: bool
+
+
+class Child(NamedTuple):
+    """A rewritten subschema, and the tokens of the JSON pointer to it from its parent."""
+
+    tokens: tuple[str, ...]
+    schema: Any
+    exact: bool
+
+
+Change = Callable[[JsonSchema, tuple[str, ...]], Rewritten]
+"""Takes a schema whose subschemas are rewritten, and the tokens that lead to it from the root."""
+
+
+def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rewritten:
+    """Apply ``change`` to a schema and all its subschemas, the innermost first.
+
+    The original is not touched. Booleans are handed on as they are.
+    """
+    if not isinstance(schema, dict):
+        return Rewritten(schema, True)
+    children = [
+        Child(tokens, *rewritten(value, change, path + tokens))
+        for tokens, value in subschemas(schema, DRAFT_2020_12)
+    ]
+    whole, exact = assembled(schema, children)
+    changed, still_exact = change(whole, path)
+    return Rewritten(changed, exact and still_exact)
+
+
+def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten:
+    """Return ``schema`` with these subschemas, without what would now allow less than before."""
+    result = dict(schema)
+    inexact: set[str] = set()
+    for child in children:
+        put(result, schema, child.tokens, child.schema)
+        if not child.exact and child.tokens[0] not in DEFINITIONS:
+            inexact.add(child.tokens[0])
+    if "not" in inexact:
+        del result["not"]
+    if "if" in inexact:
+        for keyword in _CONDITIONAL:
+            result.pop(keyword, None)
+    if "oneOf" in inexact:
+        _use_any_of(result)
+    if "contains" in inexact:
+        result.pop("maxContains", None)
+    if inexact & _IN_PLACE or "if" in inexact:
+        for keyword in _UNEVALUATED:
+            result.pop(keyword, None)
+    return Rewritten(result, not inexact)
+
+
+def widened(schema: object, change: Change) -> Rewritten:
+    """Do what `rewritten` does, for schemas that may refer to definitions.
+
+    Where a definition accepts more than before, so does whatever refers to it.
+    """
+    found = False
+
+    def watch(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+        nonlocal found
+        changed = change(value, path)
+        found = found or not changed.exact
+        return changed
+
+    def watch_references(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+        changed = change(value, path)
+        return Rewritten(changed.schema, changed.exact and "$ref" not in value)
+
+    result = rewritten(schema, watch)
+    return rewritten(schema, watch_references) if found else result
+
+
+def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], value: Any) -> None:
+    """Put a subschema at its place in ``result``, a copy of ``original`` that shares its inside."""
+    keyword, *inner = place
+    if not inner:
+        result[keyword] = value
+        return
+    if result[keyword] is original[keyword]:
+        result[keyword] = original[keyword].copy()
+    container = result[keyword]
+    container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
+
+
+def _use_any_of(schema: JsonSchema) -> None:
+    branches = schema.pop("oneOf")
+    if "anyOf" not in schema:
+        schema["anyOf"] = branches
+    else:
+        schema["allOf"] = [*schema.get("allOf", []), {"anyOf": branches}]
+
+
+# What may stand in a fragment as it is. Source: RFC 3986, section 3.5.
+_UNQUOTED = "/~!$&'()*+,;=:@-._?"
+
+
+Tokens = tuple[str, ...]
+
+
+def reference_to(tokens: tuple[str, ...]) -> str:
+    """Return the ``$ref`` to the place that these tokens lead to from the root."""
+    return "#" + quote(join_pointer(tokens), safe=_UNQUOTED)
+
+
+def tokens_of(reference: object) -> tuple[str, ...] | None:
+    """Return the tokens of a ``$ref`` of the form ``#/…``; None for anything else."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    pointer = unquote(reference[1:])
+    if pointer and not pointer.startswith("/"):
+        return None
+    return tuple(pointer_tokens(pointer))
+
+
+def target_of(reference: object, root: object) -> object:
+    """Return what a ``$ref`` of the form ``#/…`` points at, None when there is nothing."""
+    tokens = tokens_of(reference)
+    if tokens is None:
+        return None
+    value = root
+    for token in tokens:
+        if isinstance(value, dict):
+            value = value.get(token)
+        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return None
+    return value
+
+
+def _all_references(schema: object) -> set[tuple[str, ...]]:
+    """Return the tokens of every ``$ref`` in a schema."""
+    found: set[tuple[str, ...]] = set()
+    pending = [schema]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            tokens = tokens_of(value.get("$ref"))
+            if tokens is not None:
+                found.add(tokens)
+            pending += [inner for _, inner in subschemas(value, DRAFT_2020_12)]
+    return found
+
+
+def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
+    """Make every ``$ref`` follow what has moved: from the one beginning of its tokens to the other.
+
+    The longest beginning that fits decides.
+    """
+
+    def follow(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+        tokens = tokens_of(value.get("$ref"))
+        for length in range(len(tokens or ()), -1, -1):
+            if tokens is not None and tokens[:length] in moved:
+                new = moved[tokens[:length]] + tokens[length:]
+                return Rewritten({**value, "$ref": reference_to(new)}, True)
+        return Rewritten(value, True)
+
+    result: dict[str, Any] = rewritten(schema, follow).schema
+    return result
+
+
+def without_unused(schema: JsonSchema) -> JsonSchema:
+    """Leave out the definitions that nothing refers to; the root has no other use for them."""
+    used: set[Tokens] = set()
+    pending: list[object] = [schema]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, dict):
+            continue
+        tokens = tokens_of(value.get("$ref"))
+        if tokens is not None and tokens not in used:
+            used.add(tokens)
+            pending.append(target_of(value["$ref"], schema))
+        pending += [
+            inner
+            for place, inner in subschemas(value, DRAFT_2020_12)
+            if place[0] not in DEFINITIONS
+        ]
+    beginnings = {tokens[:length] for tokens in used for length in range(len(tokens) + 1)}
+
+    def prune(value: JsonSchema, path: Tokens) -> Rewritten:
+        result = dict(value)
+        for keyword in DEFINITIONS:
+            if keyword in result:
+                kept = {
+                    name: inner
+                    for name, inner in result.pop(keyword).items()
+                    if (*path, keyword, name) in beginnings
+                }
+                if kept:
+                    result[keyword] = kept
+        return Rewritten(result, True)
+
+    pruned: JsonSchema = rewritten(schema, prune).schema
+    return pruned
+
+
+def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:
+    """Make room for a change of the root's keywords ``changing``, and of its properties.
+
+    Where something refers to the root, or into what changes, a copy of the root is kept among the
+    definitions, and the references lead there.
+    """
+    changes = {*changing, "properties"}
+    if not any(not tokens or tokens[0] in changes for tokens in _all_references(schema)):
+        return schema
+    definitions = schema.get("$defs", {})
+    name = "arguments"
+    while name in definitions:
+        name += "_"
+    moved: dict[Tokens, Tokens] = {(): ("$defs", name)}
+    moved.update({(keyword,): (keyword,) for keyword in DEFINITIONS})
+    apart = {key: value for key, value in schema.items() if key not in DEFINITIONS}
+    return _repointed({**schema, "$defs": {**definitions, name: apart}}, moved)
+
+
+# A schema of a few definitions can describe more places than fit into memory.
+_MAX_SUBSCHEMAS = 5_000
+# These change nothing about which values are valid.
+_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
+
+
+def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
+    """Return a schema in normal form without references, and where that was not possible.
+
+    Every value that was valid stays valid. The original is not touched.
+    """
+    inlining = _Inlining(schema)
+    result = inlining.expand(schema, (), ()).schema
+    return dict(result), inlining.notes
+
+
+class _Inlining:
+    def __init__(self, root: JsonSchema) -> None:
+        self.notes: list[str] = []
+        self._root = root
+        self._count = 0
+
+    def expand(self, value: object, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
+        """Expand a subschema; ``opened`` are the references that led to it."""
+        if not isinstance(value, dict):
+            return Rewritten(value, True)
+        self._count += 1
+        schema = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
+        reference = schema.pop("$ref", None)
+        children = [
+            Child(tokens, *self.expand(inner, path + tokens, opened))
+            for tokens, inner in subschemas(schema, DRAFT_2020_12)
+        ]
+        whole, exact = assembled(schema, children)
+        if not isinstance(reference, str):
+            return Rewritten(whole, exact)
+        target = self._target(reference, path, opened)
+        return Rewritten(_joined(whole, target.schema), exact and target.exact)
+
+    def _target(self, reference: str, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
+        target = target_of(reference, self._root)
+        if reference not in opened and self._count < _MAX_SUBSCHEMAS:
+            return self.expand(target, path, (*opened, reference))
+        name = (tokens_of(reference) or ("the arguments",))[-1]
+        place = join_pointer(path) or "the root"
+        if reference in opened:
+            self.notes.append(f"at {place}: {name} contains itself; anything of its type is taken")
+        else:
+            self.notes.append(f"at {place}: the schema is too large with {name} in its place")
+        kept = target if isinstance(target, dict) else {}
+        cut: JsonSchema = {key: kept[key] for key in ("type",) if key in kept}
+        return Rewritten({**cut, "description": f"Of the same form as {name}."}, False)
+
+
+def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
+    """Both what stood beside a reference and what it refers to must hold."""
+    if not isinstance(target, dict):
+        target = {} if target else {"not": {}}
+    if beside.keys() <= _ANNOTATIONS:
+        return {**target, **beside}
+    if not target:
+        return beside
+    return {**beside, "allOf": [*beside.get("allOf", []), target]}

@@ -1,0 +1,384 @@
+"""The servers of an inspector: where they come from, and the watch over each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Protocol
+
+from ..client.client import Client
+from ..client.connection.requests import connection_of
+from ..errors import AuthError, McpError, UsageError
+from ..net.futures import BackgroundTasks
+from ..recording.conversation import Call, read_calls
+from ..recording.transcript import write_line
+from ..suggestions import there_is_no
+from ..transports.replaying import Recording
+from .board import Board, Calls, Questions
+from .described import (
+    described_client,
+    described_error,
+    described_login,
+    described_recording,
+    expect_login,
+)
+from .journal import Journal
+from .lists import Lists, fetch_lists, known_lists, recorded_lists
+
+if TYPE_CHECKING:
+    from ..manager.manager import Manager
+    from ..manager.server import Server
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """How it stands with one server.
+
+    ``status``: ``connected``, ``connecting``, ``failed``, ``needs_auth``, ``closed``, ``recorded``,
+    or another one of a manager's. ``error``: why it is not connected. ``since``: since when, in
+    seconds since the epoch, where that is known.
+    """
+
+    status: str
+    client: Client | None = None
+    recording: Recording | None = None
+    error: BaseException | None = None
+    since: float | None = None
+
+
+class Source(Protocol):
+    """Gives the servers to be shown, and connects them."""
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each server now, by name, in order."""
+        ...
+
+    async def connect(self, name: str) -> None:
+        """Connect a server, or try again. What fails is told by its state."""
+
+    async def disconnect(self, name: str) -> None:
+        """Close the connection to a server."""
+
+    async def add(self, name: str, target: Any) -> None:
+        """Connect to one more server. Raises `UsageError` for a name or target that cannot be."""
+
+    async def close(self) -> None:
+        """Close what this source has opened itself."""
+
+
+MakeClient = Callable[[str, Any], Client]
+"""Returns a client for a server's name and target, not yet connected."""
+
+
+class ClientSource:
+    """A client, and those that the page adds.
+
+    ``make``: how clients are made, the first one among them; None: the first is a program's own.
+    """
+
+    def __init__(self, client: Client, make: MakeClient | None = None) -> None:
+        self._make = make or (lambda name, target: Client(target))
+        self._clients = {client.target: client}
+        # Clients that are made here are closed here.
+        self._own = [] if make is None else [client]
+        self._connecting: set[str] = set()
+        self._errors: dict[str, McpError] = {}
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each client."""
+        return {name: self._state(name, client) for name, client in self._clients.items()}
+
+    def _state(self, name: str, client: Client) -> ServerState:
+        if client.is_connected:
+            return ServerState("connected", client)
+        if name in self._connecting:
+            return ServerState("connecting", client)
+        error = self._errors.get(name)
+        if error is None:
+            return ServerState("closed", client)
+        status = "needs_auth" if isinstance(error, AuthError) else "failed"
+        return ServerState(status, client, error=error)
+
+    async def connect(self, name: str) -> None:
+        """Connect a client, unless it is connected."""
+        client = self._client_of(name)
+        self._connecting.add(name)
+        try:
+            await expect_login(client)
+            if name in self._connecting:
+                await client.connect()
+            self._errors.pop(name, None)
+        except McpError as error:
+            if name in self._connecting:
+                self._errors[name] = error
+        finally:
+            self._connecting.discard(name)
+
+    async def disconnect(self, name: str) -> None:
+        """Close a client, and give up connecting it."""
+        client = self._client_of(name)
+        self._connecting.discard(name)
+        await client.close()
+
+    def _client_of(self, name: str) -> Client:
+        client = self._clients.get(name)
+        if client is None:
+            raise UsageError(there_is_no("server", name, self._clients))
+        return client
+
+    async def add(self, name: str, target: Any) -> None:
+        """Connect to one more server."""
+        if not name or name in self._clients:
+            raise UsageError(f"there is a server {name!r} already" if name else "it needs a name")
+        client = self._make(name, target)
+        self._clients[name] = client
+        self._own.append(client)
+        await self.connect(name)
+
+    async def close(self) -> None:
+        """Close the clients that were made here."""
+        await asyncio.gather(*(client.close() for client in self._own))
+
+
+class ManagerSource:
+    """The servers of a manager, which stays the program's."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each server."""
+        return {name: _managed(server) for name, server in self._manager.servers.items()}
+
+    async def connect(self, name: str) -> None:
+        """Have the manager connect a server; it keeps the reason of a failure."""
+        try:
+            await self._manager.connect(name)
+        except UsageError:
+            raise
+        except McpError:
+            pass
+
+    async def disconnect(self, name: str) -> None:
+        """Have the manager disconnect a server."""
+        await self._manager.disconnect(name)
+
+    async def add(self, name: str, target: Any) -> None:
+        """Have the manager add a server."""
+        await self._manager.add(name, target)
+
+    async def close(self) -> None:
+        """Leave everything to the program."""
+
+
+def _managed(server: Server) -> ServerState:
+    try:
+        client: Client | None = server.client
+    except McpError:  # it may not be connected, or cannot be
+        client = None
+    return ServerState(server.status.value, client, error=server.error, since=server.since)
+
+
+class RecordingSource:
+    """Recorded sessions. There is nothing to connect."""
+
+    def __init__(self, recordings: Sequence[Recording]) -> None:
+        self._states: dict[str, ServerState] = {}
+        for recording in recordings:
+            name = file = os.path.basename(recording.description)
+            count = 1
+            while name in self._states:
+                count += 1
+                name = f"{file} ({count})"
+            self._states[name] = ServerState("recorded", recording=recording)
+
+    def states(self) -> Mapping[str, ServerState]:
+        """The recordings by the names of their files."""
+        return self._states
+
+    async def connect(self, name: str) -> None:
+        """Refuse it."""
+        raise UsageError("a recording has no server to connect to")
+
+    async def disconnect(self, name: str) -> None:
+        """Refuse it."""
+        raise UsageError("a recording has no server to disconnect from")
+
+    async def add(self, name: str, target: Any) -> None:
+        """Refuse it."""
+        raise UsageError("servers cannot be added to recordings")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Watch:
+    """Follows one server through its connections.
+
+    What crosses the wire is written to ``journal`` from the first `follow` on, until `stop`.
+    """
+
+    def __init__(self) -> None:
+        self.journal: Journal = Journal()
+        self._state = ServerState("closed")
+        self._client: Client | None = None
+        self._end: Callable[[], None] | None = None
+        self._lists: Lists | None = None
+        self._lists_are_of: object = None
+
+    @property
+    def client(self) -> Client:
+        """The client to make requests with. Raises `UsageError` when there is none."""
+        if self._state.client is None:
+            raise UsageError("there is no connection to this server to make requests over")
+        return self._state.client
+
+    def follow(self, state: ServerState) -> None:
+        """Take note of how it stands, and listen to the client of the moment."""
+        previous, self._state = self._state, state
+        if state.recording is not None and previous.recording is None:
+            for transcript in state.recording.transcripts:
+                self.journal.take(write_line(transcript.header))
+                for record in transcript.records:
+                    self.journal.take(write_line(record))
+        if state.client is not None and (state.client is not self._client or self._end is None):
+            self.stop()
+            self._client = state.client
+            self._end = state.client.trace_to(self.journal.take)
+
+    def stop(self) -> None:
+        """Listen no more. Idempotent."""
+        if self._end is not None:
+            self._end()
+            self._end = None
+
+    def described(self) -> dict[str, Any]:
+        """Return what the page is told of the server."""
+        state = self._state
+        described: dict[str, Any] = {}
+        if state.client is not None:
+            described = described_client(state.client)
+        elif state.recording is not None:
+            header = state.recording.transcripts[0].header
+            described = described_recording(header, state.recording.conversation)
+        return {
+            **described,
+            "status": state.status,
+            "error": described_error(state.error),
+            "since": state.since,
+            "changed_lists": self.journal.changed_lists,
+        }
+
+    async def lists(self, *, fresh: bool) -> Lists:
+        """Return what the server offers: as it was asked last in this very session, unless its
+        lists have changed.
+        """
+        if self._state.recording is not None:
+            if self._lists is None:
+                self._lists = known_lists(recorded_lists(self._state.recording.conversation), {})
+            return self._lists
+        client = self.client
+        now = (client, connection_of(client).generation, self.journal.changed_lists)
+        if self._lists is None or fresh or self._lists_are_of != now:
+            self._lists = await fetch_lists(client, fresh=fresh)
+            self._lists_are_of = now
+        return self._lists
+
+    async def login(self) -> dict[str, Any]:
+        """Return what the page is told of the login to the server. Raises as `client` does."""
+        return await described_login(self.client, self._state.error)
+
+    def calls(self) -> list[Call]:
+        """Return the calls made so far, as far as they are kept."""
+        if self._state.recording is not None:
+            return self._state.recording.conversation.calls
+        return read_calls(self.journal.transcripts()).calls
+
+
+# Seconds after the last page has gone until nothing is written down any more: a reload is no end.
+_STOP_AFTER = 30.0
+
+
+class Room:
+    """Everything the pages of one inspector look at.
+
+    Nothing is written down before the first page looks, unless `observe` is called; and nothing any
+    more when the last one has gone for good, unless ``always``.
+    """
+
+    def __init__(
+        self, source: Source, board: Board, questions: Questions, *, always: bool = False
+    ) -> None:
+        self.source = source
+        self.board = board
+        self.questions = questions
+        self.calls: Calls = Calls(board)
+        self.watches: dict[str, Watch] = {}
+        self._always = always
+        self._pages = 0
+        self._parting: asyncio.TimerHandle | None = None
+        self._connecting = BackgroundTasks()
+
+    def watch(self, name: object) -> Watch:
+        """Return the watch over one server. Raises `UsageError` for one that there is not."""
+        self.observe()
+        watch = self.watches.get(name) if isinstance(name, str) else None
+        if watch is None:
+            raise UsageError(f"there is no server {name!r}")
+        return watch
+
+    def observe(self) -> None:
+        """Look how it stands with the servers, and show it on the board."""
+        states = self.source.states()
+        for name, state in states.items():
+            watch = self.watches.get(name)
+            if watch is None:
+                watch = self.watches[name] = Watch()
+            watch.follow(state)
+            self.board.put("server", name, watch.described())
+        for name in [name for name in self.watches if name not in states]:
+            self.watches.pop(name).stop()
+            self.board.put("server", name, None)
+
+    @contextmanager
+    def being_watched(self) -> Iterator[None]:
+        """Take note of a page for as long as the block lasts."""
+        self._pages += 1
+        if self._parting is not None:
+            self._parting.cancel()
+            self._parting = None
+        try:
+            yield
+        finally:
+            self._pages -= 1
+            if not self._pages and not self._always:
+                loop = asyncio.get_running_loop()
+                self._parting = loop.call_later(_STOP_AFTER, self.stop)
+
+    def stop(self) -> None:
+        """Write nothing down any more, until somebody looks again."""
+        for watch in self.watches.values():
+            watch.stop()
+
+    def connect(self, name: str) -> None:
+        """Begin to connect a server; how it goes is seen on the board."""
+        self._connecting.start(self._connect(name))
+
+    async def _connect(self, name: str) -> None:
+        try:
+            await self.source.connect(name)
+        except UsageError as error:
+            self.board.put("notice", name, {"text": str(error)})
+
+    async def close(self) -> None:
+        """End everything that was begun here."""
+        if self._parting is not None:
+            self._parting.cancel()
+        self.stop()
+        self._connecting.cancel()
+        await self._connecting.wait()
+        await self.calls.close()
+        await self.source.close()
