@@ -14,7 +14,7 @@ import sys
 from typing import Any, Callable
 
 import mcpclient
-from mcpclient.cli.guide import chapter
+from mcpclient.cli.help import chapter
 
 QUESTION = "What is 1 + 2?"
 ARGUMENTS = {"a": 1, "b": 2}

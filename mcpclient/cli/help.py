@@ -1,20 +1,58 @@
-"""``mcpclient help``: the chapters of the guide, commands, exit codes and exceptions."""
+"""``mcpclient help``: the chapters of the guide, commands, exit codes and exceptions.
+
+The chapters are Markdown files in ``guide/``. They are package data, so that a zip archive or a
+vendored copy has them as well, and the tests run their examples. The chapter on options is made
+from `ClientOptions`, where editors and `help` find the same lines.
+"""
 
 from __future__ import annotations
 
 import argparse
 import inspect
 import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pkgutil import get_data
+from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from .. import errors
 from ..errors import McpError, UsageError
+from ..lazy import OnDemand
 from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
-from .guide import CHAPTERS, chapter
-from .guide.layout import laid_out
+from .definitions import definitions
 from .parsing import parser_of
 from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..client.connection import client_options
+else:
+    client_options = OnDemand("..client.connection.client_options", __name__)
+
+CHAPTERS = {
+    "options": "every option of connect, with its type and default",
+    "authentication": "tokens, logins, secrets, and what to do about a refusal",
+    "servers": "many servers: configuration files, the manager, approval, names",
+    "models": "tools for language models: five APIs, an agent loop, limits, sampling",
+    "blocking": "programs without asyncio: scripts, notebooks, web frameworks, threads",
+    "testing": "tests of your own server: in memory, cassettes, snapshots",
+    "subscriptions": "changes at a server; tasks, skills, caching, output schemas",
+    "transports": "ways to reach a server; TLS, proxies; a transport of your own",
+    "recording": "recording a session, and replaying it without the server",
+    "security": "the harm that a server could do, and how it is prevented",
+    "performance": "costs, and every limit with its default",
+    "coming-from": "for users of the official SDK (mcp) or fastmcp",
+    "vendoring": "copies of this package, or of parts of it, in another project",
+    "errors": "exceptions and exit codes; `help errors CODE` or `NAME` explains one",
+}
+"""The names of the chapters, in the order of reading, each with its subject."""
+
+
+_MAX_WIDTH = 96
+_ITEM = re.compile(r"(?:- |\d+\. )")
+_CELL = re.compile(r"(?<!\\)\|")
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -59,7 +97,7 @@ def _exit_code(code: str) -> str:
 
 
 def _exception(name: str) -> str:
-    """Return what an exception is, and of which kind."""
+    """Return the ancestors of an exception and its docstring."""
     kinds = {
         each.__name__: each
         for each in vars(errors).values()
@@ -72,6 +110,87 @@ def _exception(name: str) -> str:
         each.__name__ for each in reversed(kind.__mro__) if issubclass(each, McpError)
     )
     return f"{line}\n\n{inspect.getdoc(kind)}"
+
+
+def chapter(name: str) -> str:
+    """Return the text of a chapter, in Markdown."""
+    if name == "options":
+        return "\n".join(_options())
+    text = get_data(__name__, f"guide/{name}.md")
+    assert text is not None, "every loader of files and archives has data"
+    return text.decode()
+
+
+def _options() -> Iterator[str]:
+    yield "# Options of connect\n"
+    yield "Keyword arguments of `connect`, `Client`, `call`, `list_tools` and `connect_all`."
+    section = ""
+    for option in client_options.described_options():
+        if option.section != section:
+            section = option.section
+            yield f"\n## {section}\n\n| option | type | meaning |\n|---|---|---|"
+        kind = option.type.replace("|", "\\|")
+        yield f"| `{option.name}` | `{kind}` | {option.meaning} |"
+
+
+def laid_out(text: str, columns: int) -> str:
+    """Return Markdown for a terminal. No line of prose is wider than ``columns``; code stays as is.
+
+    A row of a table becomes its first cell with the others beside it.
+    """
+    width = min(columns - 1, _MAX_WIDTH)
+    lines: list[str] = []
+    for kind, group in groupby(_with_kinds(text.splitlines()), key=lambda pair: pair[0]):
+        part = [line for _, line in group]
+        if kind == "prose":
+            lines += _filled(part, width)
+        elif kind == "table":
+            lines += _list_of(part, width)
+        else:
+            lines += part
+    return "\n".join(lines)
+
+
+def _with_kinds(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    is_code = False
+    for line in lines:
+        if line.startswith("```"):
+            is_code = not is_code
+            yield "code", line
+        elif is_code or line.startswith("    "):
+            yield "code", line
+        elif line.startswith("|"):
+            yield "table", line
+        elif not line or line.startswith("#"):
+            yield "alone", line
+        else:
+            yield "prose", line
+
+
+def _filled(lines: Sequence[str], width: int) -> Iterator[str]:
+    """Fill paragraphs; an item of a list begins a line of its own."""
+    paragraphs: list[str] = []
+    for line in lines:
+        if not paragraphs or _ITEM.match(line):
+            paragraphs.append(line)
+        else:
+            paragraphs[-1] += f" {line.strip()}"
+    for paragraph in paragraphs:
+        mark = _ITEM.match(paragraph)
+        yield from _wrapped(paragraph, width, " " * (mark.end() if mark else 0))
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _list_of(rows: Sequence[str], width: int) -> list[str]:
+    cells = [[cell.strip() for cell in _CELL.split(row.strip("|"))] for row in rows]
+    entries = cells[2:]  # after the header and a line of dashes
+    said = ((first, ". ".join(filter(None, others))) for first, *others in entries)
+    return definitions(
+        ((name, text.replace("\\|", "|")) for name, text in said), width
+    ).splitlines()
 
 
 COMMAND = LocalCommand(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
+from ..lazy import OnDemand
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.call_recovery import CallRecovery
@@ -34,7 +35,29 @@ if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from .answers.roots import RootsOption
+    from .connection import client_options
     from .connection.client_options import ClientOptions
+else:
+    client_options = OnDemand(".connection.client_options", __name__)
+
+
+class _Documented:
+    """The docstring of `Client`, to which a reader's `help` adds every option.
+
+    It is made when it is read, since reading the options takes longer than importing a client.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, instance: object, owner: object = None) -> str | None:
+        if self._text is None:  # python -OO
+            return None
+        try:
+            options = client_options.options_text()
+        except (UsageError, OSError):  # a copy without the part `types`, or without its sources
+            return self._text
+        return f"{self._text.rstrip()}\n{options}\n    "
 
 
 class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
@@ -50,25 +73,19 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     ``target``: a URL, a command (string or list), a path to a script, a configuration mapping, or
     a `Transport`.
 
-    The options are those of `ClientOptions`, where each is described:
-
-    - time: ``timeout``, ``max_timeout``, ``connect_timeout``, ``close_timeout``
-    - protocol: ``transport``, ``protocol_version``, ``strict_version``, ``extensions``,
-      ``client_info``, ``max_message_size``, ``listen_wait``, ``liveness``, ``keep_alive``,
-      ``cache``, ``tasks``, ``retry_busy``, ``validate``, ``schema_limits``
-    - network: ``headers``, ``auth``, ``ca_file``, ``client_cert``, ``verify``, ``ssl_context``,
-      ``proxy``, ``unix_socket``, ``ping_interval``, ``ping_timeout``
-    - server process: ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``, ``sandbox``
-    - answers to the server, in either era: ``sampling``, ``elicitation``, ``roots``. A plain
-      function blocks the event loop while it runs. When one raises, or returns what does not fit,
-      the server gets an error and the connection goes on; in the stateless era the call that needed
-      the answer raises `HandlerFailed`.
-    - calls and events: ``name``, ``trusted``, ``around``, ``hooks``, ``trace``,
-      ``on_notification``, ``on_log``, ``on_error``, ``on_close``
+    A handler that is a plain function (``sampling``, ``elicitation``, ``roots``) blocks the event
+    loop while it runs. When one raises, or returns a value that does not fit, the server gets an
+    error and the connection stays open; in the stateless era the call that needed the answer raises
+    `HandlerFailed`.
 
     Raises `UsageError` for an option that does not exist, or that means nothing for the target,
     such as ``env`` for a URL.
+
+    Options are keyword arguments, and described at `ClientOptions`.
     """
+
+    if not TYPE_CHECKING:
+        __doc__ = _Documented(__doc__)
 
     # Of every client of this process: which era a server speaks, one of them finds out for all.
     _eras = EraMemory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcpclient.cli.guide import chapter
+from mcpclient.cli.help import chapter
 from tests.support.prose import blocks_of
 
 __all__ = ["LOOPS", "STREAMED"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mcpclient.cli import exit_codes
-from mcpclient.cli.guide import chapter
+from mcpclient.cli.help import chapter
 
 
 def test_the_guide_explains_every_code() -> None:

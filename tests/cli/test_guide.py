@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mcpclient.cli.guide import CHAPTERS, chapter
+from mcpclient.cli.help import CHAPTERS, chapter
 from tests.support.prose import (
     blocks_of,
     check_fragment,

@@ -10,8 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import UsageError
-from mcpclient.cli.guide import CHAPTERS
-from mcpclient.cli.help import COMMAND
+from mcpclient.cli.help import CHAPTERS, COMMAND
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 

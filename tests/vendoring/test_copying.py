@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
+from mcpclient.cli.help import chapter
 from mcpclient.errors import UsageError
 from mcpclient.vendoring import copying
 from mcpclient.vendoring.copying import (
@@ -75,6 +76,21 @@ def test_the_smallest_copies_are_small(tmp_path: Path) -> None:
     """F-VEND-2"""
     assert copy_package(tmp_path / "one", ()).lines <= 15_000
     assert copy_package(tmp_path / "two", ("http",)).lines <= 22_000
+
+
+def test_the_guide_names_every_part_and_its_lines() -> None:
+    """F-VEND-3: the lines within 5 %."""
+    rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| (.+?) \| (.+?) \|$", chapter("vendoring"), re.M)
+    assert {name: purpose for name, _, purpose, _ in rows} == {
+        name: part.purpose for name, part in PARTS.items()
+    }
+    said = {name: int(lines.replace(",", "")) for name, lines, _, _ in rows}
+    wrong = {
+        name: (f"says {said[name]:,}", f"is {lines:,}")
+        for name, lines in part_sizes().items()
+        if abs(said[name] - lines) > max(0.05 * lines, 20)
+    }
+    assert not wrong, "correct mcpclient/cli/guide/vendoring.md"
 
 
 def test_a_copy_meets_a_server(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
-"""How a connection is made and kept, and how a call is made: every option, with its default.
+"""The options of a connection and of a call, each with its type, meaning and default.
 
-It is read by people, by editors and by type checkers, and imported for nobody else but who
-misspells an option.
+Editors and type checkers read this module. `options_text` makes ``help(mcpclient.connect)`` and the
+guide's page of options from the same lines, so that no option is described twice. A running client
+does not import it.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Literal, Protocol, TypedDict
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import indent, wrap
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Protocol, TypedDict
 
 if TYPE_CHECKING:
     import ssl
@@ -35,85 +40,84 @@ TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
 
 
 class ClientOptions(TypedDict, total=False):
-    """The options of `connect`, `Client`, `call` and `list_tools`; all of them may be left out."""
+    """The options of `connect`, `Client`, `call` and `list_tools`. Each of them is optional."""
 
     # Time
 
     timeout: Seconds
-    """Seconds a call may go without an answer or progress; None or 0: no limit. Default: 30, or
-    ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (milliseconds) of the environment."""
+    """Seconds that a call may wait for a response or progress; None or 0: no limit. Default: 30, or
+    the environment's ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (milliseconds)."""
     max_timeout: Seconds
-    """Seconds a call may take in all; None or 0: no limit. Default: 600, or ``timeout`` where that
+    """Seconds that a whole call may take; None or 0: no limit. Default: 600, or ``timeout`` if that
     is longer."""
     connect_timeout: Seconds
-    """Seconds connecting may take; None or 0: no limit. Default: as ``timeout``."""
+    """Seconds that connecting may take; None or 0: no limit. Default: the same as ``timeout``."""
     close_timeout: float
-    """Seconds closing may take; 0: drop everything at once. Default: 5."""
+    """Seconds that closing may take; 0: abort everything at once. Default: 5."""
 
     # The protocol
 
     transport: TransportName | None
-    """The transport, where the target leaves a choice. Default: what the server speaks."""
+    """The transport, if the target leaves a choice. Default: the one that the server speaks."""
     protocol_version: str | None
-    """The one revision to speak. Default: the newest that both sides speak."""
+    """The only protocol revision to speak. Default: the newest that both sides speak."""
     strict_version: bool
-    """Refuse newer revisions that this library does not know. Default: False; unknown older ones
-    are always refused."""
+    """Refuse newer revisions that this library does not know; unknown older ones are always
+    refused. Default: False."""
     extensions: Mapping[str, Mapping[str, Any]] | None
     """Extensions to declare, each with its settings. Default: none."""
     client_info: Mapping[str, Any] | None
-    """Name and version told to the server. Default: this library's."""
+    """The name and version that the server sees. Default: those of this library."""
     max_message_size: int
-    """How many bytes a message from the server may have. Default: 64 MiB. One that is made of so
-    many small values that they would take over 512 MiB, and twelve times its size, is refused."""
+    """The largest message accepted from the server, in bytes. A message of so many small values
+    that they would take over 512 MiB of memory, and twelve times its size, is refused, too.
+    Default: 64 MiB."""
     listen_wait: float | None
-    """Seconds to wait at most for the server's own channel; 0: do not wait. Default: None, a few
-    times as long as opening the session took, and at most 1.
-    """
+    """Seconds to wait for the stream that the server sends on unasked; 0: do not wait. Default:
+    None, a few times as long as opening the session took, and at most 1."""
     liveness: float | None
-    """Seconds without data after which that channel counts as dead. Default: never."""
+    """Seconds without data after which that stream counts as dead. Default: None, never."""
     keep_alive: float | None
-    """Seconds between pings, handshake era only. Default: no pings."""
+    """Seconds between pings, in the handshake era only. Default: None, no pings."""
     cache: bool
-    """Use answers again as long as the server allows, stateless era only. Default: True."""
+    """Reuse responses for as long as the server allows, in the stateless era. Default: True."""
     tasks: bool
-    """The server may turn calls into tasks, and ask for answers as tasks. Default: False."""
+    """Let the server turn calls into tasks, and ask for answers as tasks. Default: False."""
     retry_busy: bool
-    """Repeat calls refused with 429 or 503, within their time limits: up to thirty times, each
-    after a second or more. Default: False."""
+    """Repeat calls that were refused with 429 or 503, within their time limits: up to thirty times,
+    with at least a second in between. Default: False."""
     validate: Literal["warn", "strict", "off"]
-    """What to do when the result of a listed tool does not fit its output schema: add to
-    `CallToolResult.warnings`, raise `ProtocolViolation`, or do not check. Default: ``"warn"``."""
-
+    """The reaction to a result that does not fit the output schema of its tool: a warning in
+    `CallToolResult.warnings`, a `ProtocolViolation`, or no check at all. Default: ``"warn"``."""
     schema_limits: SchemaLimits | None
-    """How much checking one result may cost; a result that takes more is not checked, which is only
-    ever a warning. Default: it holds the event loop for 0.2 s at most."""
+    """The most that checking one result may cost; a result that needs more is not checked, with a
+    warning. Default: None, which blocks the event loop for 0.2 s at most."""
 
-    # A server that is reached over a network
+    # A server on a network
 
     headers: HeaderSource | None
     """A mapping, or a function without arguments that returns one, plain or async, called for every
-    HTTP request and for the opening request of a WebSocket. Headers that the protocol sets itself,
+    HTTP request and for the opening request of a WebSocket. Headers that the protocol itself sets,
     such as ``Accept`` and ``Mcp-Session-Id``, are left out. Default: none."""
     auth: str | Authentication | None
-    """Who the caller is, for the server's own origin only: a bearer token as a string, or an
-    `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
-    `ApiKey`. While a user logs in, the time limits of calls stand still. Default: nobody."""
+    """The caller's identity, sent to the server's own origin only: a bearer token as a string, or
+    an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
+    `ApiKey`. A login by the user pauses the time limits of calls. Default: none."""
     ca_file: str | os.PathLike[str] | None
-    """PEM file of the authorities to trust. Default: ``SSL_CERT_FILE`` of the environment, or the
-    system's."""
+    """A PEM file of certificate authorities to trust. Default: the environment's ``SSL_CERT_FILE``,
+    or the system's authorities."""
     client_cert: ClientCertificate | None
-    """PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
+    """A PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
     Default: none."""
     verify: bool
-    """False accepts any certificate. Default: True."""
+    """Verify certificates; False accepts any certificate. Default: True."""
     ssl_context: ssl.SSLContext | None
-    """A context of `ssl` instead of the three above. Default: made from them."""
+    """A context that replaces the three options above. Default: one made from them."""
     proxy: ProxyChoice
-    """URL of an HTTP proxy for everything, credentials included; False: no proxy. Default:
-    ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` of the environment decide."""
+    """The URL of an HTTP proxy for all connections, credentials included; False: no proxy. Default:
+    None, the environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
     unix_socket: str | os.PathLike[str] | None
-    """Path of a socket to connect to instead of the URL's host and port. Default: none."""
+    """The path of a socket to connect to instead of the URL's host and port. Default: none."""
     ping_interval: float | None
     """Seconds between WebSocket pings; None: none. Default: 20."""
     ping_timeout: float | None
@@ -123,22 +127,22 @@ class ClientOptions(TypedDict, total=False):
     # A server process
 
     env: Mapping[str, str] | None
-    """Variables to add to its environment. Default: none."""
+    """Environment variables to add for the process. Default: none."""
     inherit_env: Literal["safe", "all", "none"]
-    """What it has of this process's environment: a short list of harmless variables, all, or
-    nothing. Default: ``"safe"``."""
+    """The part of this program's environment that the process inherits: a short list of harmless
+    variables, everything, or nothing. Default: ``"safe"``."""
     cwd: str | os.PathLike[str] | None
-    """The folder it starts in. Default: this process's."""
+    """The folder that the process starts in. Default: that of this program."""
     stderr: StderrTarget
-    """Where its stderr goes: ``"inherit"``, ``"discard"``, a function that takes each line, a
-    logger, or a file. What it writes about the request for the newest revision, where it turns out
-    not to know that one, is kept for errors and not passed on. Default: ``"inherit"``."""
+    """The destination of its stderr: ``"inherit"``, ``"discard"``, a function that takes each line,
+    a logger, or a file. Complaints of an older server about the request for the newest revision are
+    kept for errors and not passed on. Default: ``"inherit"``."""
     stop_ladder: StopLadder | None
-    """How long it gets to end by itself. Default: `StopLadder()`."""
+    """The steps that stop the process, and their waits. Default: `StopLadder()`."""
     sandbox: Sandbox | None
-    """The rights it gets, see `Sandbox`. Default: all of the user's."""
+    """The rights of the process, see `Sandbox`. Default: None, all of the user's."""
 
-    # What the server asks: each one given is declared as a capability
+    # Questions of the server: an option that is given is declared as a capability
 
     sampling: SamplingOption | None
     """A function that takes a `SamplingRequest`, a `Sampling`, a `SamplingModel`, or a mapping with
@@ -150,55 +154,104 @@ class ClientOptions(TypedDict, total=False):
     """A list of paths, ``file://`` URIs or mappings, or a function without arguments that returns
     one. Default: not offered."""
 
-    # What is told, and what stands around calls
+    # Names, events and hooks
 
     name: str | None
-    """What the server is called in questions to the user, hooks and logs. Default: its URL or
+    """The name of the server in questions to the user, hooks and logs. Default: its URL or
     command."""
     trusted: bool
-    """Whether the server's annotations of tools, such as read-only, may be believed. Default:
-    False."""
+    """Believe the server's annotations of its tools, such as read-only. Default: False."""
     around: Sequence[Around]
-    """Functions around every tool call, the first outermost; see `Around`. Default: none."""
+    """Functions that wrap every tool call, the first outermost; see `Around`. Default: none."""
     hooks: Hooks | None
-    """Telemetry after the fact, see `Hooks`. Default: none."""
+    """Telemetry about finished calls, see `Hooks`. Default: none."""
     trace: TraceTarget | None
-    """A file to which a transcript of everything sent and received is appended, secrets replaced,
-    or a function that takes it line by line; see `Recording`. Default: none."""
+    """A file that gets a transcript of everything sent and received, with secrets replaced, or a
+    function that takes its lines; see `Recording`. Default: none."""
     on_notification: Callable[[str, Mapping[str, Any]], Any] | None
-    """Takes method and params of every notification. Default: nobody."""
+    """A function that takes method and params of every notification. Default: none."""
     on_log: Callable[[LogMessage], Any] | None
-    """Takes the server's log messages, which also go to `logging`. Default: nobody."""
+    """A function that takes the server's log messages, which also go to `logging`. Default:
+    none."""
     on_error: Callable[[McpError], Any] | None
-    """Takes failures that belong to no call. Default: nobody."""
+    """A function that takes failures that belong to no call. Default: none."""
     on_close: Callable[[McpError | None], Any] | None
-    """Takes the reason when the connection ends, None after `close`. Default: nobody."""
+    """A function that takes the reason when the connection ends; None after `close`. Default:
+    none."""
 
 
 class CallOptions(TypedDict, total=False):
-    """The options of `Client.call_tool`; all of them may be left out."""
+    """The options of `Client.call_tool`. Each of them is optional."""
 
     timeout: Seconds
-    """Seconds without an answer or progress; None or 0: no limit. Default: the client's."""
+    """Seconds without a response or progress; None or 0: no limit. Default: the client's."""
     max_timeout: Seconds
     """Seconds in all; None or 0: no limit. Default: the client's."""
     on_progress: Callable[[Progress], Any] | None
-    """Takes a `Progress` for each step, in order, before the result. Default: nobody."""
+    """A function that takes each `Progress`, in order, before the result. Default: none."""
     meta: Mapping[str, Any] | None
-    """Sent as ``_meta``. Default: nothing."""
+    """The ``_meta`` of the request. Default: none."""
     headers: Mapping[str, str] | None
-    """Sent with this request only, over HTTP. Default: none."""
+    """HTTP headers of this request only. Default: none."""
     raise_on_error: bool
-    """Raise `ToolError` when the tool itself fails. Default: False, the result has ``is_error``."""
+    """Raise `ToolError` when the tool fails. Default: False, the result has ``is_error``."""
     trace: Any
     """Passed to hooks and around-hooks unchanged. Default: None."""
     around: Sequence[Around]
-    """Functions around this call, outside those of the client. Default: none."""
+    """Functions that wrap this call, outside those of the client. Default: none."""
 
 
 class Authentication(Protocol):
-    """Something that identifies the caller: a value of ``auth=`` such as `mcpclient.OAuth`."""
+    """A value of ``auth=`` that identifies the caller, such as `mcpclient.OAuth`."""
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """Return what requests to ``server_url``, an http or https URL, are to carry."""
+        """Return the credentials for requests to ``server_url``, an http or https URL."""
         ...
+
+
+# Aliases that say less than what they stand for.
+_ALIASES = {"Seconds": "float | None", "TransportName": str(TransportName).rpartition("typing.")[2]}
+
+
+class Option(NamedTuple):
+    """An option as help shows it. ``meaning`` ends with the default."""
+
+    section: str
+    name: str
+    type: str
+    meaning: str
+
+
+def described_options() -> Iterator[Option]:
+    """Yield the options of `ClientOptions` as its source describes them, in order."""
+    source = inspect.getsource(sys.modules[__name__])
+    lines = source.splitlines()
+    (options,) = (
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and node.name == ClientOptions.__name__
+    )
+    section, read = "", options.lineno
+    for field, text in zip(options.body, options.body[1:]):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            for line in lines[read : field.lineno]:
+                section = line.strip("# ") if line.startswith("    # ") else section
+            read = field.lineno
+            shown = ast.unparse(field.annotation)
+            for alias, written in _ALIASES.items():
+                shown = shown.replace(alias, written)
+            meaning = " ".join(str(ast.literal_eval(text.value)).split())
+            yield Option(section, ast.unparse(field.target), shown, meaning)
+
+
+def options_text() -> str:
+    """Return all options as a docstring lists them, indented as one."""
+    lines: list[str] = []
+    section = ""
+    for option in described_options():
+        if option.section != section:
+            section = option.section
+            lines += ["", f"{section}:", ""]
+        lines.append(f"- {option.name}: {option.type}")
+        lines += [f"    {line}" for line in wrap(option.meaning, 80, break_on_hyphens=False)]
+    return indent("\n".join(lines), "    ")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pydoc
 import re
 from typing import Any
 
 import pytest
 
 import mcpclient
+from mcpclient.cli.help import chapter
+from mcpclient.client.client import _Documented as Documented
 from mcpclient.client.connection import client_options as module
 from mcpclient.client.connection.client_options import CallOptions, ClientOptions
 from mcpclient.client.connection.options import OPTION_NAMES, Options
@@ -63,12 +66,47 @@ def test_documented_defaults_are_the_defaults() -> None:
             assert f"Default: {shown}" in " ".join(text.split()), name
 
 
-def test_the_client_lists_every_option() -> None:
-    """F-API-1: ``help(mcpclient.connect)`` names all of them, and none that does not exist."""
-    listed = set(
-        re.findall(r"``(\w+)``", str(mcpclient.Client.__doc__).partition("are those of")[2])
-    )
-    assert listed == set(ClientOptions.__annotations__)
+def test_help_lists_every_option() -> None:
+    """F-API-1, F-API-26: with its type, its meaning and its default."""
+    shown = pydoc.plain(pydoc.render_doc(mcpclient.connect))
+    entries = re.findall(r"^ \|  - (\w+): (.+)\n((?: \|      .+\n)+)", shown, re.M)
+    listed = {
+        name: (kind, " ".join(text.replace(" | ", " ").split())) for name, kind, text in entries
+    }
+    texts = documented("ClientOptions")
+    assert listed.keys() == set(ClientOptions.__annotations__)
+    for name, (kind, meaning) in listed.items():
+        assert meaning.replace("|", "").split() == texts[name].replace("|", "").split(), name
+        assert "Default: " in meaning
+        assert kind not in ("", "Seconds")
+
+
+def test_the_guide_lists_every_option() -> None:
+    """F-API-26: from the same lines."""
+    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (.+) \|$", chapter("options"), re.M)
+    assert [name for name, _, _ in rows] == list(ClientOptions.__annotations__)
+    texts = documented("ClientOptions")
+    assert all(meaning == " ".join(texts[name].split()) for name, _, meaning in rows)
+
+
+def test_a_section_of_the_options_has_a_heading() -> None:
+    """F-API-26"""
+    sections = [option.section for option in module.described_options()]
+    assert list(dict.fromkeys(sections))[:2] == ["Time", "The protocol"]
+    assert all(sections)
+
+
+def test_help_without_the_sources_says_where_the_options_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-26"""
+
+    def missing(_: object) -> str:
+        raise OSError("no source")
+
+    monkeypatch.setattr(inspect, "getsource", missing)
+    assert "described at `ClientOptions`" in str(mcpclient.Client.__doc__)
+    assert Documented(None).__get__(None) is None
 
 
 def test_a_call_takes_the_options_of_a_call() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.cli.guide import CHAPTERS, chapter
-from mcpclient.cli.guide.layout import laid_out
+from mcpclient.cli.help import CHAPTERS, chapter, laid_out
 
 TEXT = """\
 # A heading

@@ -1,1 +1,0 @@
-"""Tests of how the guide is shown."""
