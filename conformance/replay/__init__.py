@@ -26,6 +26,7 @@ from mcpclient.recording.transcript import Transcript, read_transcripts
 
 from .chunkings import CHUNKINGS, Chunking
 from .differences import DIFFERENCES, Difference, Known
+from .eras import begin_meeting, memories_apart
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
@@ -53,7 +54,7 @@ def transcripts(names: Iterable[str] = ()) -> dict[str, Transcript]:
 
 def run(names: Iterable[str] = ()) -> Iterator[Row]:
     """Replay the transcripts, and yield a row for each: one session, however it is cut."""
-    with _without_logs():
+    with _without_logs(), memories_apart():
         rows = asyncio.run(_replay_all(transcripts(names)))
     yield from rows
 
@@ -124,4 +125,5 @@ async def replay(
 
     ``limit``: real seconds for each part of it, such as connecting or a step of the script.
     """
+    begin_meeting()
     return await Meeting(transcript, chunking, Known(name, differences), limit).run()

@@ -8,13 +8,16 @@ import re
 
 import pytest
 
+import mcpclient
 from conformance import replay
 from conformance.replay import __main__ as command
 from conformance.replay import stdio_peer
 from conformance.replay.chunkings import CHUNKINGS
 from conformance.replay.differences import DIFFERENCES, Difference, Known
 from conformance.replay.equivalences import HEADERS, ORDER, PLACES, is_free_order
+from conformance.replay.eras import begin_meeting, memories_apart
 from conformance.results import PASSED
+from mcpclient.protocol.versions import Era
 
 SAMPLE = (
     "http/sdk1-sampling",
@@ -154,3 +157,23 @@ def test_order_is_free_where_the_table_says_so_and_nowhere_else() -> None:
     assert not is_free_order("tools/call", "resources/read")
     assert not is_free_order("answer to 1", "notifications/cancelled")
     assert not is_free_order("GET /mcp", "POST /mcp notifications/initialized")
+
+
+def test_what_a_meeting_learns_of_a_server_is_its_own() -> None:
+    """F-CONF-2: a port is used again by a server of the other era."""
+
+    async def meeting(era: Era) -> Era | None:
+        begin_meeting()
+        memory = mcpclient.Client._eras
+        before = memory.recall("http://127.0.0.1:1/mcp")
+        memory.remember("http://127.0.0.1:1/mcp", era)
+        await asyncio.sleep(0)
+        assert memory.recall("http://127.0.0.1:1/mcp") is era
+        return before
+
+    async def main() -> list[Era | None]:
+        return [*await asyncio.gather(meeting(Era.STATELESS), meeting(Era.HANDSHAKE))]
+
+    with memories_apart():
+        assert asyncio.run(main()) == [None, None]
+    assert mcpclient.Client._eras.recall("http://127.0.0.1:1/mcp") is None
