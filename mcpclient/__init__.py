@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
     from .adapters.definitions import ToolProblem as ToolProblem
     from .adapters.limits import Limits as Limits
-    from .adapters.sampling import sampling_model as sampling_model
+    from .adapters.providers import sampling_model as sampling_model
     from .adapters.tool_calls import ToolCall as ToolCall
     from .adapters.toolbox import Toolbox as Toolbox
     from .auth.authorization_code import parse_callback as parse_callback
@@ -229,7 +229,7 @@ _MODULES = {
     ".adapters.agent_tools": "AgentOutcome AgentTool",
     ".adapters.definitions": "ToolDefinitions ToolProblem",
     ".adapters.limits": "Limits",
-    ".adapters.sampling": "sampling_model",
+    ".adapters.providers": "sampling_model",
     ".adapters.tool_calls": "ToolCall",
     ".adapters.toolbox": "Toolbox",
     ".auth.authorization_code": "parse_callback",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
-from ..errors import UsageError
+from ..errors import HandlerFailed, UsageError
+from ..lazy import OnDemand
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from ..suggestions import there_are, there_is_no
@@ -14,6 +16,11 @@ from .definitions import ToolDefinitions
 from .limits import Limits
 from .parts import Outcome
 from .tool_calls import ToolCall
+
+if TYPE_CHECKING:
+    from ..client.answers import sampling as answers
+else:  # a copy without the part "answers" has toolboxes all the same
+    answers = OnDemand("..client.answers.sampling", __name__)
 
 
 class Provider(Protocol):
@@ -70,3 +77,39 @@ def provider_of(named: str | Provider) -> Provider:
         otherwise = there_are(PROVIDERS)
         raise UsageError(there_is_no("provider", named, PROVIDERS, otherwise=otherwise))
     return PROVIDERS[named]
+
+
+def sampling_model(
+    provider: str | Provider, model: str, create: Callable[..., Any], *, tools: bool = True
+) -> answers.Sampling:
+    """Return what ``sampling=`` of `connect` takes: a model of a provider.
+
+    ``create`` is the function of the provider's SDK that asks a model, plain or async, called with
+    keyword arguments only; a plain one blocks the event loop while it runs:
+
+    - ``"anthropic"``: ``client.messages.create``
+    - ``"openai_chat"``: ``client.chat.completions.create``
+    - ``"openai_responses"``: ``client.responses.create``
+    - ``"google"``: ``client.aio.models.generate_content``
+    - ``"bedrock"``: ``client.converse``
+
+    A function of one's own around it may look at the request first, ask the user, and return None
+    to reject it. ``model``: its name, whatever the server would like. ``tools``: the model is given
+    the tools of the request.
+    """
+    adapter = provider_of(provider)
+
+    async def answer(request: SamplingRequest) -> object:
+        response = create(**adapter.request(request, model))
+        if inspect.isawaitable(response):
+            response = await response
+        if response is None:
+            return None
+        try:
+            found = adapter.answer(response, request)
+        except (UsageError, ValueError) as error:
+            reason = f"the model's answer is invalid: {error}"
+            raise HandlerFailed(answers.SamplingAnswerer.method, reason) from error
+        return {**found, "model": found.get("model") or model}
+
+    return answers.Sampling(answer, tools=tools)

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.adapters.providers import PROVIDERS
-from mcpclient.adapters.sampling import sampling_model
+from mcpclient.adapters.providers import PROVIDERS, sampling_model
 from mcpclient.client.answers.sampling import SamplingAnswerer
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.loops import LOOPS, STREAMED

@@ -820,7 +820,7 @@ def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
 
 
 def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
-    """F-SHOW-10: without any server."""
+    """F-SHOW-10, F-SHOW-16: without any server."""
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b")]
     changed = [{**tools[0], "description": "other"}, {**tools[1], "name": "c"}]
 

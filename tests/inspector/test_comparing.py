@@ -1,4 +1,4 @@
-"""F-SHOW-10: what differs between two lists of tools, and between two sessions."""
+"""F-SHOW-16: the differences between two lists of tools, and between two sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F-SHOW-10, F-AUTH-12: how a server is reached, as it can be copied."""
+"""F-SHOW-10, F-SHOW-17, F-AUTH-12: how a server is reached, as it can be copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F-API-25: a replay that asks the server for what was not recorded."""
+"""F-API-25, mode ``new``: a replay that asks the server for what was not recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import mcpclient
 from mcpclient import CommandNotFound, PeerError, testing
 from mcpclient.sync.loop_thread import end_loop_thread
-from mcpclient.testing.completing import Completing
+from mcpclient.testing.cassettes import Completing
 from tests.client.scripted_server import turns
 from tests.support.subprocesses import TOP
 from tests.sync.calling import ToolServer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.adapters.sampling import sampling_model
+from mcpclient.adapters.providers import sampling_model
 from mcpclient.client.answers.sampling import SamplingAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
 from tests.adapters.model_apis import APIS, Script
