@@ -16,7 +16,7 @@ TOP = Path(__file__).parent.parent.parent.parent
 # What stands at the top of a source archive; of folders, everything but what tools leave behind.
 SOURCES = (
     *("CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"),
-    *(".ci", "conformance", "mcpclient", "tests"),
+    *(".ci", ".github", "conformance", "mcpclient", "tests"),
 )
 LEFT_BEHIND = re.compile(r"__pycache__|\.peers|\..*_cache|\.hypothesis|\.DS_Store|.*\.pyc|.*~")
 

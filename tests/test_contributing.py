@@ -1,0 +1,57 @@
+"""The page for the next owner is short, and names only things that exist."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from tests.support.subprocesses import TOP
+
+PAGE = (TOP / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+PROSE = re.sub(r"(?ms)^```.*?^```$", "", PAGE)
+QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
+PATHS = [name for name in QUOTED if re.match(r"(mcpclient|tests|conformance)(/|$)", name)]
+TARGETS = re.findall(r"(?m)\bmake ([a-z-]+)[`\s]", PAGE)
+NAMES = [name for name in QUOTED if re.fullmatch(r"[A-Za-z_]+", name) and name not in PATHS]
+
+# Placeholders of a rule, words of Python and of the shell.
+PLACEHOLDERS = {"mcpclient/x/y.py", "tests/x/test_y.py", "tests/x/test_y_more.py"}
+FOREIGN = {"asyncio", "os", "help", "make", "repr", "TYPE_CHECKING"}
+
+
+@functools.cache
+def sources() -> str:
+    """Return all of the package and of its tests as one string."""
+    paths = [*(TOP / "mcpclient").rglob("*.py"), *(TOP / "tests").rglob("*.py")]
+    return "\n".join(path.read_text("utf-8") for path in sorted(paths))
+
+
+def test_it_is_short() -> None:
+    assert len(PAGE.splitlines()) <= 150
+    assert len(re.findall(r"(?m)^\| \w+ \| ", PAGE)) == 1 + 10, "the heading, and ten words"
+
+
+@pytest.mark.parametrize("path", sorted({*PATHS} - PLACEHOLDERS))
+def test_a_path_exists(path: str) -> None:
+    assert (TOP / path).exists()
+
+
+def test_a_target_of_make_exists() -> None:
+    makefile = (TOP / "Makefile").read_text("utf-8")
+    assert {"demo", "test", "check", "sabotage", "conformance"} <= set(TARGETS)
+    assert [name for name in TARGETS if not re.search(rf"(?m)^{name}:", makefile)] == []
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - FOREIGN))
+def test_a_name_is_defined(name: str) -> None:
+    definition = rf"(?m)^\s*(class|def|async def) {name}\b|^\s*{name}(: [^=\n]+)? = |^    {name}: "
+    assert re.search(definition, sources())
+
+
+def test_a_module_that_it_runs_exists() -> None:
+    modules = re.findall(r"python -m ([\w.]+)", PROSE)
+    found = [TOP.joinpath(*name.split(".")) for name in modules if name != "pytest"]
+    assert found
+    assert all(path.is_dir() or path.with_suffix(".py").is_file() for path in found)
