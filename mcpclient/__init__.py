@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from .client.events.around import Call as Call
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
     from .client.events.around import refusal as refusal
-    from .client.events.hooks import Hooks as Hooks
+    from .client.events.callbacks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
     from .config.config import Config as Config
     from .config.config import Source as Source
@@ -246,7 +246,7 @@ _MODULES = {
     ".client.connection.applications": "AsgiApp",
     ".client.connection.client_options": "CallOptions ClientOptions",
     ".client.events.around": "Around Call ask_unless_read_only refusal",
-    ".client.events.hooks": "Hooks",
+    ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
     ".config.config": "Config Source",
     ".config.policy.policy": "Policy Verdict",

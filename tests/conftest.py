@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.client.connection.options import EraMemory
 from tests.support import properties
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS

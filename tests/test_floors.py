@@ -393,7 +393,7 @@ SCENE = {
     "net.login.storage": "",
     "client.client": "",
     "client.answers.roots": "",
-    "client.events.hooks": "",
+    "client.events.callbacks": "",
     "client.connection.session": "",
 }
 
@@ -479,7 +479,7 @@ FAULTY = {
         "room client.connection is not below room client.answers",
     ),
     "a room under its floor": (
-        "client.events.hooks",
+        "client.events.callbacks",
         "from ..client import Client",
         "room client is not below room client.events",
     ),

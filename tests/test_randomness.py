@@ -27,7 +27,7 @@ from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.cli import inspect as inspect_command
-from mcpclient.client.answers.task_receiver import _ReceivedTask
+from mcpclient.client.answers.inbound_requests import _ReceivedTask
 from mcpclient.client.login.runner import FlowRunner
 from mcpclient.framing.websocket import WebSocketProtocol
 from mcpclient.framing.websocket_handshake import WebSocketHandshake
@@ -216,7 +216,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
     "client.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
-    "client.answers.task_receiver:_ReceivedTask.__init__": [("os.urandom", task_id)],
+    "client.answers.inbound_requests:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
     "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 import mcpclient
-from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.client.connection.options import EraMemory
 from mcpclient.protocol.versions import Era
 
 __all__ = ["begin_meeting", "memories_apart"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..client.client import Client
-from ..client.events.fan_out import LOG_LEVELS
+from ..client.events.callbacks import LOG_LEVELS
 from ..errors import ConnectionLost, McpError, PeerError
 from ..framing.escaping import escape_line
 from ..jsonrpc.messages import ErrorCode

@@ -16,11 +16,10 @@ from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
-from .connection.era_memory import EraMemory
-from .connection.options import Options
+from .connection.limits import DEFAULT, Seconds
+from .connection.options import EraMemory, Options
 from .connection.response_cache import ClientCache
 from .connection.targets import Target, route_to
-from .connection.timeouts import DEFAULT, Seconds
 from .listed_tools import ListedTools
 from .listen import Listening, Subscription
 from .prompts import Prompts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..lazy import OnDemand
 from ..protocol.tasks import task_support_of
 from ..protocol.types import Tool
-from .events.observer import Observer
+from .events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ..recording import secret_arguments

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
+from .connection.limits import DEFAULT, Seconds
 from .connection.requests import Requests, checked_arguments
-from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from .events.around import Around

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
+from .connection.limits import DEFAULT, Seconds
 from .connection.requests import Requests, checked_arguments
-from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue

@@ -9,8 +9,8 @@ from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..lazy import OnDemand
 from ..protocol.extensions import SKILLS, extensions_of
 from ..protocol.types import ReadResourceResult, Resource
+from .connection.limits import DEFAULT, Seconds
 from .connection.requests import Requests
-from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..protocol import skills

@@ -30,8 +30,8 @@ from ..protocol.tasks import (
 )
 from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
+from .connection.limits import RequestOptions
 from .connection.retries import Retries
-from .connection.session import RequestOptions
 from .events.callbacks import OrderedCallback
 
 # Seconds a request may take when the time for the whole wait is as good as over.

@@ -16,24 +16,21 @@ from ..lazy import OnDemand
 from ..net.futures import BackgroundTasks, consume_exception
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
-from .connection.call_deadline import CallDeadline
+from .connection.call_recovery import CallDeadline
 from .connection.connection import Connection
+from .connection.limits import DEFAULT, Default, RequestOptions, Seconds
 from .connection.requests import ProgressHandler, Requests, checked_arguments, with_meta
-from .connection.session import RequestOptions
-from .connection.timeouts import DEFAULT, Default, Seconds
-from .events.callbacks import OrderedCallback
-from .events.observer import Observer
+from .events.callbacks import Observer, OrderedCallback
 from .listed_tools import ListedTools
 from .validation import OutputSchemas
 
 if TYPE_CHECKING:
-    from . import task_wait, tasks_core, tasks_extension
+    from . import task_designs, task_wait
     from .events.around import Around, Call
-    from .task_design import TaskDesign
+    from .task_designs import TaskDesign
 else:
     task_wait = OnDemand(".task_wait", __name__)
-    tasks_core = OnDemand(".tasks_core", __name__)
-    tasks_extension = OnDemand(".tasks_extension", __name__)
+    task_designs = OnDemand(".task_designs", __name__)
 
 # How many tasks are remembered here, for what the server does not keep about them.
 _REMEMBERED = 1000
@@ -172,8 +169,8 @@ class Tasks(Requests):
     def _task_design(self) -> TaskDesign:
         era = self._connection.era
         if era is not None and era.tasks_are_an_extension:
-            return tasks_extension.ExtensionTasks(self._connection)
-        return tasks_core.CoreTasks(self._connection)
+            return task_designs.ExtensionTasks(self._connection)
+        return task_designs.CoreTasks(self._connection)
 
     async def _wait_for(
         self,

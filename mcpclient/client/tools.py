@@ -11,8 +11,8 @@ from ..lazy import OnDemand
 from ..net.futures import gather_outcomes
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
+from .connection.limits import DEFAULT, Seconds
 from .connection.requests import ProgressHandler, checked_arguments, with_meta
-from .connection.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..framing.logs import logger_for
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import CallToolResult, Tool
-from .events.observer import Observer
+from .events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits

@@ -13,8 +13,8 @@ from ..auth.url_guard import host_of
 from ..client.answers.elicitation import Elicitation, form_problem
 from ..client.answers.sampling import Sampling
 from ..client.client import Client
+from ..client.connection.limits import DEFAULT, Seconds
 from ..client.connection.requests import connection_of
-from ..client.connection.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest

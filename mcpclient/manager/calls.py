@@ -8,7 +8,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ..client.client import Client
-from ..client.connection.timeouts import DEFAULT, Seconds
+from ..client.connection.limits import DEFAULT, Seconds
 from ..client.events.around import Around
 from ..errors import McpError, PeerError, UsageError
 from ..framing.escaping import escape_line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..client.connection.target_names import name_targets, runs_here
 from ..client.connection.targets import Target, entry_of
-from ..client.events.hooks import Hooks
+from ..client.events.callbacks import Hooks
 from ..config.config import Config
 from ..config.server import ServerConfig
 from ..config.shapes.applications import APPLICATIONS

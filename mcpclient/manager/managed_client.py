@@ -8,14 +8,13 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
-from ..client.connection.call_deadline import CallDeadline
-from ..client.connection.era_memory import EraMemory
+from ..client.connection.call_recovery import CallDeadline
+from ..client.connection.limits import RequestOptions, Seconds
 from ..client.connection.loops import LoopBound
+from ..client.connection.options import EraMemory
 from ..client.connection.requests import ProgressHandler
-from ..client.connection.session import RequestOptions
 from ..client.connection.targets import Target
-from ..client.connection.timeouts import Seconds
-from ..client.events.observer import Observer
+from ..client.events.callbacks import Observer
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
 from .machine import did_not_run
 

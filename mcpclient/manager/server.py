@@ -10,10 +10,10 @@ from typing import Any, Callable, cast
 
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
+from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.requests import connection_of
 from ..client.connection.target_names import runs_here
-from ..client.connection.timeouts import DEFAULT, Default, Seconds
-from ..client.events.hooks import Hooks
+from ..client.events.callbacks import Hooks
 from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
-from ..client.connection.era_memory import EraMemory
 from ..client.connection.loops import LoopBound
+from ..client.connection.options import EraMemory
 from ..config.server import ServerConfig
 from ..errors import UsageError
 from .events import Events

@@ -19,12 +19,12 @@ from ..client.answers.sampling import SamplingOption
 from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
 from ..client.connection.client_options import Authentication, TransportName
+from ..client.connection.limits import Seconds
 from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
-from ..client.connection.timeouts import Seconds
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
-from ..client.events.hooks import Hooks
+from ..client.events.callbacks import Hooks
 from ..client.prompts import Reference
 from ..client.tools import ToolOutcome
 from ..config.config import Config

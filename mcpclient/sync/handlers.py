@@ -14,8 +14,7 @@ from typing import Any, Callable, Protocol, cast
 
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
-from ..client.events.callbacks import OrderedCallback
-from ..client.events.hooks import Hooks
+from ..client.events.callbacks import Hooks, OrderedCallback
 from ..net.futures import BackgroundTasks
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread

@@ -52,13 +52,11 @@ PARTS: dict[str, Part] = {
     ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
-    "tasks": Part(
-        "calls as tasks", ("client.task_wait", "client.tasks_core", "client.tasks_extension")
-    ),
+    "tasks": Part("calls as tasks", ("client.task_wait", "client.task_designs")),
     "skills": Part("skills of servers", ("protocol.skills",)),
     "applications": Part(
         "servers in this program: ASGI, SDK objects, functions",
-        ("client.connection.application_routes", "transports.inprocess"),
+        ("client.connection.applications", "transports.inprocess"),
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
     "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.workers")),

@@ -16,7 +16,7 @@ import pytest
 import mcpclient
 from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
 from mcpclient.client.client import Client
-from mcpclient.client.events.hooks import Hooks
+from mcpclient.client.events.callbacks import Hooks
 from mcpclient.errors import AuthorizationRequired, McpError, ProcessExited, UsageError
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import FileStore

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
+from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from tests.fuzz.targets import configuration
 from tests.support.properties import examples

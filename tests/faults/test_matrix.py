@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import pytest
 
-from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.client.connection.options import EraMemory
 from mcpclient.errors import ClientClosed
 from tests.faults.faulty_peers import PEERS
 from tests.faults.faulty_peers.faults import FAULTS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.client.connection.timeouts import DEFAULT
+from mcpclient.client.connection.limits import DEFAULT
 from mcpclient.inspector import board as module
 from mcpclient.inspector.board import Board, Calls, Wanted
 from mcpclient.protocol.types import CallToolResult, Progress

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.era_memory import EraMemory
 from mcpclient.client.connection.loops import LoopBound
+from mcpclient.client.connection.options import EraMemory
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...client.events.fan_out import LOG_LEVELS
+from ...client.events.callbacks import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.types import Prompt, Tool

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from ...client.client import Client
-from ...client.events.fan_out import LOG_LEVELS
+from ...client.events.callbacks import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for

@@ -17,9 +17,7 @@ from ...protocol.elicitation import (
     with_defaults,
 )
 from ...protocol.schema_on_demand import compile_schema
-from ..events.callbacks import OrderedCallback
-from ..events.observer import Observer
-from .asking import ask
+from ..events.callbacks import Observer, OrderedCallback, ask
 
 if TYPE_CHECKING:
     from ...protocol.schema import Schema

@@ -1,4 +1,4 @@
-"""What a server may ask of the client, and who answers.
+"""The handlers of the server's requests, and the errors that answer where they give no result.
 
 The same handlers serve both eras: requests of the server's own in the handshake era, and input
 requests inside a result in the stateless one.
@@ -13,7 +13,7 @@ from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolVi
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import ErrorCode
 from ...lazy import OnDemand
-from ..events.observer import Observer
+from ..events.callbacks import Observer
 
 if TYPE_CHECKING:
     from . import elicitation as elicitations

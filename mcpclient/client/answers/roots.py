@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...errors import HandlerFailed, UsageError
 from ...net.paths import absolute_path
-from .asking import ask
+from ..events.callbacks import ask
 
 Root = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 """A path, a ``file://`` URI, or a mapping with ``uri`` and, where wanted, ``name``."""

@@ -1,10 +1,21 @@
-"""Programs as targets: an ASGI application, or a server object of the Python SDK or of fastmcp."""
+"""Servers in memory: ASGI applications, and server objects of the Python SDK or of fastmcp."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
+
+from ...errors import UsageError
+from ...framing.uri import parse_url
+from ...transports.asgi import AsgiTransport
+from ...transports.authorized import authorizer_in
+from ...transports.base import Transport
+from ...transports.inprocess import InProcessTransport
+from ...transports.server_object import is_server_object, serve_object
+from .options import Options, Route, refuse
+from .url_routes import credentials_for
 
 
 class ServerObject(Protocol):
@@ -29,3 +40,57 @@ class AsgiApp:
 
     app: Callable[[Any, Any, Any], Awaitable[None]]
     path: str = "/mcp"
+
+
+# An address that servers accept which look at the host of a request, as the Python SDK does.
+_ORIGIN = "http://127.0.0.1:8000"
+
+
+def route_to_application(target: Any, options: Options) -> Route | None:
+    """Return how to reach a program in memory; None for what is none. Raises `UsageError`."""
+    if is_server_object(target):
+        refuse(options, ("auth", "headers", "env", "cwd", "sandbox"), "a server object")
+        serve = serve_object(target)
+        return Route(InProcessTransport(serve).description, None, lambda: InProcessTransport(serve))
+    if isinstance(target, AsgiApp):
+        return _to_asgi(target, options)
+    if _is_asgi(target):
+        return _to_asgi(AsgiApp(target), options)
+    return None
+
+
+def _is_asgi(target: Any) -> bool:
+    """Whether it can be called with scope, receive and send."""
+    if isinstance(target, type) or not callable(target):
+        return False
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return len([each for each in parameters if each.kind in positional]) == 3
+
+
+def _to_asgi(target: AsgiApp, options: Options) -> Route:
+    refuse(options, ("env", "cwd", "sandbox"), "an ASGI application")
+    if options.transport not in (None, "http"):
+        raise UsageError(f"transport={options.transport!r} does not fit an ASGI application")
+    url = parse_url(f"{_ORIGIN}/{target.path.lstrip('/')}")
+    credentials = credentials_for(url, options)
+
+    def open_application() -> Transport:
+        return AsgiTransport(
+            url,
+            target.app,
+            options.network,
+            headers=options.headers,
+            credentials=credentials,
+            max_message_size=options.max_message_size,
+            listen_wait=options.listen_wait,
+            liveness=options.liveness,
+        )
+
+    name = getattr(target.app, "__name__", type(target.app).__name__)
+    authorizer, _ = authorizer_in(credentials)
+    shown = f"in-process {name} {url.path}"
+    return Route(shown, None, open_application, authorizer=authorizer)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ..answers.roots import RootsOption
     from ..answers.sampling import SamplingOption
     from ..events.around import Around
-    from ..events.hooks import Hooks
-    from .timeouts import Seconds
+    from ..events.callbacks import Hooks
+    from .limits import Seconds
 
 TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
 

@@ -20,17 +20,14 @@ from ...protocol.era import EraRules
 from ...protocol.negotiation import Agreement
 from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
 from ...transports.recording import MessageLog, recorded
-from ..answers.task_receiver import TaskReceiver
-from ..events.callbacks import OrderedCallback
-from ..events.fan_out import EventCallbacks
-from ..events.observer import Observer
-from .explaining import explain
+from ..answers.inbound_requests import TaskReceiver
+from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
+from .limits import RequestOptions
 from .loops import LoopBound, claiming
-from .opening import Opening, plan_for
-from .options import Options
+from .opening import Opening, explain, plan_for
+from .options import Options, Route
 from .paging import all_pages
-from .route import Route
-from .session import RequestOptions, Session
+from .session import Session
 
 _logger = logger_for("mcpclient.client")
 

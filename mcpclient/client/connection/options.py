@@ -1,10 +1,10 @@
-"""Everything about a connection but its target: checked, and with defaults."""
+"""The options of a connection, checked and with defaults, and the route to its server."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ... import __version__
 from ...errors import UsageError
@@ -14,22 +14,80 @@ from ...net.network_options import NetworkOptions
 from ...net.process.ladder import StopLadder
 from ...net.recorder import Recorder
 from ...protocol.extensions import checked_extensions
+from ...protocol.versions import Era
+from ...transports.base import Transport
 from ..answers.handlers import Handlers
-from ..events.fan_out import Events
-from ..events.hooks import Hooks
-from .era_memory import EraMemory
-from .timeouts import DEFAULT, Timeouts
+from ..events.callbacks import Events, Hooks
+from .limits import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
     from ... import suggestions
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
+    from ...transports.authorized import Authorizer
     from ...transports.http_messages import HeaderSource
     from ..events.around import Around
     from .client_options import Authentication, ClientOptions
 else:
     suggestions = OnDemand("...suggestions", __name__)
+
+_MAX_SERVERS = 1000
+
+# In which era to open a server first, and after an attempt at which it ended; None: by a probe.
+_WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
+    Era.HANDSHAKE: (Era.HANDSHAKE, None),
+    Era.STATELESS: (Era.STATELESS, Era.HANDSHAKE),
+    None: (None, Era.HANDSHAKE),
+}
+
+
+class EraMemory:
+    """The era of each server, by the key of its route; the oldest entries are forgotten first.
+
+    None as a key stands for a server of which nothing is to be remembered.
+    """
+
+    def __init__(self) -> None:
+        self._ways: dict[str, tuple[Era | None, Era | None]] = {}
+        self._failed: set[str] = set()
+
+    def recall(self, key: str | None) -> Era | None:
+        """Return the era to open a server in; None when that is to be found out."""
+        return None if key is None else self._ways.get(key, (None, None))[0]
+
+    def starts_once(self, key: str | None) -> bool:
+        """Return whether one attempt is to start one process, though that ends at once.
+
+        So it is for a server that was connected before: it need not be the first message that it
+        ends at, and the next attempt opens it with the other one.
+        """
+        ways = None if key is None else self._ways.get(key)
+        return key in self._failed or (ways is not None and ways[0] is None)
+
+    def remember(self, key: str | None, era: Era, *, is_certain: bool = True) -> None:
+        """Keep what a server has shown; an era that is not certain is found out again."""
+        if key is None:
+            return
+        self._failed.discard(key)
+        self._ways.pop(key, None)
+        self._ways[key] = _WAYS[era if is_certain else None]
+        if len(self._ways) > _MAX_SERVERS:
+            oldest = next(iter(self._ways))
+            del self._ways[oldest]
+            self._failed.discard(oldest)
+
+    def failed(self, key: str | None) -> None:
+        """Note that a server ended while it was being opened: the next attempt opens it otherwise.
+
+        It may have been replaced by one of the other era that ends at the wrong first message, and
+        then it is found out so; or it merely crashes at its start.
+        """
+        if key is not None and key in self._ways:
+            first, second = self._ways[key]
+            self._ways[key] = second, first
+            self._failed.add(key)
+
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -138,3 +196,44 @@ OPTION_NAMES = (
     frozenset((*Options._fields, *_NETWORK, *_ANSWERS, *_EVENTS, *_TIMES, "trace")) - _MADE
 )
 """The names of `ClientOptions`, without importing what documents them."""
+
+
+class Route(NamedTuple):
+    """How to reach a server, as often as necessary.
+
+    ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
+    HTTP+SSE at the same URL; it is None where that is not possible. ``open_again`` makes one for a
+    second start in a row, where that makes a difference. What is remembered of the server is kept
+    under ``key``; with None nothing is. ``authorizer`` is what its transports get as credentials,
+    where these are more than fixed headers. ``destination`` is the URL or the whole command, where
+    it is one of them, secrets included. ``opened`` is told after each attempt to open a session
+    which revision was agreed on, None where there was no agreement.
+    """
+
+    shown: str
+    key: str | None
+    open: Callable[[], Transport]
+    open_legacy: Callable[[], Transport] | None = None
+    authorizer: Authorizer | None = None
+    open_again: Callable[[], Transport] | None = None
+    destination: str | Sequence[str] | None = None
+    opened: Callable[[str | None], None] | None = None
+
+    def __repr__(self) -> str:  # it holds secrets
+        return object.__repr__(self)
+
+
+def refuse(options: Options, names: Sequence[str], target: str) -> None:
+    """Raise `UsageError` for an option of ``names`` that was given and means nothing there."""
+    for name in names:
+        if getattr(options, name) is not None:
+            raise UsageError(f"{name} needs {_NEEDS[name]}, not {target}")
+
+
+_NEEDS = {
+    "auth": "an HTTP or WebSocket URL",
+    "cwd": "a command",
+    "env": "a command",
+    "sandbox": "a command",
+    "headers": "an HTTP or WebSocket URL",
+}

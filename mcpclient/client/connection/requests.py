@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ...errors import CallRefused, CallTimeout, UsageError
 from ...lazy import OnDemand
 from ...protocol.types import CallToolResult, Progress, Tool
-from .call_deadline import counted_time
-from .call_recovery import CallRecovery
+from .call_recovery import CallRecovery, counted_time
 from .connection import Connection
+from .limits import DEFAULT, RequestOptions, Seconds
 from .paging import all_pages
-from .session import RequestOptions
-from .timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..events import around as hooks

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...errors import McpError, PeerError
 from ...protocol.caching import CACHEABLE, Key, ResponseCache, key_of
-from ..events.observer import Observer
+from ..events.callbacks import Observer
 from .connection import Connection
-from .session import RequestOptions
+from .limits import RequestOptions
 
 
 class ClientCache(Observer):

@@ -29,11 +29,10 @@ from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
 from ...transports.recording import MessageLog
 from ..answers.handlers import Handlers
-from ..answers.inbound_requests import InboundRequests
-from ..answers.task_receiver import TaskReceiver
+from ..answers.inbound_requests import InboundRequests, TaskReceiver
 from ..events.callbacks import OrderedCallback
-from .deadlines import Deadlines
-from .loop_end import LoopEnd
+from .limits import Deadlines, RequestOptions
+from .loops import LoopEnd
 
 _logger = logger_for("mcpclient.session")
 
@@ -44,25 +43,6 @@ _DEPARTURE_TIMEOUT = 1.0
 _LAST_TURNS = 5
 
 _NO_PARAMS: Mapping[str, Any] = {}
-_NO_HEADERS: Mapping[str, str] = {}
-
-
-class RequestOptions(NamedTuple):
-    """How one call is made.
-
-    ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
-    seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
-    headers. ``on_progress``: takes the params of each progress notification. ``on_sent``: takes the
-    id of the request before it goes out. ``fresh``: ask the server even where its last answer may
-    be used again.
-    """
-
-    timeout: float | None = 30.0
-    max_timeout: float | None = 600.0
-    headers: Mapping[str, str] = _NO_HEADERS
-    on_progress: Callable[[Mapping[str, Any]], Any] | None = None
-    on_sent: Callable[[RequestId], Any] | None = None
-    fresh: bool = False
 
 
 class Sent(NamedTuple):

@@ -18,8 +18,7 @@ from ...protocol.negotiation import PROBE
 from ...protocol.versions import Era, era_of
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
-from .options import Options
-from .route import Route, refuse
+from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
     import difflib
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 
     from ...sandbox import rights
     from ...sandbox.rights import Sandbox
-    from . import application_routes, url_routes
+    from . import applications, url_routes
     from .applications import AsgiApp, ServerObject
 else:
     difflib = OnDemand("difflib")
     shlex = OnDemand("shlex")
     rights = OnDemand("...sandbox.rights", __name__)
-    application_routes = OnDemand(".application_routes", __name__)
+    applications = OnDemand(".applications", __name__)
     url_routes = OnDemand(".url_routes", __name__)
 
 Target = Union[
@@ -78,7 +77,7 @@ def route_to(target: Target, options: Options) -> Route:
         isinstance(part, (str, os.PathLike)) for part in target
     ):
         return _to_command([os.fspath(part) for part in target], options)
-    route = application_routes.route_to_application(target, options)
+    route = applications.route_to_application(target, options)
     if route is not None:
         return route
     # Whatever it is, it may hold a secret: only its type is told.

@@ -13,8 +13,7 @@ from ...net.dialing import Dialer
 from ...transports.authorized import Credentials, authorizer_in, http_url
 from ...transports.base import Transport
 from ...transports.streamable_http import StreamableHttpTransport
-from .options import Options
-from .route import Route, refuse
+from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
     from ...net import websocket as websockets

@@ -1,16 +1,24 @@
-"""The caller's callbacks: plain or async, called in order, and harmless when they fail."""
+"""Functions of the caller and observers of the library, called as things happen on a connection."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import math
 from collections import deque
-from typing import Any, Callable
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ...errors import HandlerFailed, McpError, PeerError, SessionExpired, safe_repr
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
 from ...net.futures import BackgroundTasks
+from ...protocol.types import CallToolResult, LogMessage
+
+if TYPE_CHECKING:
+    from .around import Call, Proceed
 
 _logger = logger_for("mcpclient.client")
 
@@ -115,3 +123,185 @@ class OrderedCallback:
             done, _ = await asyncio.wait({self._running}, timeout=timeout)
             if not done:
                 return
+
+
+async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a handler returns. ``method`` is what the server asked for.
+
+    Raises `HandlerFailed` when the handler raises. A `PeerError` from it is passed on to the server
+    with code and message; of any other exception the server learns only the type.
+    """
+    try:
+        answer = handler(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+    except HandlerFailed:
+        raise
+    except PeerError as error:
+        raise HandlerFailed(method, error.message, error.code) from error
+    except Exception as error:
+        raise HandlerFailed(method, f"its handler raised {type(error).__name__}") from error
+
+
+class Observer:
+    """Is told of everything when it happens, in order. No method may block or raise."""
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take a notification from the server."""
+
+    def connected(self) -> None:
+        """Take note of a new session: the first, one after a loss, or after an expiry."""
+
+    def lost(self, error: McpError) -> None:
+        """Take note that the connection, or the session on it, has ended by itself."""
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take note that the server's own channel was given up, though calls go on."""
+
+    def closed(self) -> None:
+        """Take note that the caller has closed the connection."""
+
+
+_server_logger = logger_for("mcpclient.server")
+
+LOG_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "alert": logging.CRITICAL,
+    "emergency": logging.CRITICAL,
+}
+
+
+class Events(NamedTuple):
+    """The caller's event callbacks; each may be a plain function or a coroutine function."""
+
+    notification: Callable[[str, Mapping[str, Any]], Any] | None = None
+    log: Callable[[LogMessage], Any] | None = None
+    error: Callable[[McpError], Any] | None = None
+    close: Callable[[McpError | None], Any] | None = None
+
+
+class EventCallbacks:
+    """The library's observers and the caller's event callbacks, as one session calls them."""
+
+    def __init__(self, server: str, observers: Sequence[Observer]) -> None:
+        self._server = server
+        self._observers = observers
+        self._notification: OrderedCallback | None = None
+        self._log: OrderedCallback | None = None
+        self._error: OrderedCallback | None = None
+        self._close: OrderedCallback | None = None
+
+    def wire(self, tasks: BackgroundTasks, events: Events) -> None:
+        """Bind the callbacks to the tasks of the session, in which they run."""
+        made = {
+            name: OrderedCallback(function, tasks) if function is not None else None
+            for name, function in events._asdict().items()
+        }
+        self._notification, self._log = made["notification"], made["log"]
+        self._error, self._close = made["error"], made["close"]
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take a notification; log messages also go to the standard `logging` tree."""
+        for observer in list(self._observers):
+            observer.notified(method, params)
+        if method == "notifications/message":
+            self._take_log(LogMessage(params))
+        if self._notification is not None:
+            self._notification(method, params)
+
+    def _take_log(self, message: LogMessage) -> None:
+        level = LOG_LEVELS.get(message.level, logging.INFO)
+        if _server_logger.isEnabledFor(level):
+            logger_name = f" {message.logger}" if message.logger else ""
+            data = message.data if isinstance(message.data, str) else safe_repr(message.data, None)
+            said = f"{logger_name}: {data}"
+            _server_logger.log(level, "%s%s", self._server, said)
+        if self._log is not None:
+            self._log(message)
+
+    def error(self, error: McpError) -> None:
+        """Take a failure that belongs to no call."""
+        if self._error is not None:
+            self._error(error)
+
+    def lost(self, error: McpError) -> None:
+        """Take the end of the connection."""
+        for observer in list(self._observers):
+            observer.lost(error)
+        if self._close is not None:
+            self._close(error)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take the end of what the server says unasked."""
+        for observer in list(self._observers):
+            if isinstance(error, SessionExpired):
+                observer.lost(error)
+            else:
+                observer.channel_lost(error)
+
+
+class Hooks(NamedTuple):
+    """Functions that are called at once, with keyword arguments. One that raises is logged.
+
+    - ``on_connect(server, transport, server_name, server_version, tool_count)``: connected;
+      the tools are listed to count them, and ``tool_count`` is None where that failed.
+    - ``on_tool_call(server, tool, latency_ms, is_error, trace)``: a tool has answered.
+    - ``on_error(server, phase, error, trace)``: connecting (``phase="connect"``) or a tool call
+      (``phase="request"``) failed.
+
+    ``server`` says what was connected to, without secrets; ``latency_ms`` is in milliseconds.
+    ``trace`` is whatever the caller gave with the call, unchanged.
+    """
+
+    on_connect: Callable[..., Any] | None = None
+    on_tool_call: Callable[..., Any] | None = None
+    on_error: Callable[..., Any] | None = None
+
+    @property
+    def watches_calls(self) -> bool:
+        """Whether anyone wants to hear of tool calls."""
+        return self.on_tool_call is not None or self.on_error is not None
+
+    def connected(self, **facts: Any) -> None:
+        """Report a connection."""
+        _tell(self.on_connect, facts)
+
+    async def around(self, call: Call, proceed: Proceed) -> CallToolResult:
+        """Report a tool call: an `mcpclient.Around`."""
+        if call.method != "tools/call":
+            return await proceed(call)
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        with self.reporting(call.server, "request", call.trace):
+            result = await proceed(call)
+        facts = {
+            "server": call.server,
+            "tool": call.name,
+            "latency_ms": (clock() - started) * 1000,
+            "is_error": result.is_error,
+            "trace": call.trace,
+        }
+        _tell(self.on_tool_call, facts)
+        return result
+
+    @contextmanager
+    def reporting(self, server: str, phase: str, trace: Any = None) -> Iterator[None]:
+        """Report an exception that leaves the block, and let it pass."""
+        try:
+            yield
+        except Exception as error:
+            _tell(self.on_error, {"server": server, "phase": phase, "error": error, "trace": trace})
+            raise
+
+
+def _tell(hook: Callable[..., Any] | None, facts: dict[str, Any]) -> None:
+    if hook is None:
+        return
+    try:
+        hook(**facts)
+    except Exception:
+        _logger.exception("hook %r failed", hook)

@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient.client.answers.elicitation import Elicitation
 from mcpclient.client.answers.handlers import TAKES_ITS_TIME, Handlers, error_answer
-from mcpclient.client.events.observer import Observer
+from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import (
     ConnectionLost,
     HandlerFailed,

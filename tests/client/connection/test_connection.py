@@ -14,7 +14,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.client.connection.options import EraMemory
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,

@@ -11,7 +11,8 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.connection.session import RequestOptions, Session
+from mcpclient.client.connection.limits import RequestOptions
+from mcpclient.client.connection.session import Session
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.connection.options import Options
-from mcpclient.client.connection.route import Route
+from mcpclient.client.connection.limits import DEFAULT, Timeouts
+from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.targets import destination_of, route_to, words_of
-from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
-from mcpclient.client.events.fan_out import Events
+from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process.ladder import StopLadder

@@ -8,11 +8,10 @@ import pytest
 
 from mcpclient import OAuth
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.connection.options import Options
-from mcpclient.client.connection.route import Route
-from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
+from mcpclient.client.connection.limits import DEFAULT, Timeouts
+from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.url_routes import route_to_url
-from mcpclient.client.events.fan_out import Events
+from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.websocket import WebSocketSettings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options
 from mcpclient.client.connection.targets import route_to
-from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
-from mcpclient.client.events.fan_out import Events
+from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 
 from ..inputs import json_lines_of, lines_of

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.connection.options import Options
-from mcpclient.client.connection.route import refuse
-from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
-from mcpclient.client.events.fan_out import Events
+from mcpclient.client.connection.limits import DEFAULT, Timeouts
+from mcpclient.client.connection.options import Options, refuse
+from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 
 

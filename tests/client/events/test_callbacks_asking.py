@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.asking import ask
+from mcpclient.client.events.callbacks import ask
 from mcpclient.errors import HandlerFailed, PeerError
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.events.fan_out import EventCallbacks, Events
-from mcpclient.client.events.observer import Observer
+from mcpclient.client.events.callbacks import EventCallbacks, Events, Observer
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation, SessionExpired
 from mcpclient.net.futures import BackgroundTasks
 from tests.client.connection.test_connection import client_of

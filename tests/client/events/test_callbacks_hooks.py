@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.events.hooks import Hooks
+from mcpclient.client.events.callbacks import Hooks
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support.virtual_time import run
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.task_design import TaskDesign
-from mcpclient.client.tasks_core import CoreTasks
-from mcpclient.client.tasks_extension import ExtensionTasks
+from mcpclient.client.task_designs import CoreTasks, ExtensionTasks, TaskDesign
 from mcpclient.errors import ClientClosed, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection import era_memory
-from mcpclient.client.connection.era_memory import EraMemory
-from mcpclient.client.connection.options import Options
+from mcpclient.client.connection import options
+from mcpclient.client.connection.options import EraMemory, Options
 from mcpclient.protocol.versions import Era
 
 
@@ -52,7 +51,7 @@ def test_what_fails_is_opened_in_the_other_way(
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-3: the server that was met last is known; the one longest ago is forgotten."""
-    monkeypatch.setattr(era_memory, "_MAX_SERVERS", 2)
+    monkeypatch.setattr(options, "_MAX_SERVERS", 2)
     memory = EraMemory()
     for name in "abac":
         memory.remember(name, Era.HANDSHAKE)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mcpclient.client.events.observer import Observer
+from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import McpError
 from tests.client.scripted_server import ScriptedServer
 from tests.support import virtual_time

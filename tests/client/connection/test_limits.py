@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.connection.timeouts import DEFAULT, Seconds, Timeouts
+from mcpclient.client.connection.limits import DEFAULT, Seconds, Timeouts
 from mcpclient.errors import UsageError
 
 

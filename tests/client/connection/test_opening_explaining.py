@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from mcpclient import CallTimeout, Client, ClientClosed, McpError, UsageError, connect
-from mcpclient.client.connection.explaining import explain
-from mcpclient.client.connection.options import IncompleteHeaders
+from mcpclient.client.connection.opening import explain
+from mcpclient.client.connection.options import IncompleteHeaders, Route
 from mcpclient.client.connection.requests import connection_of
-from mcpclient.client.connection.route import Route
 from mcpclient.errors import (
     CommandNotFound,
     ConnectionLost,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.chat import answer_from_chat, chat_messages, chat_options
+from mcpclient.client.answers.sampling import answer_from_chat, chat_messages, chat_options
 from mcpclient.protocol.sampling import SamplingRequest, result_of
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.call_deadline import CallDeadline
-from mcpclient.client.connection.session import RequestOptions
+from mcpclient.client.connection.call_recovery import CallDeadline
+from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.tasks import EXTENSION
 from tests.client.connection.test_call_recovery import mismatch, now, over_http

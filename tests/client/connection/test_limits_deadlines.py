@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from mcpclient.client.connection.deadlines import Deadlines
-from mcpclient.client.connection.session import RequestOptions
+from mcpclient.client.connection.limits import Deadlines, RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
