@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol
 from ..client.answers.elicitation import Elicitation
 from ..client.client import Client
 from ..errors import UsageError
+from ..lazy import OnDemand
 from ..net.recorder import open_trace
 from .screen import Screen
 from .server import Server
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from ..config.server import ServerConfig
     from ..protocol.elicitation import ElicitationRequest
     from ..protocol.sampling import SamplingRequest
+    from ..sandbox import rights
+    from ..sandbox.rights import Sandbox
+else:
+    rights = OnDemand("..sandbox.rights", __name__)
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
@@ -64,6 +70,7 @@ def client_options(
         "headers": pairs_in(options.header, ":", "--header") or None,
         "env": pairs_in(options.env, "=", "--env") or None,
         "cwd": options.cwd,
+        "sandbox": _sandbox(server, options),
         "protocol_version": options.protocol_version,
         "transport": options.transport,
         "trace": options.trace,
@@ -87,6 +94,25 @@ def client_options(
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
     return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
+
+
+def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
+    """Return the sandbox that the command line asks for, with the rights that it allows."""
+    read, write = (
+        [os.path.abspath(os.path.expanduser(path)) for path in paths]
+        for paths in (options.allow_read, options.allow_write)
+    )
+    own = server.options.get("sandbox")
+    if not (options.sandbox or own):
+        for name in ("allow_read", "allow_write", "allow_network"):
+            if getattr(options, name):
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option} needs --sandbox").advise(
+                    "Without --sandbox the server has all of your rights."
+                )
+        return None
+    given = rights.Sandbox(read, write, options.allow_network)
+    return given if own is None else rights.Sandbox.of(own) | given
 
 
 def with_options(
@@ -199,6 +225,7 @@ def _check(server: Server, options: argparse.Namespace) -> None:
     for name, is_of_use, needed in (
         ("env", not is_url, "a server that is started here"),
         ("cwd", not is_url, "a server that is started here"),
+        ("sandbox", not is_url, "a server that is started here"),
         ("header", takes_headers, "an HTTP or WebSocket URL"),
         ("bearer", takes_headers, "an HTTP or WebSocket URL"),
         ("account", takes_headers and _may_log_in(server, options), "a server with a login"),

@@ -41,6 +41,7 @@ CHECKS = (
     "auth",
     "tools",
     "schemas",
+    "sandbox",
 )
 """The checks in their order: none makes sense before those in front of it are passed."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import hints
 from ..client.client import Client
 from ..client.connection.requests import connection_of
-from ..client.connection.targets import Target
+from ..client.connection.targets import Target, destination_of
 from ..errors import McpError, ProtocolViolation, UsageError, safe_str
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import parse_url
@@ -30,8 +31,10 @@ from .server import Server
 from .target import only_server
 
 if TYPE_CHECKING:
+    from ..sandbox import rights
     from . import configured
 else:
+    rights = OnDemand("..sandbox.rights", __name__)
     configured = OnDemand(".configured", __name__)
 
 _NAMED = 3
@@ -108,6 +111,7 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
                 await client.connect()
                 found.append(_agreed(client))
                 code = await _look_at_tools(client, found)
+                found.extend(_sandbox_check(server))
                 noise = connection.session.transport.skipped
             finally:
                 await client.close()
@@ -129,6 +133,23 @@ def _relevant_checks(target: Target, network: NetworkOptions) -> set[str]:
 
 def _failed(error: McpError) -> Check:
     return Check(check_of(error), "failed", *text_and_hint(error))
+
+
+def _sandbox_check(server: Server) -> Iterator[Check]:
+    """Say in which sandbox a server runs, or which one its command is likely to run in."""
+    own = server.options.get("sandbox")
+    command = destination_of(server.target)
+    if not isinstance(command, list):
+        return
+    if own is not None:
+        yield Check("sandbox", "ok", escape_line(str(own)))
+        return
+    needed = rights.Sandbox.for_command(command)
+    words = ["--sandbox", *(f"--allow-write {shlex.quote(str(path))}" for path in needed.write)]
+    words += ["--allow-network"] if needed.network else []
+    yield Check(
+        "sandbox", "skipped", escape_line(f"none; it is likely to run with {' '.join(words)}")
+    )
 
 
 def _agreed(client: Client) -> Check:

@@ -93,6 +93,7 @@ def _written(server: ServerConfig) -> dict[str, Any]:
         "target": shown_target(server),
         "status": server.state,
         **({"reason": server.reason} if server.reason else {}),
+        **({"sandbox": str(sandbox)} if (sandbox := server.options.get("sandbox")) else {}),
         **({"sheet": server.sheet.as_json()} if server.sheet is not None else {}),
     }
 
@@ -101,6 +102,7 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
     if "tools" in server:
         count = server["tools"]
         told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
+        told += ", in a sandbox" if "sandbox" in server else ""
     else:
         told = " → ".join(filter(None, [server.get("reason"), server.get("hint")]))
     return server["name"], server["status"], server["target"], told

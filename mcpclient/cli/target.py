@@ -118,6 +118,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--proxy", metavar="URL", help="of an HTTP proxy for everything")
     add_env_option(group)
     add("--cwd", metavar="FOLDER", help="where the server process starts")
+    add("--sandbox", action="store_true", help="the server process gets no rights but these")
+    for right, meaning in (("read", "read"), ("write", "read and change")):
+        add(
+            f"--allow-{right}",
+            action="append",
+            default=[],
+            metavar="PATH",
+            help=f"with --sandbox: it may {meaning} this (repeatable)",
+        )
+    add("--allow-network", action="store_true", help="with --sandbox: it may use the network")
     add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
     add("--transport", choices=TRANSPORTS, help="default: what the server speaks")
     add(

@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ..auth.options import IdentityProvider
 from ..client.connection.options import IncompleteHeaders
 from ..client.connection.targets import SCRIPT_ENDINGS
 from ..errors import UsageError
+from ..lazy import OnDemand
 from .authentication import authentication_of
 from .dotenv import parse_dotenv
 from .headers_helper import HeadersHelper
 from .policy.commands import is_shell
 from .policy.urls import canonical_url
 from .shapes.entry import Entry
+from .shapes.fields import SANDBOX_FIELDS
 from .shapes.values import EntryError, Report
 from .variables import Expanded, Variables
+
+if TYPE_CHECKING:
+    from ..sandbox import rights
+else:
+    rights = OnDemand("..sandbox.rights", __name__)
 
 Resolved = tuple["str | list[str]", "dict[str, Any]"]
 """A target and the options to connect with."""
@@ -195,7 +203,25 @@ def _of_process(resolver: _Resolver, base: str, read: Callable[[str], str]) -> d
         if folder.missing:
             raise EntryError(f"{folder.missing[0]} has no value", resolver.field("cwd"))
         options["cwd"] = os.path.normpath(os.path.join(base, folder.text))
+    if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
+        sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
+        options["sandbox"] = replace(
+            sandbox,
+            read=_granted(resolver, sandbox.read),
+            write=_granted(resolver, sandbox.write),
+        )
     return options
+
+
+def _granted(resolver: _Resolver, paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return the paths that a sandbox grants, with values; none is guessed."""
+    found = []
+    for path in paths:
+        expanded = resolver.variables.expand(os.fspath(path), is_path=True)
+        if expanded.missing:
+            raise EntryError(f"{expanded.missing[0]} has no value", "sandbox")
+        found.append(expanded.text)
+    return tuple(found)
 
 
 def _env_file(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, str]:

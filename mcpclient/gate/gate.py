@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from os.path import realpath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..client.connection.target_names import runs_here
 from ..client.connection.targets import entry_of
 from ..config.headers_helper import HeadersHelper
 from ..config.policy.policy import Policy
@@ -14,14 +15,17 @@ from ..config.problem import Problem
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
 from ..config.server import ServerConfig, State
-from ..config.shapes.fields import restrictions_in
+from ..config.shapes.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
+from ..lazy import OnDemand
 from .approvals import Approvals
 
-_SETTINGS_FILE = "managed-settings.json"
+if TYPE_CHECKING:
+    from ..sandbox import rights
+else:
+    rights = OnDemand("..sandbox.rights", __name__)
 
-CARRIED_OUT: frozenset[str] = frozenset()
-"""The restrictive fields that this library carries out; an entry with another one is refused."""
+_SETTINGS_FILE = "managed-settings.json"
 
 
 class Judgement(NamedTuple):
@@ -133,6 +137,8 @@ class Gate:
             return _refused(server, "needs_approval", reason)
         else:
             ready = resolve(server)
+        if any(policy.require_sandbox for policy in self._rules or ()):
+            ready = in_sandbox(ready)
         reasons = []
         for policy in self._rules or ():
             for each in _judged_parts(ready):
@@ -150,9 +156,16 @@ class Gate:
         is_its_own = place is None or server.scope == "enterprise"
         if place is not None and not is_its_own and realpath(server.source) != realpath(place.path):
             return f"{place.path} names all servers that may be used"
-        for name in _restrictions(server):
-            if name not in CARRIED_OUT:
+        restrictions = _restrictions(server)
+        carried_out = SANDBOX_FIELDS if runs_here(server.target) else ()
+        for name in restrictions:
+            if name not in carried_out:
                 return f"its entry asks for {name}, which this client does not carry out"
+        if restrictions:
+            try:
+                rights.sandbox_in(restrictions)
+            except UsageError as error:
+                return str(error)
         for policy in self._rules or ():
             verdict = policy.denial(server)
             if verdict is not None:
@@ -170,11 +183,22 @@ def _restrictions(server: ServerConfig) -> Mapping[str, object]:
         return server.sheet.restrictions
     if not isinstance(server.target, Mapping):
         return {}
-    entry = entry_of(server.target)
-    found = restrictions_in(entry)
-    if not isinstance(entry.get("url"), str):
-        found.pop("sandbox", None)  # which `connect` carries out for a mapping
-    return found
+    return restrictions_in(entry_of(server.target))
+
+
+def in_sandbox(server: ServerConfig) -> ServerConfig:
+    """Return a server that is started in a sandbox, or not at all; others as they are."""
+    if not runs_here(server.target):
+        return server
+    required = strict_sandbox(server.options.get("sandbox"))
+    return replace(server, options={**server.options, "sandbox": required})
+
+
+def strict_sandbox(stated: Any) -> Any:
+    """Return a sandbox as one without which its server is not started."""
+    if getattr(stated, "best_effort", False):
+        return replace(stated, best_effort=False)
+    return stated or "required"
 
 
 def _judged_parts(server: ServerConfig) -> Iterator[ServerConfig]:

@@ -16,7 +16,7 @@ from ..config.shapes.entry import read_entry
 from ..config.shapes.fields import FIELDS
 from ..config.shapes.values import EntryError
 from ..errors import UsageError
-from ..gate.gate import Gate
+from ..gate.gate import Gate, strict_sandbox
 from ..transports.base import Transport
 
 if TYPE_CHECKING:
@@ -82,7 +82,12 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
     options = {**shared}
     for name in _useless_for(server.target):
         options.pop(name, None)
+    common = options.get("sandbox")
     options.update(server.options)
+    if options.get("sandbox") == "required":  # by a policy, which any sandbox satisfies
+        options["sandbox"] = strict_sandbox(common)
+    elif common == "required":
+        options["sandbox"] = strict_sandbox(options["sandbox"])
     options["name"] = server.name
     options["trusted"] = server.trusted or bool(options.get("trusted"))
     hooks = options.get("hooks")

@@ -115,9 +115,10 @@ def _python() -> str | None:
     return own or shutil.which("python3")
 
 
-def _granted(paths: Sequence[str], directory: str, name: str) -> list[str]:
+def _granted(paths: Sequence[str | os.PathLike[str]], directory: str, name: str) -> list[str]:
     found = []
-    for path in paths:
+    for given in paths:
+        path = os.fspath(given)
         full = os.path.realpath(os.path.join(directory, os.path.expanduser(path)))
         if not os.path.exists(full):
             if path.startswith("~"):  # a set for many users: not each has every folder

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import UsageError
@@ -47,6 +49,16 @@ _SCRIPT = re.compile(r"\.(?:py|pyz|js|mjs|cjs|ts|mts|jar|rb|php|pl|sh|wasm)\Z")
 _PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 _MAX_SHEBANGS = 3
 
+# Why a limit that other programs know is refused.
+_REASONS = {
+    "allowedDomains": (
+        "system calls do not name domains; give network: false to deny all, or true to allow all"
+    ),
+    **dict.fromkeys(
+        ("denyRead", "denyWrite"), "only what is granted can be used, so grant less instead"
+    ),
+}
+
 # Folders that package runners write to, and what they download needs the network.
 _RUNNERS = {
     **dict.fromkeys(("npx", "npm"), ("~/.npm", "~/.cache/node-gyp")),
@@ -58,6 +70,7 @@ _RUNNERS = {
 }
 
 
+@dataclass(frozen=True, repr=False)
 class Sandbox:
     """The rights of a server process; what is not granted is denied by the operating system.
 
@@ -81,42 +94,40 @@ class Sandbox:
     Raises `UsageError` for values that make no sense.
     """
 
-    def __init__(
-        self,
-        read: Sequence[str | os.PathLike[str]] = (),
-        write: Sequence[str | os.PathLike[str]] = (),
-        network: bool = False,
-        memory: int | str | None = None,
-        processes: int | None = None,
-        seconds: float | None = None,
-        *,
-        best_effort: bool = False,
-    ) -> None:
-        self.read: tuple[str, ...] = _paths(read, "read")
-        self.write: tuple[str, ...] = _paths(write, "write")
-        for name, value in (("network", network), ("best_effort", best_effort)):
+    read: Sequence[str | os.PathLike[str]] = ()
+    write: Sequence[str | os.PathLike[str]] = ()
+    network: bool = False
+    memory: int | str | None = None
+    processes: int | None = None
+    seconds: float | None = None
+    best_effort: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("network", self.network), ("best_effort", self.best_effort)):
             if not isinstance(value, bool):
                 raise UsageError(f"{name} of a sandbox must be true or false, not {value!r:.100}")
-        self.network: bool = network
-        self.memory: int | None = _size(memory)
-        self.processes: int | None = _positive(processes, "processes", int)
-        self.seconds: float | None = _positive(seconds, "seconds", (int, float))
-        self.best_effort: bool = best_effort
+        set_to = partial(object.__setattr__, self)
+        set_to("read", _paths(self.read, "read"))
+        set_to("write", _paths(self.write, "write"))
+        set_to("memory", _size(self.memory))
+        _check_positive(self.processes, "processes", int)
+        _check_positive(self.seconds, "seconds", (int, float))
 
     @classmethod
     def of(cls, value: object) -> Sandbox:
         """Return the sandbox that a configuration file states.
 
-        ``value``: True for the default one, or a mapping with the arguments of `Sandbox` and
-        ``use``, a list of names from `NAMED_SANDBOXES`. Raises `UsageError` for anything else.
+        ``value``: True or ``"required"`` for the default one, or a mapping with the arguments of
+        `Sandbox` and ``use``, a list of names from `NAMED_SANDBOXES`; ``filesystem`` and
+        ``network`` may be as VS Code has them. Raises `UsageError` for anything else.
         """
         if isinstance(value, cls):
             return value
-        if value is True:
+        if value is True or value == "required":
             return cls()
         if not isinstance(value, Mapping):
             raise UsageError(f"a sandbox must be an object or true, not {value!r:.100}")
-        options = dict(value)
+        options = _from_vs_code({key: item for key, item in value.items() if key != "enabled"})
         named = options.pop("use", ())
         known = ("read", "write", "network", "memory", "processes", "seconds")
         unknown = [str(name) for name in options if name not in known]
@@ -139,49 +150,61 @@ class Sandbox:
         server at its first start.
         """
         program = os.path.basename(command[0]).lower().partition(".")[0] if command else ""
-        folders = [path for path in _RUNNERS.get(program, ()) if os.path.isdir(_expanded(path))]
+        folders = [path for path in _RUNNERS.get(program, ()) if _is_folder(path)]
         is_remote = program in _RUNNERS or any("server-fetch" in word for word in command)
         sandbox = cls(write=folders, network=is_remote)
         if any("server-git" in word or "server-filesystem" in word for word in command):
-            named = [word for word in command[1:] if os.path.isdir(_expanded(word))]
             sandbox |= GIT if any("git" in word for word in command) else FILESYSTEM
-            sandbox |= cls(write=named)
+            sandbox |= cls(write=[word for word in command[1:] if _is_folder(word)])
         return sandbox
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rights as a configuration file states them; `of` takes it back."""
-        values: dict[str, Any] = {
-            "read": list(self.read),
-            "write": list(self.write),
-            "network": self.network,
-            "memory": self.memory,
-            "processes": self.processes,
-            "seconds": self.seconds,
-        }
-        return {name: value for name, value in values.items() if value}
 
     def __or__(self, other: Sandbox) -> Sandbox:
         if not isinstance(other, Sandbox):
             return NotImplemented
-        return Sandbox(
-            [*dict.fromkeys((*self.read, *other.read))],
-            [*dict.fromkeys((*self.write, *other.write))],
-            self.network or other.network,
-            _larger(self.memory, other.memory),
-            _larger(self.processes, other.processes),
-            _larger(self.seconds, other.seconds),
-            best_effort=self.best_effort or other.best_effort,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sandbox) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(vars(self).values()))
+        added: dict[str, Any] = {}
+        for name, one in vars(self).items():
+            two = getattr(other, name)
+            if name in ("read", "write"):
+                added[name] = tuple(dict.fromkeys((*one, *two)))
+            else:
+                added[name] = max((each for each in (one, two) if each is not None), default=None)
+        return Sandbox(**added)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value)
         return f"Sandbox({given})"
+
+
+def sandbox_in(entry: Mapping[str, Any]) -> Sandbox | None:
+    """Return the sandbox that a server's entry asks for, None where it asks for none.
+
+    It is in ``sandbox``, and VS Code switches it on and off with ``sandboxEnabled``. Raises
+    `UsageError` for one that cannot be carried out.
+    """
+    value, switch = entry.get("sandbox"), entry.get("sandboxEnabled")
+    if isinstance(value, Mapping):
+        switch = value.get("enabled", True if switch is None else switch)
+    elif value is None or value is False:
+        value = switch
+    return None if switch is False or value in (None, False) else Sandbox.of(value)
+
+
+def _from_vs_code(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `Sandbox` for ``filesystem`` and ``network`` as VS Code has them."""
+    files, network = options.pop("filesystem", {}), options.get("network")
+    for group in (files, network if isinstance(network, Mapping) else {}):
+        if not isinstance(group, Mapping):
+            raise UsageError(f"filesystem of a sandbox must be an object, not {group!r:.100}")
+        for name, value in group.items():
+            if name not in ("allowRead", "allowWrite", "deniedDomains") and value:
+                reason = _REASONS.get(name, "it is not known")
+                raise UsageError(f"{name} of a sandbox cannot be carried out: {reason}")
+    if isinstance(network, Mapping):
+        options["network"] = False
+    for name, kind in (("read", "allowRead"), ("write", "allowWrite")):
+        if files.get(kind):
+            options[name] = (*_paths(options.get(name, ()), name), *_paths(files[kind], kind))
+    return options
 
 
 def program_files(
@@ -275,8 +298,8 @@ def _folder_of(path: str, home: str) -> list[str]:
     return [path] if is_above_home or real in ("/tmp", "/var/tmp") else [folder]
 
 
-def _expanded(path: str) -> str:
-    return os.path.expanduser(path)
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(os.path.expanduser(path))
 
 
 def _paths(values: object, name: str) -> tuple[str, ...]:
@@ -299,34 +322,24 @@ def _size(value: object) -> Any:
                 f'memory of a sandbox must be like 1000000 or "512M", not {value!r:.100}'
             )
         value = int(found.group(1)) * _UNITS[found.group(2)]
-    return _positive(value, "memory", int)
-
-
-def _positive(value: Any, name: str, kinds: Any) -> Any:
-    if value is None:
-        return None
-    if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise UsageError(f"{name} of a sandbox must be a positive number, not {value!r:.100}")
+    _check_positive(value, "memory", int)
     return value
 
 
-def _larger(one: Any, other: Any) -> Any:
-    return max((value for value in (one, other) if value is not None), default=None)
+def _check_positive(value: Any, name: str, kinds: Any) -> None:
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value < float("inf")):
+        raise UsageError(f"{name} of a sandbox must be a positive number, not {value!r:.100}")
 
-
-GIT = Sandbox(["~/.gitconfig", "~/.config/git"], ["."])
-FILESYSTEM = Sandbox(write=["."])
-TIME = Sandbox()
-FETCH = Sandbox(network=True)
-NODE = Sandbox(["."])
-PYTHON_VENV = Sandbox(["."])
 
 NAMED_SANDBOXES: Mapping[str, Sandbox] = {
-    "git": GIT,
-    "filesystem": FILESYSTEM,
-    "time": TIME,
-    "fetch": FETCH,
-    "node": NODE,
-    "python": PYTHON_VENV,
+    "git": Sandbox(["~/.gitconfig", "~/.config/git"], ["."]),
+    "filesystem": Sandbox(write=["."]),
+    "time": Sandbox(),
+    "fetch": Sandbox(network=True),
+    "node": Sandbox(["."]),
+    "python": Sandbox(["."]),
 }
 """Sets of rights that many servers need, ``"."`` being their working directory."""
+
+GIT, FILESYSTEM, TIME, FETCH, NODE, PYTHON_VENV = NAMED_SANDBOXES.values()

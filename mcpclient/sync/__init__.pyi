@@ -124,7 +124,7 @@ class _ClientOptions(TypedDict, total=False):
     cwd: str | os.PathLike[str] | None
     stderr: StderrTarget
     stop_ladder: StopLadder | None
-    sandbox: Sandbox | None
+    sandbox: Sandbox | Literal["required"] | None
     sampling: SamplingOption | None
     elicitation: ElicitationOption | None
     roots: RootsOption | None

@@ -139,8 +139,9 @@ class ClientOptions(TypedDict, total=False):
     kept for errors and not passed on. Default: ``"inherit"``."""
     stop_ladder: StopLadder | None
     """The steps that stop the process, and their waits. Default: `StopLadder()`."""
-    sandbox: Sandbox | None
-    """The rights of the process, see `Sandbox`. Default: None, all of the user's."""
+    sandbox: Sandbox | Literal["required"] | None
+    """The rights of the process, see `Sandbox`; ``"required"``: those that its entry states, or
+    else those of `Sandbox()`. Default: None, those that its entry states, or else the user's."""
 
     # Questions of the server: an option that is given is declared as a capability
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
 from ... import __version__
 from ...errors import UsageError
@@ -130,7 +130,7 @@ class Options(NamedTuple):
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"
     stop_ladder: StopLadder = StopLadder()
-    sandbox: Sandbox | None = None
+    sandbox: Sandbox | Literal["required"] | None = None
     listen_wait: float | None = None
     liveness: float | None = None
     keep_alive: float | None = None

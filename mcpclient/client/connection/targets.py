@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ...display import shown_command
 from ...errors import UsageError
@@ -199,7 +199,7 @@ class _Launches:
             cwd=options.cwd,
             stderr=stderr,
             ladder=options.stop_ladder,
-            sandbox=options.sandbox,
+            sandbox=None if options.sandbox is None else rights.Sandbox.of(options.sandbox),
             max_message_size=options.max_message_size,
             known_lines=known,
             peer=options.name or "",
@@ -236,7 +236,7 @@ TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
 _KEYS = (
     *("command", "args", "env", "environment", "cwd", "url", "headers", "type", "transport"),
     *("mcpServers", "envFile", "enabled", "disabled", "timeout", "tools", "auth", "oauth", "name"),
-    "sandbox",
+    *("sandbox", "sandboxEnabled"),
 )
 
 
@@ -261,14 +261,19 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
         options._replace(
             env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
             cwd=cwd,
-            sandbox=options.sandbox or _sandbox_in(config),
+            sandbox=_sandbox_of(options.sandbox, config),
         ),
     )
 
 
-def _sandbox_in(config: Mapping[str, Any]) -> Sandbox | None:
-    value = config.get("sandbox", False)
-    return None if value is False else rights.Sandbox.of(value)
+def _sandbox_of(
+    given: Sandbox | Literal["required"] | None, config: Mapping[str, Any]
+) -> Sandbox | Literal["required"] | None:
+    """Return the sandbox that a caller gives, or else the one that the entry states."""
+    states_one = "sandbox" in config or "sandboxEnabled" in config
+    if states_one and (given is None or given == "required"):
+        return rights.sandbox_in(config) or given
+    return given
 
 
 def _refuse_misspelled(config: Mapping[str, Any]) -> None:

@@ -48,6 +48,9 @@ class Policy:
     may come with variables that only carry data, such as ``TZ`` or ``GITHUB_TOKEN``, and starts in
     the usual folder; ``env:`` and ``cwd:`` rules allow more.
 
+    ``require_sandbox``: servers are started in a sandbox only: the one that they state, or else
+    `Sandbox()`. Default: False.
+
     A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, an `EnvRule`, a `CwdRule`, a string such
     as ``"name:github"``, ``"command:npx -y @corp/*"``, ``"url:https://*.corp.com/*"``,
     ``"env:GRAFANA_*"`` or ``"cwd:/srv/*"``, or a mapping as the settings of Claude Code have it.
@@ -58,7 +61,12 @@ class Policy:
         self,
         allow: Sequence[Rule | str | Mapping[str, Any]] | None = None,
         deny: Sequence[Rule | str | Mapping[str, Any]] = (),
+        *,
+        require_sandbox: bool = False,
     ) -> None:
+        if not isinstance(require_sandbox, bool):
+            raise UsageError(f"require_sandbox is true or false, not {require_sandbox!r:.100}")
+        self.require_sandbox: bool = require_sandbox
         self.allow: tuple[Rule, ...] | None = None if allow is None else _rules(allow, "allow")
         self.deny: tuple[Rule, ...] = _rules(deny, "deny")
 
@@ -66,17 +74,19 @@ class Policy:
     def from_settings(cls, settings: Mapping[str, Any]) -> Policy:
         """Read ``allowedMcpServers`` and ``deniedMcpServers`` of settings as Claude Code has them.
 
-        Raises `UsageError` for a list or a rule that cannot be read.
+        ``requireSandbox`` beside them is this library's own. Raises `UsageError` for a list or a
+        rule that cannot be read.
         """
         allow, deny = settings.get("allowedMcpServers"), settings.get("deniedMcpServers")
         for value in (allow, deny):
             if value is not None and not isinstance(value, (list, tuple)):
                 raise UsageError("allowedMcpServers and deniedMcpServers are lists of rules")
-        return cls(allow, deny or ())
+        return cls(allow, deny or (), require_sandbox=settings.get("requireSandbox", False))
 
     def __repr__(self) -> str:
         allow = None if self.allow is None else [str(rule) for rule in self.allow]
-        return f"Policy(allow={allow}, deny={[str(rule) for rule in self.deny]})"
+        required = ", require_sandbox=True" if self.require_sandbox else ""
+        return f"Policy(allow={allow}, deny={[str(rule) for rule in self.deny]}{required})"
 
     def judge(self, server: ServerConfig) -> Verdict:
         """Return whether ``server`` may be used.

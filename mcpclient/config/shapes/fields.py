@@ -125,6 +125,9 @@ RESTRICTIVE = frozenset(
 )
 """Fields that forbid something: a sandbox, a place to run in, a question before each call."""
 
+SANDBOX_FIELDS = frozenset({"sandbox", "sandboxEnabled"})
+"""Those of them that are carried out for a server that is started here."""
+
 # These restrict where they are false.
 _PERMISSIONS = frozenset({"network", "networkAccess", "allowNetwork"})
 
@@ -134,11 +137,14 @@ def restrictions_in(entry: Mapping[str, Any]) -> dict[str, Any]:
 
     A field that is switched off, such as ``"sandbox": false``, forbids nothing.
     """
-    return {
+    found = {
         key: value
         for key, value in entry.items()
         if key in RESTRICTIVE and (value is not True if key in _PERMISSIONS else not _is_off(value))
     }
+    if entry.get("sandboxEnabled") is False and isinstance(found.get("sandbox"), Mapping):
+        del found["sandbox"]  # which VS Code then does not carry out either
+    return found
 
 
 def _is_off(value: Any) -> bool:
