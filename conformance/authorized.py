@@ -29,7 +29,7 @@ from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, STREAMABLE_HT
 from conformance.situation import redirect_of
 from conformance.workspace import free_port, wait_until_it_listens
 from mcpclient.net.login.terminal import Terminal
-from mcpclient.protocol.versions import LATEST_HANDSHAKE, LATEST_STATELESS
+from mcpclient.protocol.negotiation import LATEST_HANDSHAKE, LATEST_STATELESS
 
 ENVIRONMENTS = ("mcp2", "fastmcp")
 SERVERS = ("mcp2-authorized", "fastmcp-authorized")

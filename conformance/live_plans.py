@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance import peers
 from conformance.comparing import Allowance
-from mcpclient.protocol.versions import HANDSHAKE_VERSIONS, LATEST_STATELESS
+from mcpclient.protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_STATELESS
 
 Call = tuple[str, dict[str, Any]]
 Completion = tuple[str, str, str]

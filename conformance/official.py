@@ -22,7 +22,7 @@ from typing import Any
 from conformance import peers
 from conformance.client_driver import SCENARIOS
 from conformance.results import FAILED, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
-from mcpclient.protocol.versions import LATEST_STATELESS
+from mcpclient.protocol.negotiation import LATEST_STATELESS
 
 ENVIRONMENTS = ("node-servers",)
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, TRANSPORTS, Row
-from mcpclient.protocol.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
+from mcpclient.protocol.negotiation import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 
 REVISIONS = (*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS)
 PARTS = ("replay", "live", "websocket", "authorized", "official")

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 
 import mcpclient
 from mcpclient.client.connection.options import EraMemory
-from mcpclient.protocol.versions import Era
+from mcpclient.protocol.negotiation import Era
 
 __all__ = ["begin_meeting", "memories_apart"]
 

@@ -19,7 +19,7 @@ from conformance import peers
 from conformance.results import FAILED, NOT_RUN, PASSED, WEBSOCKET, Row
 from conformance.summary import REVISIONS
 from conformance.websocket import autobahn
-from mcpclient.protocol.versions import HANDSHAKE_VERSIONS
+from mcpclient.protocol.negotiation import HANDSHAKE_VERSIONS
 
 ENVIRONMENTS = ("mcp1", "node-websocket")
 

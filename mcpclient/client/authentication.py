@@ -25,7 +25,7 @@ from ..net.login.logins import BrowserLogin
 from ..net.login.storage import FileStore, MemoryStore, credentials_path
 from ..net.network_options import NetworkOptions
 from ..net.recorder import Recorder, TraceTarget
-from ..protocol.versions import LATEST_HANDSHAKE
+from ..protocol.negotiation import LATEST_HANDSHAKE
 from ..transports.authorized import Credentials, http_url
 from .login.forgetting import forget_variables
 from .login.needs_auth import NeedsAuthMemory, memory_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
-from ..protocol.extensions import extensions_of
+from ..protocol.era import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..lazy import OnDemand
-from ..protocol.extensions import SKILLS, extensions_of
+from ..protocol.era import SKILLS, extensions_of
 from ..protocol.types import ReadResourceResult, Resource
 from .connection.limits import DEFAULT, Seconds
 from .connection.requests import Requests

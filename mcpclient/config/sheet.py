@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..display import HIDDEN
 from ..framing.escaping import escape_line
 from ..net.files import read_file
-from ..recording.secret_names import TOKEN, is_secret_name
+from ..recording.secrets import TOKEN, is_secret_name
 from .shapes.entry import Entry
 from .variables import InputSpec, Variables, has_references, references
 

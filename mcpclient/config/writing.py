@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
+from ..formats.edits import add_table, remove_member, remove_table, set_member
 from ..formats.jsonc import JsoncError
-from ..formats.jsonc_edit import remove_member, set_member
-from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
 from ..net.paths import config_folder
 from ..net.regular_files import make_private

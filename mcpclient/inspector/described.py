@@ -20,11 +20,11 @@ from ..client.login.runner import OAuthAuthorizer
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, UsageError
 from ..net.clocks import seconds_since_epoch
-from ..protocol.versions import era_of
+from ..protocol.negotiation import era_of
 from ..recording.conversation import Conversation
-from ..recording.recorded_errors import error_facts
 from ..recording.redaction import Redactor
-from ..recording.secret_names import is_secret_name
+from ..recording.secrets import is_secret_name
+from ..recording.writing import error_facts
 
 _OPENING = ("initialize", "server/discover")
 

@@ -24,7 +24,7 @@ from ..errors import (
 )
 from ..framing.http1 import GatheredResponse, encode_request
 from ..framing.uri import Url, parse_url
-from ..recording.http_channel import HttpChannel
+from ..recording.transcript import HttpChannel
 from .dialing import Dialer, TlsContexts, addresses_of, explain_failure, explain_loss
 from .network_options import NetworkOptions
 

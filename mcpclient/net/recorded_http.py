@@ -12,7 +12,7 @@ from .http import Exchange, HttpClient, HttpRequest, ResponseSink
 from .recorder import Recorder
 
 if TYPE_CHECKING:
-    from ..recording.http_channel import HttpChannel
+    from ..recording.transcript import HttpChannel
 
 
 def http_client(dialer: Dialer) -> HttpClient:

@@ -18,7 +18,7 @@ from ..lazy import OnDemand, import_part
 from .clocks import timestamp
 
 if TYPE_CHECKING:
-    from ..recording.http_channel import HttpChannel
+    from ..recording.transcript import HttpChannel
     from ..recording.writing import TranscriptWriter
     from . import regular_files
 else:

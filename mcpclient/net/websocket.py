@@ -33,7 +33,7 @@ from ..framing.websocket import (
     Write,
 )
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
-from ..recording.http_channel import HttpChannel
+from ..recording.transcript import HttpChannel
 from .dialing import Dialer, explain_loss
 from .futures import consume_exception
 from .http import http_error

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from ..errors import UsageError
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
 from .outgoing import Outgoing
@@ -109,3 +111,31 @@ class EraRules(Protocol):
         With ``takes_tasks``, a task that was made of the call is. Raises `ProtocolViolation`.
         """
         ...
+
+
+SKILLS = "io.modelcontextprotocol/skills"
+"""Skills over MCP (SEP-2640)."""
+
+_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_NAME = rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+
+
+def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the caller's extensions as they are declared to a server.
+
+    Raises `UsageError` for a name that no extension can have, and for settings that are not a
+    mapping.
+    """
+    for name, settings in extensions.items():
+        if not isinstance(name, str) or not re.fullmatch(_NAME, name):
+            raise UsageError(f"an extension is named like com.example/name, not {name!r}")
+        if not isinstance(settings, Mapping):
+            raise UsageError(f"the settings of extension {name} are a mapping, {{}} for none")
+    return {name: dict(settings) for name, settings in extensions.items()}
+
+
+def extensions_of(capabilities: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the extensions that a server declares, with their settings."""
+    declared = capabilities.get("extensions")
+    found = declared if isinstance(declared, dict) else {}
+    return {name: value for name, value in found.items() if isinstance(value, dict)}

@@ -31,10 +31,15 @@ from .era import EraRules
 from .era_handshake import HandshakeEra
 from .era_stateless import StatelessEra
 from .negotiation import (
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    LATEST_STATELESS,
     PROBE,
+    STATELESS_VERSIONS,
     Agreement,
     Ask,
     Effect,
+    Era,
     KeepWaiting,
     LateAnswer,
     OpenServerChannel,
@@ -42,13 +47,6 @@ from .negotiation import (
     Restart,
     SwitchToLegacySse,
     Tell,
-)
-from .versions import (
-    HANDSHAKE_VERSIONS,
-    LATEST_HANDSHAKE,
-    LATEST_STATELESS,
-    STATELESS_VERSIONS,
-    Era,
     best_common,
     era_of,
     is_outdated,

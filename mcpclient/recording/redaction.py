@@ -10,10 +10,8 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_plus, unquote, unquote_plus
 
-from .known_secrets import KnownSecrets
 from .secret_arguments import masked, schemas_with_secrets
-from .secret_names import TOKEN, is_count_name, is_secret_name
-from .walking import Place, walk
+from .secrets import TOKEN, KnownSecrets, Place, is_count_name, is_secret_name, walk
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")

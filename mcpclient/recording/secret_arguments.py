@@ -1,6 +1,6 @@
 """Which arguments of a tool are secret, as its schema says.
 
-By their names, as `secret_names` knows them, or because the schema marks them: ``format:
+By their names, as `secrets` knows them, or because the schema marks them: ``format:
 password``, ``writeOnly``, also where references lead, and in its branches.
 """
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..lazy import OnDemand
 
 if TYPE_CHECKING:
-    from . import secret_names
+    from . import secrets
 else:
-    secret_names = OnDemand(".secret_names", __name__)
+    secrets = OnDemand(".secrets", __name__)
 
 _MAX_CHAIN = 16
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
@@ -56,7 +56,7 @@ def is_secret(name: str, schema: Any, root: Any) -> bool:
 
     ``root``: the whole schema, for references.
     """
-    return secret_names.is_secret_name(name) or any(
+    return secrets.is_secret_name(name) or any(
         each.get("format") == "password" or each.get("writeOnly") is True
         for each in _readings(schema, root)
     )

@@ -27,9 +27,9 @@ from ..recording.conversation import (
     Step,
     read_calls,
 )
-from ..recording.recorded_errors import error_of
 from ..recording.script import Script, client_is_ready
 from ..recording.transcript import Transcript
+from ..recording.writing import error_of
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
 

@@ -39,6 +39,7 @@ from mcpclient.protocol.negotiation import (
     Agreement,
     Ask,
     Effect,
+    Era,
     KeepWaiting,
     LateAnswer,
     OpenServerChannel,
@@ -47,7 +48,6 @@ from mcpclient.protocol.negotiation import (
     SwitchToLegacySse,
     Tell,
 )
-from mcpclient.protocol.versions import Era
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"roots": {}})
 

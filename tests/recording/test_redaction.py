@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.recording import walking
+from mcpclient.recording import secrets
 from mcpclient.recording.redaction import Redactor, without_values
 
 
@@ -273,7 +273,7 @@ def test_any_depth_is_searched() -> None:
 
 
 def test_what_contains_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "_MAX_DEPTH", 1000)
+    monkeypatch.setattr(secrets, "_MAX_DEPTH", 1000)
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(ValueError, match="contains itself"):

@@ -6,7 +6,7 @@ import json
 
 from mcpclient import __version__
 from mcpclient.errors import ConnectionLost
-from mcpclient.recording.http_channel import HttpChannel
+from mcpclient.recording.transcript import HttpChannel
 from mcpclient.recording.writing import TranscriptWriter
 
 

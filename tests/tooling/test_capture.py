@@ -26,7 +26,7 @@ from conformance.capture.targets import OTHERS
 from conformance.client_driver import SCENARIOS
 from conformance.scripts import FAILURES, STEPS, Script, numbered, problems
 from conformance.workspace import free_port
-from mcpclient.protocol.versions import STATELESS_VERSIONS
+from mcpclient.protocol.negotiation import STATELESS_VERSIONS
 from mcpclient.recording.transcript import (
     Transcript,
     bytes_of_event,

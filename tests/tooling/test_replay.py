@@ -17,7 +17,7 @@ from conformance.replay.differences import DIFFERENCES, Difference, Known
 from conformance.replay.equivalences import HEADERS, ORDER, PLACES, is_free_order
 from conformance.replay.eras import begin_meeting, memories_apart
 from conformance.results import PASSED
-from mcpclient.protocol.versions import Era
+from mcpclient.protocol.negotiation import Era
 
 SAMPLE = (
     "http/sdk1-sampling",

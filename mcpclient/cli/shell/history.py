@@ -1,6 +1,6 @@
 """What was typed, kept for the next time, without the values of parameters that are secret.
 
-A parameter is secret when its name says so (as `recording.secret_names` knows them), or its schema
+A parameter is secret when its name says so (as `recording.secrets` knows them), or its schema
 does, where references lead and in its branches too: ``format: password``, ``writeOnly``. Secrets
 that show by their form, such as the tokens of well-known services and passwords in URLs, are
 replaced as in transcripts.

@@ -17,8 +17,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.messages import response
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
-from ...protocol.negotiation import Agreement
-from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
+from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
 from ...transports.recording import MessageLog, recorded
 from ..answers.inbound_requests import TaskReceiver
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback

@@ -26,9 +26,11 @@ from ...protocol import tasks
 from ...protocol.era import ClientIdentity
 from ...protocol.negotiate import negotiate
 from ...protocol.negotiation import (
+    LATEST_HANDSHAKE,
     Agreement,
     Ask,
     Effect,
+    Era,
     KeepWaiting,
     LateAnswer,
     OpenServerChannel,
@@ -37,7 +39,6 @@ from ...protocol.negotiation import (
     SwitchToLegacySse,
     Tell,
 )
-from ...protocol.versions import LATEST_HANDSHAKE, Era
 from ...transports.base import Transport
 from ...transports.recording import recorded
 from .limits import RequestOptions

@@ -13,8 +13,8 @@ from ...lazy import OnDemand
 from ...net.network_options import NetworkOptions
 from ...net.process.ladder import StopLadder
 from ...net.recorder import Recorder
-from ...protocol.extensions import checked_extensions
-from ...protocol.versions import Era
+from ...protocol.era import checked_extensions
+from ...protocol.negotiation import Era
 from ...transports.base import Transport
 from ..answers.handlers import Handlers
 from ..events.callbacks import Events, Hooks

@@ -14,8 +14,7 @@ from ...lazy import OnDemand
 from ...net.paths import absolute_path
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
-from ...protocol.negotiation import PROBE
-from ...protocol.versions import Era, era_of
+from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
 from .options import Options, Route, refuse

@@ -28,8 +28,8 @@ from mcpclient.errors import (
     SessionExpired,
 )
 from mcpclient.net.process.ladder import StopLadder
+from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.protocol.versions import Era
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint

@@ -7,7 +7,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.client.connection import options
 from mcpclient.client.connection.options import EraMemory, Options
-from mcpclient.protocol.versions import Era
+from mcpclient.protocol.negotiation import Era
 
 
 def test_each_server_has_its_own_era() -> None:

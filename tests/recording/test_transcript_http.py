@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpclient.errors import ConnectionLost
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
-from mcpclient.recording.http_channel import HttpChannel
+from mcpclient.recording.transcript import HttpChannel
 from tests.recording.written import Written
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.protocol.versions import (
+from mcpclient.protocol.negotiation import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,
     LATEST_STATELESS,

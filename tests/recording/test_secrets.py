@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.recording.secret_names import TOKEN, is_count_name, is_secret_name
+from mcpclient.recording.secrets import TOKEN, is_count_name, is_secret_name
 
 SECRET = """
     password Password dbPassword DB_PASSWORD user-passwd passphrase passcode pwd Pwd pw pass PIN pin

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpclient.formats.toml_edit import add_table, remove_table
+from mcpclient.formats.edits import add_table, remove_table
 from tests.support.requirements import required
 
 tomllib = required("tomllib")

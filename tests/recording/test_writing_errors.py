@@ -21,8 +21,8 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.framing.headers import Headers
-from mcpclient.recording.recorded_errors import error_facts, error_of
 from mcpclient.recording.redaction import Redactor
+from mcpclient.recording.writing import error_facts, error_of
 
 EXAMPLES: list[McpError] = [
     ConnectionLost("gone"),

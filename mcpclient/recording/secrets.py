@@ -1,0 +1,274 @@
+"""Secrets: names that mark one, strings with the shape of one, and known ones in any string.
+
+A value with neither such a name nor such a shape cannot be recognized, unless it is a known one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, Callable, NamedTuple
+from urllib.parse import quote, quote_plus
+
+# Anything else is a text that stands where a name does.
+_NAME = re.compile(r"[\w .@:$\[\]-]{1,100}")
+# Names are compared by words: `apiKey`, `API_KEY`, `api-key` and `ApiKey` are one.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+
+_SECRET_NAME = re.compile(
+    r"pass(?:word|wd|phrase|code)|secret|token|credential|authorization|assertion|cookie|signature"
+    r"|(?:access|account|api|auth|encryption|function|host|license|master|private|secret|service"
+    r"|shared|signing|ssh|subscription)_?key"
+    r"|(?:access|activation|auth|backup|device|one_time|pairing|recovery|security|user"
+    r"|verification)_?code"
+    r"|code_?verifier|connection_string|conn_str|uri_complete$"
+    r"|(?:^|_)(?:auth|bearer|creds?|csrf|cvc|cvv|dsn|jwt|mfa|otp|pass|pat|pin|psk|pw|pwd|ssn|totp"
+    r"|xsrf)s?(?:_|$)"
+)
+# What says something about a secret, or only sounds like one: words of the protocol and of OAuth.
+_PUBLIC_NAME = re.compile(
+    r"^(?:progress_token|max_tokens)$|_(?:alg|at|budget|count|description|enabled|endpoint|expiry"
+    r"|expires|format|hint|in|label|length|limit|methods?|mode|name|parameters?|policy|provider"
+    r"|realm|required|scheme|servers?|status|strategy|supported|title|types?|ur[il]s?|usage)$"
+)
+_COUNT = re.compile(r"(?:^|_)tokens(?:_|$)")
+
+# Tokens that services give a form of their own, and keys in PEM.
+TOKEN = re.compile(
+    r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"
+    r"|\b(?:gh[opsu]_|ghr_|github_pat_|glpat-|hf_|npm_|sk-|sk_live_|sk_test_|rk_live_|shpat_|whsec_"
+    r"|xox[abeoprs]-|ya29\.|AIza|pypi-)[\w-]{16,}"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
+    r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{1,10000}(?:-----END [A-Z ]{0,30}-----)?"
+)
+
+
+@lru_cache(maxsize=1024)  # the same names come again and again
+def is_secret_name(name: str) -> bool:
+    """Whether what has this name is a secret: a member of JSON, a variable, an option, a field."""
+    if not _NAME.fullmatch(name):
+        return False
+    words = _words(name)
+    return _SECRET_NAME.search(words) is not None and _PUBLIC_NAME.search(words) is None
+
+
+def is_count_name(name: str) -> bool:
+    """Whether a number of this name counts the tokens of a language model."""
+    return _COUNT.search(_words(name)) is not None
+
+
+def _words(name: str) -> str:
+    return "_".join(_WORD.findall(name)).lower()
+
+
+# More levels than `json` reads: what is nested deeper contains itself.
+_MAX_DEPTH = 100_000
+
+# Where a schema has the schemas of parameters by their names, and what it has in one of them.
+_PARAMETERS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+_KEYWORDS = frozenset(
+    ("type", "$ref", "description", "title", "anyOf", "oneOf", "allOf", "enum", "const", "format")
+)
+_VALUES_IN_A_SCHEMA = frozenset({"default", "const", "enum", "example", "examples"})
+
+# How the members of a value are judged: by their names, as secrets, as schemas by the names of
+# their parameters, as the keywords in the schema of a secret.
+_BY_NAME, _SECRET, _PARAMETER, _KEYWORD = range(4)
+
+_END: tuple[Any, Any] = (None, None)
+
+
+class Place(NamedTuple):
+    """Where a value stands: whether it is a secret, and the name it has, or its list."""
+
+    is_secret: bool
+    name: str
+
+
+class _Level:
+    """An object or a list on the way, and its copy."""
+
+    def __init__(self, value: Any, copy: Any, judged: int, name: str = "") -> None:
+        is_object = isinstance(value, Mapping)
+        self.members: Iterator[tuple[Any, Any]] = iter(
+            value.items() if is_object else zip(repeat(None), value)
+        )
+        self.copy = copy
+        self.judged = judged
+        self.name = name
+        self.names_a_secret = is_object and _names_a_secret(value)
+        self.is_answer = is_object and _is_answer(value)
+        self.before: Any = None
+
+    def judge(self, name: Any, member: Any) -> int:
+        """Return how a member is judged, and its own members."""
+        if self.judged == _SECRET:
+            return _SECRET
+        if isinstance(self.copy, list):
+            before, self.before = self.before, member
+            return _SECRET if _is_secret_option(before) else _BY_NAME
+        if self.judged == _KEYWORD:
+            return _SECRET if name in _VALUES_IN_A_SCHEMA else _BY_NAME
+        if name in _PARAMETERS and isinstance(member, Mapping):
+            return _PARAMETER
+        if isinstance(name, str) and is_secret_name(name):
+            is_schema = self.judged == _PARAMETER and _is_schema(member)
+            return _KEYWORD if is_schema else _SECRET
+        if (self.names_a_secret and name == "value") or (self.is_answer and name == "content"):
+            return _SECRET
+        return _BY_NAME
+
+
+def walk(
+    value: Any, leaf: Callable[[Any, Place], Any], key: Callable[[Any], Any] = lambda name: name
+) -> Any:
+    """Return a copy of a JSON value, in which ``leaf`` says what stands for each value without
+    members, and ``key`` what stands for the name of a member.
+
+    Raises ValueError for a value that contains itself.
+    """
+    copies: list[Any] = []
+    levels = [_Level([value], copies, _BY_NAME)]
+    while levels:
+        level = levels[-1]
+        entry = next(level.members, _END)
+        if entry is _END:
+            levels.pop()
+            continue
+        name, member = entry
+        judged = level.judge(name, member)
+        own_name = name if isinstance(name, str) else level.name
+        copied: Any
+        if isinstance(member, Mapping):
+            copied = {}
+        elif isinstance(member, (list, tuple)):
+            copied = []
+        else:
+            copied = leaf(member, Place(judged == _SECRET, own_name))
+        if isinstance(level.copy, dict):
+            level.copy[key(name)] = copied
+        else:
+            level.copy.append(copied)
+        if isinstance(member, (Mapping, list, tuple)):
+            levels.append(_Level(member, copied, judged, own_name))
+        if len(levels) > _MAX_DEPTH:
+            raise ValueError("a message that contains itself")
+    return copies[0]
+
+
+def _names_a_secret(value: Mapping[Any, Any]) -> bool:
+    """Whether it is a pair such as ``{"name": "API_KEY", "value": "…"}``."""
+    name = value.get("name", value.get("key")) if "value" in value else None
+    return isinstance(name, str) and is_secret_name(name)
+
+
+def _is_answer(value: Mapping[Any, Any]) -> bool:
+    """Whether it is what a user entered: the result of an elicitation."""
+    return value.get("action") == "accept" and isinstance(value.get("content"), Mapping)
+
+
+def _is_secret_option(word: Any) -> bool:
+    return isinstance(word, str) and word.startswith("-") and is_secret_name(word)
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, bool) or (
+        isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
+    )
+
+
+# A shorter secret is looked for as a word of its own: within words it may be there by chance.
+_LONG = 8
+# A still shorter one is as good as any word, and replaced only where it is named.
+_SHORT = 4
+# How much of a secret is compared, and how many that begin alike are told from each other. What
+# follows is then taken to belong to it.
+_COMPARED = 1024
+_MAX_ALIKE = 8
+# With so few, it is faster to ask first whether a text has any of them.
+_FEW = 32
+
+_REST = re.compile(r"[^\s\"'<>&,;]*")
+
+
+class KnownSecrets:
+    """Secrets with what stands for them."""
+
+    def __init__(self) -> None:
+        self._by_start: dict[str, list[tuple[str, str]]] = {}
+        self._shortest = _LONG
+
+    def add(self, secret: str, name: str) -> None:
+        """Look for a secret from now on, however it is spelled; one of under 4 characters never."""
+        if len(secret) >= _SHORT:
+            for spelling in _spellings(secret):
+                self.add_spelling(spelling, name)
+
+    def add_spelling(self, spelling: str, name: str) -> None:
+        """Look for a secret as it is written here, and not otherwise."""
+        width = _LONG if len(spelling) >= _LONG else _SHORT
+        self._shortest = min(self._shortest, width)
+        alike = self._by_start.setdefault(spelling[:width], [])
+        if len(alike) <= _MAX_ALIKE and all(spelling != other for other, _ in alike):
+            alike.append((spelling[:_COMPARED], name))
+            alike.sort(key=_length, reverse=True)
+
+    def replaced_in(self, text: str) -> str:
+        """Return the text with the names of the secrets in their place."""
+        starts = self._by_start
+        if len(starts) <= _FEW and not any(start in text for start in starts):
+            return text
+        pieces = []
+        done = position = 0
+        while position <= len(text) - self._shortest:
+            end, name = self._found_at(text, position)
+            if end:
+                pieces += [text[done:position], name]
+                done = position = end
+            else:
+                position += 1
+        return "".join([*pieces, text[done:]])
+
+    def _found_at(self, text: str, position: int) -> tuple[int, str]:
+        """Return where the secret that begins here ends, and its name; 0 when there is none."""
+        long = self._by_start.get(text[position : position + _LONG])
+        if long is not None:
+            if len(long) > _MAX_ALIKE:
+                return _end_of_rest(text, position), long[0][1]
+            for spelling, name in long:
+                if text.startswith(spelling, position):
+                    end = position + len(spelling)
+                    return (_end_of_rest(text, end) if len(spelling) == _COMPARED else end), name
+        if self._shortest == _SHORT:
+            for spelling, name in self._by_start.get(text[position : position + _SHORT], ()):
+                end = position + len(spelling)
+                if text.startswith(spelling, position) and _is_word(text, position, end):
+                    return end, name
+        return 0, ""
+
+
+def _length(entry: tuple[str, str]) -> int:
+    return len(entry[0])
+
+
+def _end_of_rest(text: str, position: int) -> int:
+    rest = _REST.match(text, position)
+    return max(rest.end() if rest is not None else 0, position + 1)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    return not (text[max(start - 1, 0) : start].isalnum() or text[end : end + 1].isalnum())
+
+
+def _spellings(secret: str) -> set[str]:
+    """How a secret may stand in a text: as it is, in a URL, in a form, and in JSON."""
+    return {
+        secret,
+        quote(secret, safe="", errors="surrogatepass"),
+        quote_plus(secret, errors="surrogatepass"),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+    }
