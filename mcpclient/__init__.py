@@ -60,23 +60,20 @@ if TYPE_CHECKING:
     from .auth.effects import Callback as Callback
     from .auth.effects import CredentialStore as CredentialStore
     from .auth.effects import ShowDeviceCode as ShowDeviceCode
+    from .auth.options import ApiKey as ApiKey
+    from .auth.options import BearerToken as BearerToken
+    from .auth.options import ClientCredentials as ClientCredentials
     from .auth.options import Endpoints as Endpoints
+    from .auth.options import EnterpriseManaged as EnterpriseManaged
     from .auth.options import IdentityProvider as IdentityProvider
+    from .auth.options import OAuth as OAuth
+    from .auth.options import WorkloadIdentity as WorkloadIdentity
     from .auth.signing import Es256Key as Es256Key
     from .auth.signing import Signer as Signer
     from .client.answers.elicitation import Elicitation as Elicitation
     from .client.answers.elicitation import accept_defaults as accept_defaults
     from .client.answers.sampling import Sampling as Sampling
     from .client.answers.sampling import SamplingModel as SamplingModel
-    from .client.authentication import ApiKey as ApiKey
-    from .client.authentication import BearerToken as BearerToken
-    from .client.authentication import ClientCredentials as ClientCredentials
-    from .client.authentication import EnterpriseManaged as EnterpriseManaged
-    from .client.authentication import OAuth as OAuth
-    from .client.authentication import WorkloadIdentity as WorkloadIdentity
-    from .client.authentication import finish_auth as finish_auth
-    from .client.authentication import log_in as log_in
-    from .client.authentication import log_out as log_out
     from .client.client import Client as Client
     from .client.client import call as call
     from .client.client import connect as connect
@@ -165,6 +162,9 @@ if TYPE_CHECKING:
     from .manager.server import Server as Server
     from .manager.tools import ManagedTool as ManagedTool
     from .manager.tools import ToolList as ToolList
+    from .net.login.authentication import finish_auth as finish_auth
+    from .net.login.authentication import log_in as log_in
+    from .net.login.authentication import log_out as log_out
     from .net.login.keychain import KeychainStore as KeychainStore
     from .net.login.logins import BrowserLogin as BrowserLogin
     from .net.login.logins import TwoStepLogin as TwoStepLogin
@@ -234,14 +234,13 @@ _MODULES = {
     ".adapters.toolbox": "Toolbox",
     ".auth.authorization_code": "parse_callback",
     ".auth.effects": "AuthProvider Authorize Callback CredentialStore ShowDeviceCode",
-    ".auth.options": "Endpoints IdentityProvider",
+    ".auth.options": (
+        "ApiKey BearerToken ClientCredentials Endpoints EnterpriseManaged IdentityProvider OAuth "
+        "WorkloadIdentity"
+    ),
     ".auth.signing": "Es256Key Signer",
     ".client.answers.elicitation": "Elicitation accept_defaults",
     ".client.answers.sampling": "Sampling SamplingModel",
-    ".client.authentication": (
-        "ApiKey BearerToken ClientCredentials EnterpriseManaged OAuth WorkloadIdentity "
-        "finish_auth log_in log_out"
-    ),
     ".client.client": "Client call connect list_tools",
     ".client.connection.applications": "AsgiApp",
     ".client.connection.client_options": "CallOptions ClientOptions",
@@ -278,6 +277,7 @@ _MODULES = {
     ".manager.pins": "Pins",
     ".manager.server": "Server",
     ".manager.tools": "ManagedTool ToolList",
+    ".net.login.authentication": "finish_auth log_in log_out",
     ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",
     ".net.login.storage": "FileStore MemoryStore",

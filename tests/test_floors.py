@@ -59,10 +59,9 @@ ROOMS = {
     "client.events": 0,  # who is told
     "client.answers": 1,  # what the server asks
     "client.connection": 2,  # one connection
-    "client.login": 2,  # the runner of auth's flows, which knows of no connection
     "client": 3,  # what a caller calls
     "net": 0,  # connections, files and clocks
-    "net.login": 1,  # the browser, the terminal, and what is kept of a login
+    "net.login": 1,  # the runner of auth's flows, the browser, the terminal, and stored logins
     "net.process": 1,  # the server's process
 }
 
@@ -105,12 +104,12 @@ ALLOWED_IN_PURE = {"os.urandom"}
 
 # The operating system is met in one place.
 ONLY_IN_NET = {
-    "http.server": "listening is net/login/loopback.py's",
+    "http.server": "listening is net/login/logins.py's",
     "select": "sockets are net's",
     "selectors": "sockets are net's",
     "signal": "processes are net/process's",
     "socket": "sockets are net's",
-    "socketserver": "listening is net/login/loopback.py's",
+    "socketserver": "listening is net/login/logins.py's",
     "ssl": "TLS is set up beside the sockets, in net",
     "subprocess": "processes are net/process's",
     "time": "reads the clock; net/clocks.py's functions are passed on",

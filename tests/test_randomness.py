@@ -28,7 +28,6 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
-from mcpclient.client.login.runner import FlowRunner
 from mcpclient.framing.websocket import WebSocketProtocol
 from mcpclient.framing.websocket_handshake import WebSocketHandshake
 from mcpclient.inspector.inspector import inspect
@@ -39,6 +38,7 @@ from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
 from mcpclient.net.login.keychain import _Security
+from mcpclient.net.login.runner import FlowRunner
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.transports.backoff import delays
 from tests.auth.world import (
@@ -215,7 +215,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.signing:DpopProver.proof": [("random_bytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
-    "client.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
+    "net.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
     "client.answers.inbound_requests:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
     "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],

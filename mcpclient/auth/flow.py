@@ -16,7 +16,9 @@ processes meet the same expiry, one of them refreshes the token and the others u
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import cast
 
 from ..display import shown_url
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
@@ -25,12 +27,31 @@ from .authorized_request import AuthorizedRequest, Replacement
 from .challenge import AuthorizationChallenge, read_challenge, union
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
-from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, shielded
+from .effects import (
+    Callback,
+    Fetch,
+    Flow,
+    Response,
+    exclusive,
+    load,
+    now,
+    random_bytes,
+    save,
+    shielded,
+)
 from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .signing import DpopProver, Es256Key
 from .url_guard import UrlPolicy, without_query
+
+# Any request will do, since only its refusal matters. A ping is harmless if it is not refused.
+_PROBE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+_PROBE_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
+_MAX_PROBE_BODY = 64 * 1024
 
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
 
@@ -117,6 +138,16 @@ class Authorization:
         if endpoints is not None and grant.token_endpoint != endpoints.token_endpoint:
             return None
         return grant
+
+    def probe(self) -> Flow[Response | None]:
+        """Return how the server refuses a request without credentials: it says where to log in.
+
+        None when it answers otherwise.
+        """
+        url, policy = self.server_url, self.policy
+        probe = Fetch("POST", url, _PROBE_HEADERS, _PROBE, policy, _MAX_PROBE_BODY)
+        response = cast(Response, (yield probe))
+        return response if response.status == 401 else None
 
     def log_in(self, refusal: Response | None = None) -> Flow[None]:
         """Get a new grant, even where there is one already.

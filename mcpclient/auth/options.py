@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ..errors import UsageError
 from ..framing.uri import LOOPBACK_HOSTS
+from .effects import AuthProvider, CredentialStore
 from .signing import Signer
 from .url_guard import UrlPolicy, host_of, origin_of
 
@@ -36,25 +37,28 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class ServerTrust:
-    """What every way of authorization has in common: which servers to trust, and where they are.
+    """The options that every way of authorization has: which servers to trust, and where they are.
 
     - ``issuer``: the only authorization server to accept, by its exact issuer identifier. It may
-      also differ from what the resource's metadata calls it, since the user vouches for it.
-    - ``endpoints``: use these, and fetch no metadata at all.
+      differ from the one in the resource's metadata, since the user vouches for it. Default: the
+      one that the metadata names.
+    - ``endpoints``: an `Endpoints`, used in place of all metadata.
     - ``trust_first_issuer``: give a secret, a signature or an assertion to the authorization server
-      that the first server names. Which one that was is remembered for these credentials after the
-      first success, and no other one gets them, whatever server names it; `log_out` forgets it.
-    - ``resource``: the resource indicator to send (RFC 8707) instead of the one in the metadata;
+      that the first server names. It is remembered for these credentials after the first success,
+      and no other one gets them, whatever server names it; `log_out` forgets it. With a secret, one
+      of these three is needed.
+    - ``resource``: the resource indicator to send (RFC 8707) in place of the one in the metadata;
       "" sends none, for servers that refuse it.
     - ``allowed_hosts``: hosts where endpoints may be, besides the issuer's own.
     - ``local_development``: allow http, and hosts that are loopback, private or link-local.
-    - ``ssl_context``: for TLS with authorization servers. Without, they need certificates of an
-      authority that the system trusts, or the client's ``ca_file``: its other options for TLS, such
-      as ``verify=False``, are for the MCP server alone, and for what is at the same origin.
-    - ``account``: a name of the user's own choice for one of several accounts at one URL, so that
-      each has a login of its own.
+    - ``ssl_context``: for TLS with authorization servers. Without it they need certificates of an
+      authority that the system trusts, or of the client's ``ca_file``. The client's
+      ``verify=False`` and ``ssl_context=`` are for the origin of the MCP server alone.
     - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
       server asks for nothing else.
+    - ``account``: a name of the user's own choice for one of several accounts at one URL, so that
+      each has a login of its own. A stored login is used only by options that ask for its account,
+      scopes, resource and key.
     """
 
     issuer: str | None = None
@@ -112,13 +116,21 @@ class ServerTrust:
 
 @dataclass(frozen=True)
 class OAuth(ServerTrust):
-    """A user's authorization, given once in a browser (authorization code with PKCE).
+    """A user's login: once in a browser (authorization code with PKCE), then by refresh token.
 
-    Without any option the client registers itself. With ``client_id`` (and ``client_secret`` or
-    ``signer`` for private_key_jwt) it is a client the server knows; ``client_metadata_url`` is the
-    https URL of the client's own metadata document. ``scopes`` are asked for instead of those the
-    server's metadata names. ``redirect_uri`` must be given where the server knows the client;
-    ``device=True`` prefers the device grant (RFC 8628) where the server offers it.
+    All options may be left out.
+
+    - ``client_id``, with ``client_secret`` or ``signer`` (private_key_jwt) if it has one: a client
+      that the authorization server knows. ``client_metadata_url``: the https URL of the client's
+      own metadata document. Without either the client registers itself, as ``client_name``.
+    - ``scopes``: asked for in place of those that the server names. ``redirect_uri``: where the
+      browser comes back to, needed where the server knows the client. ``device``: prefer the device
+      grant (RFC 8628) where the server offers it.
+    - ``provider``: leads the user to the login and keeps credentials. Default: a `BrowserLogin`.
+    - ``token_endpoint_auth_method``: only needed where the server's metadata does not name one.
+    - ``issuer``, ``endpoints``, ``trust_first_issuer``: which authorization server to trust; with a
+      secret or signer, one of the three is needed. They and ``resource``, ``allowed_hosts``,
+      ``local_development``, ``ssl_context``, ``dpop`` and ``account`` are those of `ServerTrust`.
     """
 
     client_id: str | None = None
@@ -130,6 +142,7 @@ class OAuth(ServerTrust):
     scopes: Sequence[str] | None = None
     token_endpoint_auth_method: str | None = None
     device: bool = False
+    provider: AuthProvider | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.client_id is None and (self.client_secret or self.signer):
@@ -151,10 +164,12 @@ class OAuth(ServerTrust):
 
 @dataclass(frozen=True)
 class ClientCredentials(ServerTrust):
-    """A program that acts for itself: the client credentials grant, by secret or by key.
+    """A program that acts for itself: ``client_id`` with ``client_secret`` or ``signer``.
 
-    Give ``client_secret`` or ``signer``. ``token_endpoint_auth_method`` is only needed where the
-    server's metadata does not tell.
+    ``issuer``, ``endpoints`` or ``trust_first_issuer=True`` names the authorization server that may
+    have them; without one of these, a UsageError is raised. ``store``: keeps tokens (default: a
+    file that only this user may read). ``token_endpoint_auth_method``: only needed where the
+    server's metadata does not name one. Further options: ``scopes``, and those of `ServerTrust`.
     """
 
     client_id: str = ""
@@ -162,6 +177,7 @@ class ClientCredentials(ServerTrust):
     signer: Signer | None = field(default=None, repr=False)
     scopes: Sequence[str] | None = None
     token_endpoint_auth_method: str | None = None
+    store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.client_id or (self.client_secret is None) == (self.signer is None):
@@ -191,9 +207,11 @@ def _missing_provider() -> IdentityProvider:
 
 @dataclass(frozen=True)
 class EnterpriseManaged(ServerTrust):
-    """Access granted by an enterprise's identity provider (ID-JAG, "cross-app access").
+    """Access granted by an enterprise's ``identity_provider`` (ID-JAG, "cross-app access").
 
-    ``client_id`` and ``client_secret`` are those at the MCP server's authorization server.
+    ``client_id`` and ``client_secret`` (or ``signer``) are those at the MCP server's own
+    authorization server. ``store``: keeps tokens (default: a file that only this user may read).
+    Further options: ``scopes``, ``token_endpoint_auth_method``, and those of `ServerTrust`.
     """
 
     identity_provider: IdentityProvider = field(default_factory=_missing_provider)
@@ -202,6 +220,7 @@ class EnterpriseManaged(ServerTrust):
     signer: Signer | None = field(default=None, repr=False)
     scopes: Sequence[str] | None = None
     token_endpoint_auth_method: str | None = None
+    store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.client_id:
@@ -217,12 +236,14 @@ class WorkloadIdentity(ServerTrust):
     """A workload that identifies itself by a JWT from its platform (jwt-bearer, RFC 7523).
 
     ``assertion`` is that JWT, or a function that gives a fresh one. Exactly one token request is
-    made for each authorization; a refusal is final.
+    made for each authorization; a refusal is final. ``store``: keeps tokens (default: a file that
+    only this user may read). Further options: ``client_id``, ``scopes`` and those of `ServerTrust`.
     """
 
     assertion: TokenSource = field(default="", repr=False)
     client_id: str | None = None
     scopes: Sequence[str] | None = None
+    store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.assertion:
@@ -232,17 +253,20 @@ class WorkloadIdentity(ServerTrust):
 
 @dataclass(frozen=True)
 class BearerToken:
-    """A token from elsewhere; a function is asked for it before every request."""
+    """A ``token`` from elsewhere, or a function, plain or async, called before every request."""
 
     token: TokenSource = field(repr=False)
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key that is sent in a header of its own, for example ``X-API-Key``."""
+    """A ``key``, or a function that gives one before every request, sent in its own ``header``."""
 
     key: TokenSource = field(repr=False)
     header: str = "X-API-Key"
 
 
 OAuthOptions = Union[OAuth, ClientCredentials, EnterpriseManaged, WorkloadIdentity]
+
+Authentication = Union[OAuthOptions, BearerToken, ApiKey]
+"""The values of ``auth=``, apart from a bearer token as a string."""

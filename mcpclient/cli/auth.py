@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from ..auth.flow import grant_key
 from ..auth.grants import Grant, account_url, login_facts, store_name
-from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
-from ..framing.uri import parse_url
+from ..framing.uri import http_url, parse_url
 from ..net.clocks import seconds_since_epoch
+from ..net.login.authentication import default_store, finish_auth, log_in, log_out
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import check_trace
 from .login import oauth_with

@@ -22,7 +22,7 @@ from .streams import is_terminal
 from .target import URL_SCHEMES
 
 if TYPE_CHECKING:
-    from ..client.connection.client_options import Authentication
+    from ..auth.options import Authentication
     from ..config.server import ServerConfig
     from ..protocol.elicitation import ElicitationRequest
     from ..protocol.sampling import SamplingRequest

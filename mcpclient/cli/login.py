@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, Callable
 
+from ..auth.options import OAuth
 from ..auth.url_guard import host_of
-from ..client.authentication import OAuth, default_store
-from ..framing.uri import LOOPBACK_HOSTS, parse_url
+from ..framing.uri import LOOPBACK_HOSTS, http_url, parse_url
+from ..net.login.authentication import default_store
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from ..transports.authorized import http_url
 from .screen import Screen
 from .terminal import ScreenTerminal
 

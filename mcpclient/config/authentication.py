@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..auth.options import Endpoints, IdentityProvider
-from ..client.authentication import BearerToken, EnterpriseManaged, OAuth
+from ..auth.options import BearerToken, Endpoints, EnterpriseManaged, IdentityProvider, OAuth
 from ..errors import AuthError, UsageError
 from .shapes.values import EntryError, kind_of_value
 

@@ -110,6 +110,11 @@ def _port_of(scheme: str) -> int:
     return DEFAULT_PORTS[scheme] if scheme in DEFAULT_PORTS else _STREAM_PORTS[scheme]
 
 
+def http_url(url: Url) -> str:
+    """Return ``url`` with the scheme http or https, also for a WebSocket, which HTTP opens."""
+    return str(url._replace(scheme=url.scheme.replace("ws", "http")))
+
+
 def resolve_url(base: Url, reference: str) -> Url:
     """Resolve ``reference`` against ``base``. Raises `UsageError` as `parse_url` does."""
     try:

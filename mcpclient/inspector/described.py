@@ -15,11 +15,10 @@ from ..auth.url_guard import host_of
 from ..client.client import Client
 from ..client.connection.options import Options
 from ..client.connection.requests import connection_of
-from ..client.login.forgetting import forget_variables
-from ..client.login.runner import OAuthAuthorizer
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, UsageError
 from ..net.clocks import seconds_since_epoch
+from ..net.login.runner import OAuthAuthorizer, forget_variables
 from ..protocol.negotiation import era_of
 from ..recording.conversation import Conversation
 from ..recording.redaction import Redactor

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from random import random
 from typing import Any, Callable, cast
 
-from ..auth.needs_auth import NEEDS_AUTH_SECONDS
-from ..client.authentication import OAuth, awaiting_login, expect_login
+from ..auth.options import OAuth
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.requests import connection_of
 from ..client.connection.target_names import runs_here
@@ -28,6 +27,8 @@ from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
+from ..net.login.authentication import awaiting_login, expect_login
+from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
 from .configured import options_for, same_server
 from .events import StatusChanged
 from .machine import Action, Event, FailureCount, Status, after_attempt, lacks_login, step

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, Protocol
 
 from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     import calendar
+    from contextlib import AbstractContextManager
 else:
     calendar = OnDemand("calendar")
 
@@ -22,6 +23,20 @@ seconds_since_epoch: Callable[[], float] = time.time
 
 steady_seconds: Callable[[], float] = time.monotonic
 """Return seconds that only ever grow, for how long something takes."""
+
+
+class PausableClocks(Protocol):
+    """The deadlines of calls, which pause while the user is asked.
+
+    ``wait_reason``: the reason of a wait while they run, for the error of a call that times out;
+    None: it waits for the server.
+    """
+
+    wait_reason: str | None
+
+    def held(self) -> AbstractContextManager[None]:
+        """Pause them during a block. Blocks may nest and overlap."""
+        ...
 
 
 def timestamp() -> str:

@@ -13,12 +13,18 @@ from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
+from ..auth.options import (
+    Authentication,
+    ClientCredentials,
+    EnterpriseManaged,
+    OAuth,
+    WorkloadIdentity,
+)
 from ..client.answers.elicitation import ElicitationOption
 from ..client.answers.roots import RootsOption
 from ..client.answers.sampling import SamplingOption
-from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
-from ..client.connection.client_options import Authentication, TransportName
+from ..client.connection.client_options import TransportName
 from ..client.connection.limits import Seconds
 from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target

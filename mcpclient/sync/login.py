@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..client import authentication
+from ..net.login import authentication
 from .blocking import blocking_function
 
 finish_auth: Callable[..., Any] = blocking_function(authentication.finish_auth)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar, Union
 
 from ..errors import AuthError, McpError
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
-from ..framing.uri import Url
+from ..framing.uri import Url, http_url
+from ..net.clocks import PausableClocks
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from .http_messages import ERROR_BODY_LIMIT
 
@@ -36,20 +36,6 @@ class RequestAuthorization(Protocol):
 
     async def recover(self, head: ResponseHead) -> bool:
         """Whether to send the request again after a 401 or 403, having done what that takes."""
-        ...
-
-
-class PausableClocks(Protocol):
-    """Clocks that can be stopped while a human is asked.
-
-    ``wait_reason``: what is waited for while they run, to be told by whoever runs out of time;
-    None: the server.
-    """
-
-    wait_reason: str | None
-
-    def held(self) -> AbstractContextManager[None]:
-        """Stop them during a block. Blocks may nest and overlap."""
         ...
 
 
@@ -83,11 +69,6 @@ def authorizer_in(
     if credentials is None or isinstance(credentials, Mapping):
         return None, credentials
     return credentials, None
-
-
-def http_url(url: Url) -> str:
-    """``url`` with the scheme http or https, also for a WebSocket, which HTTP opens."""
-    return str(url._replace(scheme=url.scheme.replace("ws", "http")))
 
 
 Sending = Union[Exchange, "AuthorizedExchange"]

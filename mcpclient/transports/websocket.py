@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..errors import HttpError
 from ..framing.headers import Headers, merged
 from ..framing.http1 import ResponseHead
-from ..framing.uri import Url
+from ..framing.uri import Url, http_url
 from ..net.dialing import Dialer
 from ..net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
-from .authorized import Authorizer, Credentials, authorizer_in, http_url
+from .authorized import Authorizer, Credentials, authorizer_in
 from .base import deliver_text
 from .connected import ConnectedTransport
 from .http_messages import CallerHeaders, HeaderSource

@@ -36,7 +36,7 @@ PARTS: dict[str, Part] = {
     "websocket": Part("servers at ws and wss URLs", ("net.websocket", "transports.websocket")),
     "auth": Part(
         "OAuth and the other logins, where they are kept",
-        ("auth.", "client.authentication", "client.login.", "net.login."),
+        ("auth.", "net.login."),
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",

@@ -18,7 +18,7 @@ from mcpclient.cli.login import login_for
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.terminal import ScreenTerminal
-from mcpclient.client.authentication import default_store
+from mcpclient.net.login.authentication import default_store
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.terminal import Terminal
 from tests.support.http_server import HttpServer

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
+from mcpclient.auth.options import ApiKey, ClientCredentials, OAuth
 from mcpclient.client.client import Client
 from mcpclient.client.events.callbacks import Hooks
 from mcpclient.errors import AuthorizationRequired, McpError, ProcessExited, UsageError
+from mcpclient.net.login.authentication import finish_auth
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.login.terminal import Terminal

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.auth.options import IdentityProvider
-from mcpclient.client.authentication import BearerToken, EnterpriseManaged, OAuth
+from mcpclient.auth.options import BearerToken, EnterpriseManaged, IdentityProvider, OAuth
 from mcpclient.config.authentication import authentication_of
 from mcpclient.config.shapes.values import EntryError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.authentication import OAuth
+from mcpclient.auth.options import OAuth
 from mcpclient.config.resolve import Resolved, resolve, written_target
 from mcpclient.config.shapes.applications import APPLICATIONS
 from mcpclient.config.shapes.entry import read_entry

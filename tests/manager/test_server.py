@@ -13,7 +13,6 @@ import pytest
 import mcpclient
 from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
 from mcpclient.client.connection.requests import connection_of
-from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,
@@ -25,6 +24,7 @@ from mcpclient.errors import (
     RegistrationRequired,
 )
 from mcpclient.manager import server as module
+from mcpclient.net.login.needs_auth import memory_of
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.subprocesses import TOP

@@ -11,16 +11,11 @@ import pytest
 
 from mcpclient.errors import AuthError, HttpError, McpError, UsageError
 from mcpclient.framing.http1 import ResponseHead
-from mcpclient.framing.uri import parse_url
+from mcpclient.framing.uri import http_url, parse_url
+from mcpclient.net.clocks import PausableClocks
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest, ResponseSink
-from mcpclient.transports.authorized import (
-    AuthorizedExchange,
-    PausableClocks,
-    authorizer_in,
-    http_url,
-    start_request,
-)
+from mcpclient.transports.authorized import AuthorizedExchange, authorizer_in, start_request
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 
 

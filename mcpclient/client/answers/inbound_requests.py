@@ -24,7 +24,7 @@ from ..events.callbacks import Observer
 from .handlers import TAKES_ITS_TIME, Handlers, error_answer
 
 if TYPE_CHECKING:
-    from ...transports.authorized import PausableClocks
+    from ...net.clocks import PausableClocks
 
 _MAX_TASKS = 100
 _MAX_COUNTED = 1000

@@ -13,13 +13,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent, wrap
-from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     import ssl
 
+    from ...auth.options import Authentication
     from ...errors import McpError
-    from ...net.network_options import ClientCertificate, NetworkOptions
+    from ...net.network_options import ClientCertificate
     from ...net.process.ladder import StopLadder
     from ...net.process.stderr import StderrTarget
     from ...net.proxies import ProxyChoice
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ...protocol.schema import SchemaLimits
     from ...protocol.types import LogMessage, Progress
     from ...sandbox.rights import Sandbox
-    from ...transports.authorized import Credentials
     from ...transports.http_messages import HeaderSource
     from ..answers.elicitation import ElicitationOption
     from ..answers.roots import RootsOption
@@ -200,14 +200,6 @@ class CallOptions(TypedDict, total=False):
     """Passed to hooks and around-hooks unchanged. Default: None."""
     around: Sequence[Around]
     """Functions that wrap this call, outside those of the client. Default: none."""
-
-
-class Authentication(Protocol):
-    """A value of ``auth=`` that identifies the caller, such as `mcpclient.OAuth`."""
-
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """Return the credentials for requests to ``server_url``, an http or https URL."""
-        ...
 
 
 # Aliases that say less than what they stand for.

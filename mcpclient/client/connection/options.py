@@ -22,13 +22,14 @@ from .limits import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
     from ... import suggestions
+    from ...auth.options import Authentication
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
     from ...transports.authorized import Authorizer
     from ...transports.http_messages import HeaderSource
     from ..events.around import Around
-    from .client_options import Authentication, ClientOptions
+    from .client_options import ClientOptions
 else:
     suggestions = OnDemand("...suggestions", __name__)
 

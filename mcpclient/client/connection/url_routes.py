@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
-from ...framing.uri import Url, parse_url
+from ...framing.uri import Url, http_url, parse_url
 from ...lazy import OnDemand
 from ...net.dialing import Dialer
-from ...transports.authorized import Credentials, authorizer_in, http_url
+from ...transports.authorized import Credentials, authorizer_in
 from ...transports.base import Transport
 from ...transports.streamable_http import StreamableHttpTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
     from ...net import websocket as websockets
+    from ...net.login import authentication
     from ...transports import legacy_sse, line_socket
     from ...transports import websocket as websocket_transport
 else:
+    authentication = OnDemand("...net.login.authentication", __name__)
     websockets = OnDemand("...net.websocket", __name__)
     legacy_sse = OnDemand("...transports.legacy_sse", __name__)
     line_socket = OnDemand("...transports.line_socket", __name__)
@@ -93,11 +95,7 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
         if _SCHEME.match(auth):
             raise _said_twice("the token begins with Bearer, which is put before it")
         return {"Authorization": f"Bearer {auth.strip()}"}
-    if isinstance(auth, type) or not hasattr(auth, "credentials"):
-        # Its text may be a secret, so only its type is named.
-        given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
-        raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
-    return auth.credentials(http_url(url), options.network)
+    return authentication.credentials_for(auth, http_url(url), options.network)
 
 
 _SCHEME = re.compile(r"(?i)\s*bearer\s")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.authentication import BearerToken
+from mcpclient.auth.options import BearerToken
 from mcpclient.client.client import Client
 from mcpclient.errors import PeerError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer

@@ -13,6 +13,7 @@ from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.url_routes import route_to_url
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
+from mcpclient.net.login import authentication
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.websocket import WebSocketSettings
 from mcpclient.transports.authorized import Credentials
@@ -102,25 +103,20 @@ def test_what_a_socket_is_given() -> None:
 # Authorization
 
 
-class Identity:
-    """A value for ``auth=`` that remembers for which server it was asked."""
+@pytest.mark.parametrize("url", ["http://h/mcp", "wss://h/mcp", "https://h/mcp"])
+def test_authorization_over_http(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-13: a token, or who knows how to get one, for HTTP and WebSocket alike."""
+    servers: list[str] = []
 
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        self.asked.append(server_url)
+    def credentials(auth: object, server_url: str, network: NetworkOptions) -> Credentials:
+        servers.append(server_url)
         return {"X-Key": "1"}
 
-
-@pytest.mark.parametrize("url", ["http://h/mcp", "wss://h/mcp", "https://h/mcp"])
-def test_authorization_over_http(url: str) -> None:
-    """F-AUTH-13: a token, or who knows how to get one, for HTTP and WebSocket alike."""
-    identity = Identity()
-    for found in (url_route(url, auth=" token "), url_route(url, auth=identity), url_route(url)):
+    monkeypatch.setattr(authentication, "credentials_for", credentials)
+    for found in (url_route(url, auth=" token "), url_route(url, auth=OAuth()), url_route(url)):
         assert found.authorizer is None
         assert found.open().description == url
-    [asked] = identity.asked
+    [asked] = servers
     assert asked.startswith(("http://h", "https://h"))
 
 

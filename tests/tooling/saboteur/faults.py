@@ -318,7 +318,7 @@ OTHERS = [
         "(yield RandomBytes(count // 2))",
     ),
     Fault(
-        "client.login.runner",
+        "net.login.runner",
         "secrets are zeros",
         "os.urandom(effect.count)",
         "bytes(effect.count)",
@@ -648,7 +648,7 @@ OTHERS = [
         "if server",
     ),
     Fault(
-        "client.login.runner",
+        "net.login.runner",
         "closing renews a login",
         "self._runner.run(self._flows.headers(url), passive=self._passive)",
         "self._runner.run(self._flows.headers(url))",

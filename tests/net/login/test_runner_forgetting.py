@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.login import forgetting
-from mcpclient.client.login.forgetting import forget_variables
+from mcpclient.net.login import runner
+from mcpclient.net.login.runner import forget_variables
 
 
 def ours(function: Any) -> Any:
     """Return the function as one of the package."""
-    names = {**function.__globals__, "__name__": forgetting.__name__}
+    names = {**function.__globals__, "__name__": runner.__name__}
     return FunctionType(function.__code__, names, closure=function.__closure__)
 
 

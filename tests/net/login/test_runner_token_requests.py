@@ -24,10 +24,11 @@ import pytest
 
 from mcpclient.auth.clients import RegisteredClient
 from mcpclient.auth.grants import Grant, store_name
+from mcpclient.auth.options import OAuth
 from mcpclient.auth.tokens import TokenSet
-from mcpclient.client.authentication import OAuth
 from mcpclient.client.client import Client
 from mcpclient.errors import McpError
+from mcpclient.net.login.authentication import authorizer_for
 from mcpclient.net.login.logins import TwoStepLogin
 from mcpclient.net.login.storage import FileStore
 
@@ -176,7 +177,7 @@ def test_a_refresh_is_stored_after_connecting_took_too_long(server: Rotating) ->
 def test_a_refresh_is_stored_after_its_loop_was_closed(server: Rotating) -> None:
     """F-AUTH-5: by whoever cancels nothing before."""
     loop = asyncio.new_event_loop()
-    runner = server.auth().authorizer(server.url)
+    runner = authorizer_for(server.auth(), server.url)
     request = runner.request("POST", server.url)
 
     async def wait() -> None:

@@ -10,12 +10,12 @@ from weakref import ref
 
 import pytest
 
-from mcpclient.client.login import needs_auth
-from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
+from mcpclient.net.login import needs_auth
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.needs_auth import NeedsAuthMemory, memory_of
 from mcpclient.net.login.storage import MemoryStore
 
-CLOCK = "mcpclient.client.login.needs_auth.seconds_since_epoch"
+CLOCK = "mcpclient.net.login.needs_auth.seconds_since_epoch"
 
 
 class CountingStore(MemoryStore):

@@ -29,10 +29,8 @@ from mcpclient.auth.effects import (
     token_from,
     wait,
 )
-from mcpclient.client.authentication import BearerToken, OAuth
+from mcpclient.auth.options import BearerToken, OAuth
 from mcpclient.client.client import Client
-from mcpclient.client.login import runner as runner_module
-from mcpclient.client.login.runner import FlowRunner, result_at_once
 from mcpclient.errors import (
     AuthError,
     AuthorizationDenied,
@@ -45,6 +43,8 @@ from mcpclient.errors import (
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.guarded_fetch import GuardedFetcher
+from mcpclient.net.login import runner as runner_module
+from mcpclient.net.login.runner import FlowRunner, result_at_once
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.net.process_helpers import until
 from tests.support import virtual_time

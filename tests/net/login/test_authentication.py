@@ -11,29 +11,32 @@ from typing import Any
 
 import pytest
 
-from mcpclient.auth.options import IdentityProvider
-from mcpclient.client import authentication
-from mcpclient.client.authentication import (
+from mcpclient.auth.options import (
     ApiKey,
     BearerToken,
     ClientCredentials,
     EnterpriseManaged,
+    IdentityProvider,
     OAuth,
     WorkloadIdentity,
+)
+from mcpclient.client.client import Client
+from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
+from mcpclient.net.guarded_fetch import GuardedFetcher
+from mcpclient.net.login import authentication, runner
+from mcpclient.net.login.authentication import (
+    authorizer_for,
     awaiting_login,
+    credentials_for,
     default_store,
     expect_login,
     finish_auth,
     log_in,
     log_out,
 )
-from mcpclient.client.client import Client
-from mcpclient.client.login import runner
-from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
-from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
-from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
-from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.needs_auth import NeedsAuthMemory, memory_of
+from mcpclient.net.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.peers import serve
@@ -57,20 +60,20 @@ pytestmark = pytest.mark.usefixtures("own_credentials")
 )
 def test_a_fixed_token_is_a_header_like_others(auth: Any, expected: dict[str, str]) -> None:
     """F-AUTH-13: nothing is awaited for it."""
-    assert auth.credentials(URL, NetworkOptions()) == expected
+    assert credentials_for(auth, URL, NetworkOptions()) == expected
 
 
 @pytest.mark.parametrize("auth", [BearerToken("a\nb"), ApiKey("é")])
 def test_a_token_that_no_header_can_carry(auth: Any) -> None:
     """F-AUTH-12: the error does not show it."""
     with pytest.raises(UsageError, match="characters that a header cannot carry"):
-        auth.credentials(URL, NetworkOptions())
+        credentials_for(auth, URL, NetworkOptions())
 
 
 @pytest.mark.parametrize("auth", [BearerToken(lambda: "a"), ApiKey(lambda: "a")])
 def test_a_token_from_a_function(auth: Any) -> None:
     """F-AUTH-13"""
-    assert isinstance(auth.credentials(URL, NetworkOptions()), StaticAuthorizer)
+    assert isinstance(credentials_for(auth, URL, NetworkOptions()), StaticAuthorizer)
 
 
 PROVIDER = IdentityProvider("https://idp.example/token", "id", "assertion")
@@ -92,7 +95,7 @@ PROVIDER = IdentityProvider("https://idp.example/token", "id", "assertion")
 )
 def test_the_default_store_is_one_file_for_all(auth: Any) -> None:
     """F-AUTH-9, F-AUTH-12"""
-    credentials = auth.credentials(URL, NetworkOptions())
+    credentials = credentials_for(auth, URL, NetworkOptions())
     assert isinstance(credentials, OAuthAuthorizer)
     provider = credentials._provider
     store = provider.store if isinstance(provider, BrowserLogin) else provider
@@ -112,7 +115,7 @@ def test_the_store_may_be_the_callers() -> None:
         ),
         (OAuth(provider=provider), provider),
     ):
-        credentials = auth.credentials(URL, NetworkOptions())
+        credentials = credentials_for(auth, URL, NetworkOptions())
         assert isinstance(credentials, OAuthAuthorizer)
         assert credentials._provider is expected
         assert dataclasses.replace(auth) == auth
@@ -193,14 +196,14 @@ def test_logging_in_and_out_by_hand() -> None:
             user = User(protected)
             auth = OAuth(local_development=True, provider=user)
             await log_in(url, auth)
-            assert await auth.authorizer(url).stored_grant() is not None
+            assert await authorizer_for(auth, url).stored_grant() is not None
             async with Client(url, auth=auth) as client:
                 await client.list_tools()
             assert len(user.asked) == 1
             await log_in(url, auth)
             assert len(user.asked) == 2
             await log_out(url, auth)
-            assert await auth.authorizer(url).stored_grant() is None
+            assert await authorizer_for(auth, url).stored_grant() is None
             async with Client(url, auth=auth):
                 assert len(user.asked) == 3
 
@@ -245,7 +248,7 @@ def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> 
             auth = OAuth(local_development=True, provider=User(protected))
             await log_in(url, auth)
             await log_out(url, auth)
-            assert await auth.authorizer(url).stored_grant() is None
+            assert await authorizer_for(auth, url).stored_grant() is None
             await log_out(url, auth)
 
     asyncio.run(main())
@@ -291,7 +294,7 @@ def test_tokens_are_asked_for_with_a_context_of_their_own(
 
     monkeypatch.setattr(authentication, "GuardedFetcher", Noting)
     context, network = ssl.create_default_context(), NetworkOptions()
-    make(ssl_context=context).credentials("https://h.example/mcp", network)
+    credentials_for(make(ssl_context=context), "https://h.example/mcp", network)
     assert [(mine is network, its is context) for mine, its in made] == [(True, True)]
 
 
@@ -348,7 +351,7 @@ def test_logging_in_where_nothing_is_refused() -> None:
         async with HttpServer({**protected.routes, **endpoint.routes}) as server:
             auth = OAuth(local_development=True, provider=User(protected))
             await log_in(str(server.url()), auth)
-            assert await auth.authorizer(str(server.url())).stored_grant() is not None
+            assert await authorizer_for(auth, str(server.url())).stored_grant() is not None
 
     asyncio.run(main())
 

@@ -10,8 +10,8 @@ import pytest
 
 from mcpclient.auth.effects import Callback
 from mcpclient.errors import AuthError
-from mcpclient.net.login import loopback
-from mcpclient.net.login.loopback import LoopbackListener, is_loopback
+from mcpclient.net.login import logins
+from mcpclient.net.login.logins import LoopbackListener, is_loopback
 
 
 async def fetch(uri: str, request: bytes) -> bytes:
@@ -136,7 +136,7 @@ def test_what_is_too_long_or_incomplete_gets_no_answer(monkeypatch: pytest.Monke
 
 def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8: bounded in time."""
-    monkeypatch.setattr(loopback, "_HEAD_TIMEOUT", 0.01)
+    monkeypatch.setattr(logins, "_HEAD_TIMEOUT", 0.01)
 
     async def main() -> None:
         listener = await LoopbackListener.open()
@@ -147,7 +147,7 @@ def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_more_connections_than_any_browser_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loopback, "_MAX_CONNECTIONS", 0)
+    monkeypatch.setattr(logins, "_MAX_CONNECTIONS", 0)
 
     async def main() -> None:
         listener = await LoopbackListener.open()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from mcpclient.auth.needs_auth import NEEDS_AUTH_SECONDS, NeedsAuthCache
+from mcpclient.net.login.needs_auth import NEEDS_AUTH_SECONDS, NeedsAuthCache
 
 
 def test_a_server_is_remembered_for_a_quarter_of_an_hour() -> None:

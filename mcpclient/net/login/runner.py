@@ -12,8 +12,9 @@ import asyncio
 import inspect
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from types import FrameType
 from typing import Any, Callable, TypeVar, cast
 
 from ...auth.authorized_request import AuthorizedRequest, StaticAuthorization, StaticRequest
@@ -42,12 +43,10 @@ from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
-from ...net.clocks import seconds_since_epoch
-from ...net.futures import BackgroundTasks
-from ...net.guarded_fetch import GuardedFetcher
-from ...net.shielded import run_in_owner_loop, run_shielded
-from ...transports.authorized import PausableClocks
-from .forgetting import forget_variables
+from ..clocks import PausableClocks, seconds_since_epoch
+from ..futures import BackgroundTasks
+from ..guarded_fetch import GuardedFetcher
+from ..shielded import run_in_owner_loop, run_shielded
 from .needs_auth import NeedsAuthMemory, memory_of
 
 T = TypeVar("T")
@@ -257,8 +256,9 @@ class OAuthAuthorizer(FlowRunner):
         """Forget that a login was needed and did not take place: the user wants to try again."""
         await self.needs_auth.clear(self._server_url)
 
-    async def log_in(self, refusal: Response | None = None) -> None:
-        """Get a new grant, even where there is one; ``refusal`` as in `Authorization.log_in`."""
+    async def log_in(self) -> None:
+        """Get a new grant, even where there is one."""
+        refusal = await self.run(self._authorization.probe())
         await self.expect_login()
         await self.run(self._authorization.log_in(refusal))
 
@@ -341,3 +341,34 @@ def result_at_once(flow: Flow[T]) -> T:
 
 def _response(head: ResponseHead) -> Response:
     return Response(head.status, head.headers.pairs(), b"")
+
+
+_PACKAGE = __name__.rpartition(".net.")[0]
+
+
+def forget_variables(error: BaseException) -> None:
+    """Clear the variables of the library's frames that an error, or its cause, came through.
+
+    Services that collect errors send the variables of every frame, and those of a login are tokens,
+    codes and secrets. The lines stay, so that a traceback still says where. Frames that still run
+    keep their variables, and so do those of other code.
+    """
+    seen: set[int] = set()
+    chain: list[BaseException | None] = [error]
+    while chain:
+        link = chain.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        chain += (link.__cause__, link.__context__)
+        entry = link.__traceback__
+        while entry is not None:
+            if _is_ours(entry.tb_frame):
+                with suppress(RuntimeError):  # it still runs
+                    entry.tb_frame.clear()
+            entry = entry.tb_next
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return isinstance(name, str) and name.startswith(f"{_PACKAGE}.")

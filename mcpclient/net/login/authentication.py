@@ -1,0 +1,171 @@
+"""Functions to log in and out by hand, and the authorizer that a value of ``auth=`` leads to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import get_args
+
+from ...auth.authorization_code import parse_callback
+from ...auth.authorized_request import StaticAuthorization
+from ...auth.effects import AuthProvider, Callback
+from ...auth.flow import Authorization
+from ...auth.grants import account_url
+from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
+from ...errors import UsageError
+from ...framing.uri import http_url, parse_url
+from ...protocol.negotiation import LATEST_HANDSHAKE
+from ..guarded_fetch import GuardedFetcher
+from ..network_options import NetworkOptions
+from ..recorder import Recorder, TraceTarget
+from .logins import BrowserLogin
+from .needs_auth import NeedsAuthMemory, memory_of
+from .runner import OAuthAuthorizer, StaticAuthorizer, forget_variables, result_at_once
+from .storage import FileStore, MemoryStore, credentials_path
+
+
+def credentials_for(
+    auth: Authentication, server_url: str, network: NetworkOptions
+) -> Mapping[str, str] | StaticAuthorizer | OAuthAuthorizer:
+    """Return the fixed headers, or the authorizer, that requests to ``server_url`` carry.
+
+    ``server_url``: an http or https URL. Raises UsageError when ``auth`` is of another type.
+    """
+    if not isinstance(auth, get_args(Authentication)):
+        # Its repr may show a secret, so only its type is named.
+        given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
+        raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
+    if isinstance(auth, (BearerToken, ApiKey)):
+        authorization = StaticAuthorization(server_url, auth)
+        if isinstance(auth.token if isinstance(auth, BearerToken) else auth.key, str):
+            return result_at_once(authorization.request("POST", server_url).headers())
+        return StaticAuthorizer(authorization, MemoryStore(), GuardedFetcher())
+    return authorizer_for(auth, server_url, network)
+
+
+def authorizer_for(
+    auth: OAuthOptions, server_url: str, network: NetworkOptions | None = None
+) -> OAuthAuthorizer:
+    """Return the authorizer of requests to ``server_url``."""
+    authorization = Authorization(server_url, auth, protocol_version=LATEST_HANDSHAKE)
+    fetcher = GuardedFetcher(network or _network(), ssl_context=auth.ssl_context)
+    provider = _provider_of(auth) if isinstance(auth, OAuth) else auth.store or default_store()
+    return OAuthAuthorizer(authorization, provider, fetcher)
+
+
+async def log_in(
+    server_url: str, auth: OAuth | None = None, *, trace: TraceTarget | None = None
+) -> None:
+    """Lead the user through a login now, even if there was one before.
+
+    ``trace``: where a transcript of it goes, as of `Client`.
+
+    Raises what a call that needs a login raises.
+    """
+    parsed = parse_url(server_url)
+    url = str(parsed)
+    auth = auth or OAuth()
+    recorder = None if trace is None else Recorder(trace)
+    if recorder is not None:
+        recorder.begin("http", parsed.shown)
+    network = _network(recorder)
+    authorizer = authorizer_for(auth, url, network)
+    try:
+        await authorizer.log_in()
+    finally:
+        await authorizer.close()
+
+
+async def log_out(
+    server_url: str,
+    auth: OAuthOptions | None = None,
+) -> None:
+    """Forget the login to a server, and revoke it there where the server offers that (RFC 7009).
+
+    ``auth``: the options it was made with. An authorization server that was trusted first for them
+    (``trust_first_issuer``) is forgotten as well. Does nothing when there was no login. A server
+    that cannot be reached, or takes more than 5 s, is left alone: here the login is forgotten.
+    """
+    await authorizer_for(auth or OAuth(), str(parse_url(server_url))).log_out()
+
+
+async def finish_auth(
+    server_url: str,
+    code: str,
+    state: str | None = None,
+    *,
+    iss: str | None = None,
+    auth: OAuth | None = None,
+) -> None:
+    """Finish a login after `AuthorizationRequired`, with what the browser came back with.
+
+    ``code``, ``state`` and ``iss`` are parameters of the address that the browser was sent to, or
+    ``code`` alone is that whole address. ``auth``: the same options as before, in this process or
+    another one with the same store. Afterwards connect again.
+
+    Raises UsageError for an address without a code, AuthError when ``state`` belongs to no login
+    begun here, AuthorizationDenied, TokenRequestFailed.
+    """
+    try:
+        callback = parse_callback(code) if state is None else Callback(code, state, iss)
+    except UsageError as error:
+        forget_variables(error)
+        raise
+    finally:
+        del code, state, iss  # so that no traceback holds them: see forget_variables
+    authorizer = authorizer_for(auth or OAuth(), str(parse_url(server_url)))
+    await authorizer.finish(callback)
+
+
+async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
+    """Return the URLs of servers that needed a login less than 15 minutes ago and got none.
+
+    ``servers``: what ``auth=`` is for each URL. Those that share a store are looked up in one read.
+    """
+    by_memory: dict[NeedsAuthMemory, dict[str, str]] = {}
+    for url, auth in servers.items():
+        if isinstance(auth, OAuth):  # nothing else needs a human
+            memory = memory_of(_provider_of(auth))
+            by_memory.setdefault(memory, {})[_account_url(url, auth)] = url
+    found: set[str] = set()
+    for memory, urls in by_memory.items():
+        found |= {urls[url] for url in await memory.remembered(urls)}
+    return found
+
+
+async def expect_login(server_url: str, auth: OAuth) -> None:
+    """Forget that a server needed a login and got none: the user wants to try again."""
+    memory = memory_of(_provider_of(auth))
+    await memory.clear(_account_url(server_url, auth))
+
+
+def _account_url(server_url: str, auth: OAuth) -> str:
+    return account_url(http_url(parse_url(server_url)), auth.account)
+
+
+def _network(recorder: Recorder | None = None) -> NetworkOptions:
+    return NetworkOptions.of(recorder=recorder, environ=os.environ)
+
+
+def _provider_of(auth: OAuth) -> AuthProvider:
+    return auth.provider or _login_with(default_store())
+
+
+def default_store() -> FileStore:
+    """The file of this user's credentials."""
+    return _store_at(credentials_path(os.environ))
+
+
+# One object for one file, so that logins to many servers come one after the other.
+
+
+@lru_cache(maxsize=16)
+def _store_at(path: Path) -> FileStore:
+    return FileStore(path)
+
+
+@lru_cache(maxsize=16)
+def _login_with(store: FileStore) -> BrowserLogin:
+    return BrowserLogin(store)
