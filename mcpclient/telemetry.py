@@ -17,7 +17,7 @@ from .protocol.types import CallToolResult
 
 _logger = logger_for("mcpclient.client")
 
-# What the conventions call the transports; an in-memory one has no name there.
+# The attributes of transports in the conventions, which have none for one in memory.
 _NETWORK = {
     "stdio": {"network.transport": "pipe"},
     "http": {"network.transport": "tcp", "network.protocol.name": "http"},
@@ -28,22 +28,22 @@ _NETWORK = {
 
 
 class TracerProvider(Protocol):
-    """What makes tracers: OpenTelemetry's own, or one of the same form."""
+    """A maker of tracers: OpenTelemetry's own, or an object like it."""
 
     def get_tracer(self, instrumenting_module_name: str, /) -> Any:
         """Return a tracer."""
 
 
 def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
-    """Return an around-hook that makes a client span of each `Call`.
+    """Return an around-hook that makes a client span for each `Call`.
 
-    The span is the current one while the call is made, and its context travels to the server in
-    ``_meta`` (``traceparent``, and what else the global propagator writes), so that the server's
-    spans become its children. Put the hook first, to have other hooks inside of the span.
-    Arguments and results are not recorded.
+    The span is the current one during the call. Its context travels to the server in ``_meta``
+    (``traceparent``, and all else that the global propagator writes), so that the server's spans
+    become its children. Put this hook first to have the other hooks inside the span. Arguments and
+    results are not recorded.
 
-    ``tracer_provider``: by default the global one. Without the package ``opentelemetry-api`` the
-    hook passes calls on as they are, and a warning is logged.
+    ``tracer_provider``: the global one by default. Without the package ``opentelemetry-api`` the
+    hook logs a warning and passes calls on unchanged.
     """
     try:
         trace = import_module("opentelemetry.trace")
@@ -93,7 +93,7 @@ def _attributes(call: Call) -> dict[str, Any]:
 
 
 def _is_uri(call: Call) -> bool:
-    """Whether its name is a URI, of which there are too many for the name of a span."""
+    """Whether the call's name is a URI: these are too many for the names of spans."""
     return SUBJECTS.get(call.method) == "uri"
 
 
@@ -112,7 +112,7 @@ def _with_context(call: Call, propagate: Any) -> Call:
 
 
 def _type_of(error: Exception) -> str:
-    """Return what ``error.type`` says: a code where there is one, else the kind of failure."""
+    """Return the value of ``error.type``: a code if the error has one, else its kind."""
     if isinstance(error, PeerError):
         return str(error.code)
     if isinstance(error, HttpError):

@@ -25,7 +25,7 @@ _MAX_ITEMS = 1_000
 
 
 class Item(NamedTuple):
-    """One thing on the board. ``value``: a JSON object; None: it is gone."""
+    """One item of the board. ``value``: a JSON object, or None once the item has been removed."""
 
     kind: str
     name: str
@@ -34,11 +34,11 @@ class Item(NamedTuple):
 
 
 class Board:
-    """Items by kind and name. Every change has a version, so that a page that was away for a while
-    asks for what is newer than what it has seen, and gets the latest of each.
+    """Items by kind and name. Every change has a version: a page that was away for a while asks for
+    changes after the last version it has seen, and gets the latest state of each item.
 
-    At most 1,000 items are kept; those that have not changed for the longest time go first, unless
-    they are of a kind in ``lasting``.
+    At most 1,000 items are kept. Those that have not changed for the longest time are dropped
+    first, except for items of a kind in ``lasting``.
     """
 
     def __init__(self, lasting: frozenset[str] = frozenset({"server"})) -> None:
@@ -47,8 +47,8 @@ class Board:
         self._items: OrderedDict[tuple[str, str], Item] = OrderedDict()
 
     def put(self, kind: str, name: str, value: dict[str, Any] | None) -> None:
-        """Show ``value``, unless it is shown already."""
-        value = without_depths(value)
+        """Store ``value`` under a new version, unless it is stored already."""
+        value = with_limited_depth(value)
         key = (kind, name)
         shown = self._items.get(key)
         if shown is not None and shown.value == value:
@@ -66,7 +66,7 @@ class Board:
                 return
 
     def since(self, version: int) -> list[Item]:
-        """Return the items that have changed after ``version``, the oldest change first."""
+        """Return the items that changed after ``version``, the oldest change first."""
         found: list[Item] = []
         for item in reversed(self._items.values()):
             if item.version <= version:
@@ -80,11 +80,12 @@ _MAX_LEVELS = 200
 _TOO_DEEP = "… nested too deeply to be shown"
 
 
-def without_depths(value: Any, levels: int = _MAX_LEVELS) -> Any:
-    """Return a JSON value; what is nested deeper than ``levels`` is replaced by a text.
+def with_limited_depth(value: Any, levels: int = _MAX_LEVELS) -> Any:
+    """Return a JSON value with a note in place of anything nested deeper than ``levels``.
 
-    A value that is not is returned itself. What a server sends may just fit the interpreter's
-    limit when it is read, and not any more when it is compared or written, on a fuller stack.
+    A value that is shallow enough is returned itself. A server's JSON may fit the recursion limit
+    of the interpreter when it is parsed, and exceed it when it is compared or written on a fuller
+    stack.
     """
     return _copy(value, levels) if _is_deeper(value, levels) else value
 
@@ -123,10 +124,11 @@ def _copy(value: Any, levels: int) -> Any:
 
 
 class Questions:
-    """Puts questions on the board and waits for the page to answer them.
+    """Questions of servers, shown on the board until the page answers them.
 
-    Give a client its `elicitation` and `sampling`, and the page answers for it. A question
-    that nobody waits for any more, as when its call was cancelled, is taken away.
+    A client with the options `elicitation` and `sampling` of this object has its questions answered
+    by the page. A question is removed when its caller stops waiting, for example because the call
+    was cancelled.
     """
 
     def __init__(self, board: Board) -> None:
@@ -138,12 +140,12 @@ class Questions:
 
     @property
     def elicitation(self) -> Elicitation:
-        """The option ``elicitation`` of a client."""
+        """The value for a client's option ``elicitation``."""
         return Elicitation(form=self._ask_form, url=self._ask_visit)
 
     @property
     def sampling(self) -> Sampling:
-        """The option ``sampling`` of a client."""
+        """The value for a client's option ``sampling``."""
         return Sampling(self._ask_model, tools=True)
 
     async def ask(
@@ -153,9 +155,9 @@ class Questions:
         facts: Mapping[str, Any],
         problem_with: Callable[[Any], str | None] | None = None,
     ) -> Any:
-        """Show a question and return the answer to it, whatever that is.
+        """Show a question and return the page's answer as it came.
 
-        An answer that has a problem, by ``problem_with``, is refused, and the question stays.
+        An answer for which ``problem_with`` returns a problem is rejected, and the question stays.
         """
         self._count += 1
         name = str(self._count)
@@ -172,10 +174,10 @@ class Questions:
             self.board.put("question", name, None)
 
     def answer(self, name: str, answer: Any) -> None:
-        """Answer a question. Raises `UsageError` when nobody waits for that, or it does not fit."""
+        """Answer a question. Raises `UsageError` if it is not pending or the answer is invalid."""
         waiting = self._waiting.get(name)
         if waiting is None or waiting.done():
-            raise UsageError("this question has been answered, or nobody asks it any more")
+            raise UsageError("this question has been answered, or is no longer asked")
         problem = self._problems[name](answer) if name in self._problems else None
         if problem is not None:
             raise UsageError(f"the answer does not fit the form: {problem}")
@@ -198,9 +200,10 @@ class Questions:
         return await self.ask("sampling", request.server, {"request": dict(request.raw)})
 
     def show_login(self, server: str, url: str) -> Awaitable[bool]:
-        """Show where to log in to a server, for a `BrowserLogin`; the visitor opens the address.
+        """Show the address of a login to a server, as ``open_browser`` of a `BrowserLogin`.
 
-        It is shown until the task that calls this method ends. The result is always True.
+        It is shown until the task that calls this method ends. The result is always True: the user
+        opens the address in the page.
         """
         # Not `async`: `BrowserLogin` calls this in the task of the login, and awaits the result in
         # a task of its own, which ends long before the login does.
@@ -212,7 +215,7 @@ class Questions:
         return asyncio.sleep(0, True)
 
     def _login_ended(self, server: str, login: asyncio.Task[Any]) -> None:
-        if self._logins.get(server) is login:  # and there is no other by now
+        if self._logins.get(server) is login:  # a later login to the server may have begun
             del self._logins[server]
             self.board.put("login", server, None)
 
@@ -221,8 +224,8 @@ _MAX_RESULTS = 200
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A request to be made. ``timeout``: seconds without an answer or progress."""
+class PageRequest:
+    """A request that the page wants made. ``timeout``: seconds without a response or progress."""
 
     server: str
     method: str
@@ -230,30 +233,31 @@ class Wanted:
     timeout: Seconds = DEFAULT
 
     @classmethod
-    def of(cls, request: Mapping[str, Any]) -> Wanted:
-        """Take it from the page. Raises `UsageError` when it is none."""
+    def of(cls, request: Mapping[str, Any]) -> PageRequest:
+        """Read a request from the page's JSON. Raises `UsageError` if it is not one."""
         server, method = request.get("server"), request.get("method")
         params, timeout = request.get("params") or {}, request.get("timeout")
         if not isinstance(server, str) or not isinstance(method, str) or not method:
-            raise UsageError("a request names its server and its method")
+            raise UsageError("a request must name its server and its method")
         if not isinstance(params, dict):
-            raise UsageError("the params of a request are an object")
+            raise UsageError("the params of a request must be an object")
         if timeout is None:
             return cls(server, method, params)
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise UsageError("a timeout is a number of seconds")
+            raise UsageError("a timeout must be a number of seconds")
         return cls(server, method, params, timeout)
 
     @property
     def subject(self) -> str:
-        """What tells it from others of its method: a name or a URI."""
+        """The name or URI that the request is about; an empty string if it has neither."""
         found = self.params.get("name", self.params.get("uri", ""))
         return found if isinstance(found, str) else ""
 
 
 class Calls:
-    """Makes requests through clients, tool calls as `Client.call_tool` makes them; shows on the
-    board how they stand, and keeps the latest 200 results.
+    """Requests that the page has made: their states on the board, and the latest 200 results.
+
+    They go through the clients; tool calls go through `Client.call_tool`.
     """
 
     def __init__(self, board: Board) -> None:
@@ -262,44 +266,44 @@ class Calls:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._results: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
-    def start(self, client: Client, wanted: Wanted) -> str:
-        """Begin a request; return the name it goes by."""
+    def start(self, client: Client, request: PageRequest) -> str:
+        """Start a request and return its id."""
         self._count += 1
         name = str(self._count)
-        task = asyncio.get_running_loop().create_task(self._run(name, client, wanted))
+        task = asyncio.get_running_loop().create_task(self._run(name, client, request))
         self._tasks[name] = task
         task.add_done_callback(lambda _: self._tasks.pop(name, None))
         return name
 
     def cancel(self, name: str) -> None:
-        """Give a request up; the server is told. One that has ended is left alone."""
+        """Cancel a request and notify the server. Does nothing once it has ended."""
         task = self._tasks.get(name)
         if task is not None:
             task.cancel()
 
     def result(self, name: str) -> dict[str, Any] | None:
-        """Return what came of a request: ``result`` and ``warnings``, or ``error``."""
+        """Return the outcome of a request: ``result`` and ``warnings``, or ``error``."""
         return self._results.get(name)
 
     async def close(self) -> None:
-        """Give all requests up."""
+        """Cancel all requests."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, name: str, client: Client, wanted: Wanted) -> None:
+    async def _run(self, name: str, client: Client, request: PageRequest) -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
         facts = {
-            "server": wanted.server,
-            "method": wanted.method,
-            "subject": wanted.subject,
+            "server": request.server,
+            "method": request.method,
+            "subject": request.subject,
         }
-        # Apart, since they may be large, and progress is shown often.
+        # An item of their own: arguments may be large, and each progress step replaces the call's.
         recorder = connection_of(client).options.network.recorder
         assert recorder is not None, "every client has one"
-        self._board.put("asked", name, {"params": recorder.masked(wanted.params)})
+        self._board.put("asked", name, {"params": recorder.masked(request.params)})
 
         def show(state: str, **more: Any) -> None:
             milliseconds = round((clock() - began) * 1000, 3)
@@ -313,10 +317,10 @@ class Calls:
         ended = False
         show("running")
         try:
-            outcome, state = await _perform(client, wanted, progress)
+            outcome, state = await _perform(client, request, progress)
         except asyncio.CancelledError:
             outcome, state = {"error": {"type": "Cancelled", "text": "it was cancelled"}}, "failed"
-        except Exception as error:  # the page would show for ever that it runs
+        except Exception as error:  # otherwise the page would show the call as running for ever
             outcome, state = {"error": described_error(error)}, "failed"
         ended = True
         self._results[name] = outcome
@@ -325,15 +329,17 @@ class Calls:
         show(state)
 
 
-async def _perform(client: Client, wanted: Wanted, progress: Any) -> tuple[dict[str, Any], str]:
-    """Make a request; return what came of it, and whether that is a success."""
-    method, params, timeout = wanted.method, wanted.params, wanted.timeout
+async def _perform(
+    client: Client, request: PageRequest, progress: Any
+) -> tuple[dict[str, Any], str]:
+    """Make a request; return its outcome, and ``done`` or ``failed``."""
+    method, params, timeout = request.method, request.params, request.timeout
     if method == "tools/call":
         arguments = params.get("arguments") or {}
         if not isinstance(arguments, dict):
-            raise UsageError("the arguments of a tool are an object")
+            raise UsageError("the arguments of a tool must be an object")
         called = await client.call_tool(
-            wanted.subject,
+            request.subject,
             arguments,
             timeout=timeout,
             on_progress=progress,
@@ -342,10 +348,10 @@ async def _perform(client: Client, wanted: Wanted, progress: Any) -> tuple[dict[
         state = "failed" if called.is_error else "done"
         return {"result": called.raw, "warnings": called.warnings}, state
     if method == "resources/subscribe":
-        await client.subscribe_resource(wanted.subject)
+        await client.subscribe_resource(request.subject)
         return {"result": {}}, "done"
     if method == "resources/unsubscribe":
-        await client.unsubscribe_resource(wanted.subject)
+        await client.unsubscribe_resource(request.subject)
         return {"result": {}}, "done"
     if method == "ping":
         await client.ping(timeout=timeout)

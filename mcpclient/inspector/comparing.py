@@ -1,4 +1,4 @@
-"""Two sessions, or two lists of tools, side by side."""
+"""The comparison of two sessions and of two lists of tools."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..recording.conversation import Call, Failed, Refused
 
 _MAX_DIFFERENCES = 200
 
-# Aligning costs the product of both lengths in the worst case.
+# Aligning takes time proportional to the product of both lengths in the worst case.
 _MAX_CALLS = 2_000
 
 
 def compared_tools(left: Sequence[Any], right: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the tools that only one side has, or that differ, by name.
+    """Return the tools that differ or that only one side has, sorted by name.
 
     Each is ``name``, ``change`` (``added``, ``removed`` or ``changed``) and ``differences``.
     """
@@ -39,7 +39,7 @@ def _by_name(tools: Sequence[Any]) -> dict[str, Any]:
 
 
 def compared_calls(left: Sequence[Call], right: Sequence[Call]) -> list[dict[str, Any]]:
-    """Return the calls of two sessions in one order, as they correspond to each other.
+    """Return the calls of two sessions in one order, aligned by method and subject.
 
     Each is ``method``, ``name``, ``left`` and ``right`` (None, or ``seconds`` and ``outcome``),
     ``change`` (``same``, ``added``, ``removed`` or ``changed``) and the ``differences`` of params
@@ -105,9 +105,9 @@ def _outcome(call: Call) -> Any:
 
 
 def differences(left: Any, right: Any, path: str = "") -> list[list[Any]]:
-    """Return where two JSON values differ: path, value on the left, value on the right.
+    """Return the differences of two JSON values: path, left value, right value of each.
 
-    A value that one side lacks is None there. At most 200 are named.
+    A value that one side lacks is None there. At most 200 differences are returned.
     """
     found: list[list[Any]] = []
     for difference in _differences(left, right, path):
@@ -118,7 +118,8 @@ def differences(left: Any, right: Any, path: str = "") -> list[list[Any]]:
 
 
 def _differences(left: Any, right: Any, path: str) -> Iterator[list[Any]]:
-    waiting = [(path, left, right)]  # the next one last: values may be nested deeply
+    # A stack instead of recursion, because values may be nested deeply.
+    waiting = [(path, left, right)]
     while waiting:
         place, before, after = waiting.pop()
         if isinstance(before, dict) and isinstance(after, dict):

@@ -29,7 +29,7 @@ _OPENING = ("initialize", "server/discover")
 
 
 def described_error(error: BaseException | None) -> dict[str, Any] | None:
-    """Return an error as the page shows it: ``type``, ``text``, and what to do, if that is known.
+    """Return an error as the page shows it: ``type``, ``text``, and a ``hint`` or None.
 
     Secrets in it are replaced.
     """
@@ -41,7 +41,7 @@ def described_error(error: BaseException | None) -> dict[str, Any] | None:
 
 
 def described_client(client: Client) -> dict[str, Any]:
-    """Return what can be told of a client and its server, connected or not."""
+    """Return the description of a client and its server, connected or not."""
     connection = connection_of(client)
     options = connection.options
     version = client.protocol_version
@@ -56,7 +56,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "server": client.server_info.raw,
         "capabilities": client.capabilities,
         "instructions": client.instructions,
-        # The names only: what they are set to is between the program and the server.
+        # Names only: the values may be secrets of the program.
         "headers": list(headers) if isinstance(headers, Mapping) else [],
         "headers_are_computed": callable(headers),
         "env": list(options.env or ()),
@@ -74,7 +74,7 @@ def _kind_of_auth(auth: object) -> str | None:
 
 
 def described_recording(header: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:
-    """Return the same of a recorded server, as far as the recording tells it."""
+    """Return the same for a recorded server, as far as the recording holds it."""
     opening: Mapping[str, Any] = {}
     for call in conversation.calls:
         if call.request["method"] in _OPENING and call.answer is not None:
@@ -101,16 +101,16 @@ def _first(values: Any) -> Any:
 
 
 def has_login(client: Client) -> bool:
-    """Whether the client gets tokens by a login, or by credentials, and keeps them."""
+    """Whether the client obtains tokens by a login or with client credentials, and keeps them."""
     return _authorizer_of(client) is not None
 
 
 async def described_login(client: Client, error: BaseException | None) -> dict[str, Any]:
-    """Return what the page is told of a login, never a token.
+    """Return the description of a login, which never holds a token.
 
-    - ``login``: see `login_facts`; None: there is none.
-    - ``visit`` and ``host``: the address that a user has to visit first, where ``error``, the
-      reason why the client is not connected, names one that `finish_login` can go on from.
+    - ``login``: see `login_facts`; None without a login.
+    - ``visit`` and ``host``: the address that the user has to visit before `finish_login`, if
+      ``error``, the reason why the client is not connected, names one.
     """
     authorizer = _authorizer_of(client)
     grant = await authorizer.stored_grant() if authorizer is not None else None
@@ -122,14 +122,14 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
 
 
 async def expect_login(client: Client) -> None:
-    """Have the user asked again, even if a login was needed before and did not take place."""
+    """Let the user be asked again, even after a login that was needed and not completed."""
     authorizer = _authorizer_of(client)
     if authorizer is not None:
         await authorizer.expect_login()
 
 
 async def finish_login(client: Client, address: str) -> None:
-    """Go on with a login, given the address that the browser ended at. Raises as `finish_auth`."""
+    """Finish a login with the address that the browser ended at. Raises as `finish_auth`."""
     try:
         authorizer, callback = _needed(client), parse_callback(address)
     except UsageError as error:
@@ -141,7 +141,7 @@ async def finish_login(client: Client, address: str) -> None:
 
 
 async def log_out(client: Client) -> None:
-    """Forget the login, and revoke it where the server offers that. See `mcpclient.log_out`."""
+    """Forget the login, and revoke it if the server supports that. See `mcpclient.log_out`."""
     await _needed(client).log_out()
 
 
@@ -158,23 +158,26 @@ def _authorizer_of(client: Client) -> OAuthAuthorizer | None:
 
 
 Word = list[Union[str, dict[str, str]]]
-"""Texts, and ``{"variable": NAME}`` where the value of a variable belongs."""
+"""Strings, and ``{"variable": NAME}`` in the place of a variable's value."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:(=)(.*))?", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PLAIN = re.compile(r"@?[A-Za-z]{1,20}(?:[-_.,:@/][A-Za-z]{1,20}[0-9]{0,3}|[-_.,:@/][0-9]{1,5})*")
 _PATH = re.compile(r"(?:/|\.{1,2}(?:[/\\]|$)|~|[A-Za-z]:[/\\])[\w ./\\~+@,()-]*")
-# Short options whose values are keys, passwords, tokens, users or headers as often as not.
+# Short options whose values often are keys, passwords, tokens, users or headers.
 _TELLING_OPTIONS = frozenset({"-H", "-P", "-a", "-k", "-p", "-t", "-u"})
 
 
 def copied_target(destination: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
-    """Return how the server at ``destination``, a URL or a whole command, is reached.
+    """Return the way to reach the server at ``destination``, a URL or a whole command.
 
-    ``url``: a word, or ``command``: its words, and ``cwd``. ``oauth``: what is not secret among the
-    options of a login, if there is one. All but one of ``url`` and ``command`` may be missing; both
-    are where the destination is neither.
+    ``url``: a word; or ``command``: a list of words, and ``cwd``. ``oauth``: the options of a login
+    that are not secret, if there is a login. Empty for a destination that is neither.
+
+    A command that is copied has to run, so more of it is kept than `display` shows in messages:
+    options, paths, numbers and plain words. Every other value is replaced by an environment
+    variable named after it; the command runs as soon as that is set.
     """
     if destination is None:
         return {}
@@ -189,7 +192,7 @@ def copied_target(destination: str | Sequence[str] | None, options: Options) -> 
 
 
 def copied_url(url: str) -> Word:
-    """Return a URL. Where its beginning holds a secret, all of it is one variable."""
+    """Return a URL as a word. If its beginning may hold a secret, all of it is one variable."""
     base, mark, query = url.partition("?")
     if shown_url(base) != base:
         return [{"variable": "SERVER_URL"}]
@@ -220,7 +223,7 @@ def copied_command(command: Sequence[str]) -> list[Word]:
 
 
 def _argument(word: str, option: str, index: int) -> Word:
-    """Return the word after ``option``, or one that follows none."""
+    """Return a word that follows ``option``, which is empty if it follows none."""
     assignment = _ASSIGNMENT.fullmatch(word)
     if assignment is not None:
         return [f"{assignment[1]}=", {"variable": _variable(assignment[1])}]
@@ -244,7 +247,7 @@ def _names_a_secret(name: str) -> bool:
 
 
 def _is_harmless(text: str) -> bool:
-    """Whether a text is of a kind that is no secret: a number, a path, a URL, or plain words."""
+    """Whether a string cannot be a secret: it is a number, a path, a URL, or plain words."""
     if "://" in text:
         return shown_url(text) == text
     is_plain = any(kind.fullmatch(text) for kind in (_NUMBER, _PATH, _PLAIN))
@@ -257,7 +260,7 @@ def _variable(name: str) -> str:
 
 
 def _joined(word: Word) -> Word:
-    """Return a word with neighbouring texts in one."""
+    """Return a word with adjacent strings joined."""
     joined: Word = []
     for part in word:
         if joined and isinstance(part, str) and isinstance(joined[-1], str):

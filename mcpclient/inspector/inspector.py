@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..manager.manager import Manager
 
 Inspectable = Union[Client, Recording, Sequence[Recording], "Manager"]
-"""What can be inspected: a client, a manager, one recording or several."""
+"""A source of an inspector: a client, a manager, one recording or several."""
 
 ALLOWED = ("look", "call", "add")
 
-# Below this, a token could be guessed.
+# A shorter token could be guessed.
 _MIN_TOKEN_LENGTH = 16
 
 
@@ -35,25 +35,25 @@ def inspect(
     token: str | None = None,
     allow: str = "call",
 ) -> Inspector:
-    """Open an inspector: ``async with inspect(client) as inspector: print(inspector.url)``.
+    """Return an inspector: ``async with inspect(client) as inspector: print(inspector.url)``.
 
-    The page shows what a running program's own client or manager does, or what was recorded; what
-    the program does stays the same, and it costs nothing until a page is open. What the page lists
-    and calls goes over the program's own connections.
+    Its page shows the work of a running program's client or manager, or a recording. The program
+    behaves as before, and nothing is recorded until a page is open. Requests of the page use the
+    program's own connections.
 
-    ``port``: where to listen; 0: a free port. ``host``: ``127.0.0.1``, ``::1`` or ``localhost``;
-    others would let others in. ``token``: what a page has to know, at least 16 letters, digits,
-    ``-`` and ``_``; by default a new one. ``allow``: ``look``: the page shows, and asks servers for
-    their lists; ``call``: it also makes requests; ``add``: it also adds servers, which may be any
-    command.
+    ``port``: the port to listen on; 0 for a free one. ``host``: ``127.0.0.1``, ``::1`` or
+    ``localhost``, so that only this machine has access. ``token``: the secret of the page's
+    address, at least 16 letters, digits, ``-`` and ``_``; random by default. ``allow``: with
+    ``look`` the page shows, and lists what servers offer; with ``call`` it also makes requests;
+    with ``add`` it also adds servers, which may be any command.
 
-    Raises `UsageError` for an option that makes no sense; entering it, for a port that is taken.
+    Raises `UsageError` for an invalid option; entering it raises that for a port in use.
     """
     return Inspector(source_of(source), port=port, host=host, token=token, allow=allow)
 
 
 def source_of(given: Any) -> Source:
-    """Return where the servers of ``given`` come from. Raises `UsageError`."""
+    """Return the source of the servers in ``given``. Raises `UsageError`."""
     if isinstance(given, Client):
         return ClientSource(given)
     if isinstance(given, Recording):
@@ -70,8 +70,8 @@ def source_of(given: Any) -> Source:
 class Inspector:
     """A page for the browsers of this machine. Made by `inspect`; ``async with`` opens it.
 
-    ``url``: its address, the token in its fragment, which browsers keep to themselves; empty until
-    it is open.
+    ``url``: its address, empty until it is open. The token is in the fragment, which browsers do
+    not send.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Inspector:
         self._host, self._port = host, port
         self._token = urandom(24).hex() if token is None else _checked(token)
         board = questions.board if questions is not None else Board()
-        # With questions of its own it serves one purpose: then nothing is to be missed.
+        # An inspector that answers for its clients records from the start: the program is its own.
         self.room: Room = Room(
             source, board, questions or Questions(board), always=questions is not None
         )
@@ -98,20 +98,20 @@ class Inspector:
         self._server = LocalHttpServer(routes.refusal_of, routes.answer)
 
     async def open(self) -> Inspector:
-        """Begin to listen. Raises `UsageError` when that cannot be."""
+        """Start listening. Raises `UsageError` if the port cannot be used."""
         await self._server.open(self._host, self._port)
         self.url = f"http://{self._server.authority}/#t={self._token}"
         return self
 
     def connect_all(self) -> None:
-        """Begin to connect every server that can be; how it goes is seen in the page."""
+        """Start connecting every server that has a client; the page shows the progress."""
         self.room.observe()
         for name, state in self.room.source.states().items():
             if state.client is not None:
                 self.room.connect(name)
 
     async def close(self) -> None:
-        """End it; requests that the page has made are given up. Idempotent."""
+        """Stop listening and cancel the page's requests. Idempotent."""
         await self._server.close()
         await self.room.close()
 
@@ -134,6 +134,6 @@ def _checked(token: str) -> str:
     plain = token.isascii() and token.replace("-", "").replace("_", "").isalnum()
     if len(token) < _MIN_TOKEN_LENGTH or not plain:
         raise UsageError(
-            f"a token has at least {_MIN_TOKEN_LENGTH} letters, digits, dashes and underscores"
+            f"a token must have at least {_MIN_TOKEN_LENGTH} letters, digits, dashes or underscores"
         )
     return token

@@ -13,21 +13,21 @@ _MAX_LABEL_LENGTH = 120
 _MAX_DETAIL_LENGTH = 200
 _MAX_PENDING = 10_000
 
-# What tells one request of a method from another, the most telling first.
+# The members of params that tell requests of one method apart, the best first.
 _TELLING = ("name", "uri", "level", "message", "taskId", "requestId", "progressToken", "data")
 
 
 class Row(NamedTuple):
-    """One record in short.
+    """The summary of one record.
 
-    - ``number``: its place in the journal. ``time``: seconds since the header before it.
-    - ``lane``: who acted: ``client``, ``server``, ``http`` or ``stderr``.
+    - ``number``: its index in the journal. ``time``: seconds since the preceding header.
+    - ``lane``: the acting side: ``client``, ``server``, ``http`` or ``stderr``.
     - ``kind``: ``request``, ``answer``, ``error``, ``notification``, ``http``, ``text``, ``note``
       or ``header``.
-    - ``label`` and ``detail``: what it is about, cut to a line.
+    - ``label`` and ``detail``: its subject, cut to a line.
     - ``size``: characters of the record.
-    - ``partner``: the number of the request that an answer is for; None: there is none.
-    - ``milliseconds``: from the request to this answer.
+    - ``partner``: the number of the request that an answer belongs to, or None.
+    - ``milliseconds``: the time from the request to this answer.
     - ``channel``: as in the record.
     """
 
@@ -50,7 +50,7 @@ class _Asked(NamedTuple):
 
 
 class RowMaker:
-    """Makes the rows of one journal, in its order; it remembers what has been asked."""
+    """The maker of one journal's rows, in order; it remembers the pending requests."""
 
     def __init__(self) -> None:
         self._asked: dict[tuple[str, str], _Asked] = {}
@@ -86,8 +86,8 @@ class RowMaker:
             label, kind = error.get("type"), "error"
             detail = error.get("text")
         elif "abandoned" in record:
-            label, kind = "nobody waits any more", "note"
-            detail = f"for the answer to {record['abandoned']!r}"
+            label, kind = "the caller stopped waiting", "note"
+            detail = f"for the response to {record['abandoned']!r}"
         else:
             label, kind, detail = "end", "note", record.get("end")
         return _row(number, time, lane, kind, label, detail, size, channel)
@@ -95,7 +95,7 @@ class RowMaker:
     def _message(self, number: int, time: float, message: Any, *, sent: bool) -> Row:
         lane, side, other = ("client", "c", "s") if sent else ("server", "s", "c")
         if not isinstance(message, dict):
-            count = f"{len(message)} messages" if isinstance(message, list) else "no message"
+            count = f"{len(message)} messages" if isinstance(message, list) else "not a message"
             return _row(number, time, lane, "notification", "batch", count)
         method, identity = message.get("method"), message.get("id")
         if isinstance(method, str):
@@ -116,7 +116,7 @@ class RowMaker:
 
 
 def message_of(record: Record) -> Any:
-    """Return the message that a record carries; None where it carries none."""
+    """Return the message that a record carries, or None."""
     if "message" in record:
         return record["message"]
     event = record.get("event")
@@ -178,7 +178,7 @@ def _outcome(message: Mapping[str, Any]) -> tuple[str, object]:
 
 
 def _of_bytes(record: Record) -> tuple[object, object]:
-    """Return label and detail of what is no message: heads, ends, frames, texts."""
+    """Return label and detail of a record without a message: a head, an end, a frame, a line."""
     http = record.get("http")
     if isinstance(http, dict):
         if "status" in http:
@@ -198,21 +198,21 @@ _MAX_RECORDS = 200_000
 _MAX_CHARACTERS = 64 * 1024 * 1024
 _MAX_RECORD_LENGTH = 8 * 1024 * 1024
 
-# The first records of a session open it; without them nothing after could be replayed.
+# The first records hold the handshake, without which the rest could not be replayed.
 _OPENING_RECORDS = 20
 
-# How many rows are looked through before others get a turn: at most a few milliseconds.
+# Rows that are searched before other tasks run: a few milliseconds of work.
 _ROWS_PER_TURN = 2_000
 
 
 class Journal:
     """The transcript of one server's connections, in memory: the latest records, and the first.
 
-    It takes a transcript line by line, as `Client.trace_to` gives it. Records are numbered from 0,
-    and numbers stay when the oldest are dropped.
+    A transcript is appended line by line, as `Client.trace_to` writes it. Records are numbered from
+    0 and keep their numbers when the oldest are dropped.
 
-    ``first``: the number of the oldest record that is kept. ``changed_lists``: how often the server
-    has said that one of its lists has changed. ``counts``: how many records each lane has had.
+    ``first``: the number of the oldest record that is kept. ``changed_lists``: the number of
+    list_changed notifications. ``counts``: the number of records in each lane.
     """
 
     def __init__(
@@ -231,11 +231,11 @@ class Journal:
 
     @property
     def next(self) -> int:
-        """The number that the next record will have."""
+        """The number of the next record."""
         return self.first + len(self._lines)
 
-    def take(self, line: str) -> None:
-        """Take one line of a transcript: the header of a connection, or a record."""
+    def append(self, line: str) -> None:
+        """Append one line of a transcript: the header of a connection, or a record."""
         record: Record = json.loads(line)
         number = self.next
         row = self._maker.row(number, record, len(line))
@@ -253,7 +253,7 @@ class Journal:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        """Drop a twentieth more than has to be, since dropping moves all that is kept."""
+        """Drop a twentieth more than necessary: each drop moves all records that are kept."""
         count, characters = 0, self._characters
         while count < len(self._lines) - 1 and (
             len(self._lines) - count > self._most_records * 0.95
@@ -266,19 +266,19 @@ class Journal:
         self._characters = characters
 
     def line(self, number: int) -> str | None:
-        """Return a record as JSON; None for one that is not kept."""
+        """Return a record as JSON, or None if it is not kept."""
         index = number - self.first
         return self._lines[index] if 0 <= index < len(self._lines) else None
 
     def rows(self, first: int, count: int) -> list[Row]:
-        """Return the rows from ``first`` on that are kept, at most ``count``."""
+        """Return the rows from ``first`` on, at most ``count``, without those dropped already."""
         start = max(first, self.first) - self.first
         return self._rows[start : max(first + count - self.first, 0)]
 
     async def find(self, text: str, lanes: Collection[str], after: int) -> list[int]:
-        """Return the numbers, greater than ``after``, of records in these lanes that have the text.
+        """Return the numbers above ``after`` of the records in these lanes that contain ``text``.
 
-        Upper and lower case are the same. Other tasks get their turns meanwhile.
+        Case does not matter. Other tasks run in between.
         """
         wanted = text.lower()
         found: list[int] = []
@@ -298,24 +298,24 @@ class Journal:
         return found
 
     def transcript(self) -> Iterator[str]:
-        """Return the lines, the opening of the session included, as `read_transcripts` reads them.
+        """Yield the lines as `read_transcripts` reads them, from the opening of the session on.
 
-        What has been dropped between them is missing; a note says how much that is.
+        A note stands in the place of the records dropped in between, with their number.
         """
         yield from self._opening[: self.first]
         missing = self.first - len(self._opening)
         if missing > 0:
-            text = f"{missing} records are missing here: they are not kept"
+            text = f"{missing} records are missing here: only the latest are kept"
             time = self._rows[0].time
             yield write_line({"time": time, "direction": "note", "channel": "kept", "end": text})
         yield from list(self._lines)
 
     def transcripts(self) -> list[Transcript]:
-        """Return the connections as they are kept; an empty list where there was none yet."""
+        """Return the connections that are kept; an empty list before the first one."""
         return read_transcripts(self.transcript()) if self._lines else []
 
 
 def _too_long(record: Record, row: Row) -> str:
     about = {name: record[name] for name in ("time", "direction", "channel") if name in record}
-    text = f"{row.label} {row.detail}: {row.size} characters, too many to be kept"
+    text = f"{row.label} {row.detail}: {row.size} characters are too many to keep"
     return write_line({**about, "text": text})

@@ -15,10 +15,10 @@ from ..recording.conversation import Conversation
 from .described import described_error
 
 Lists = dict[str, Any]
-"""``tools``, ``resources``, ``templates``, ``prompts``: each a list, entries as they came.
-``odd``: what is wrong with entries, by list. ``errors``: why a list could not be had, by list."""
+"""``tools``, ``resources``, ``templates``, ``prompts``: each a list of entries as they came.
+``odd``: the issues of entries, by list. ``errors``: the error of a list that failed, by list."""
 
-# Which capability promises which lists, the method that asks, and the name in its results.
+# Of each list: its capability, its name, its method, and its name in results.
 _LISTS = (
     ("tools", "tools", "tools/list", "tools"),
     ("resources", "resources", "resources/list", "resources"),
@@ -28,10 +28,10 @@ _LISTS = (
 
 
 async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
-    """Ask a server for its lists. One that fails is empty, and the reason stands in ``errors``.
+    """Fetch the lists of a server. One that fails is empty, and its error is in ``errors``.
 
-    The entries are as the server sent them, odd ones included, and the client learns nothing from
-    them: what the program that it belongs to does stays the same.
+    Entries are as the server sent them, malformed ones included. The client does not remember them,
+    so that the program it belongs to behaves as it does without an inspector.
     """
     found: dict[str, list[Any]] = {name: [] for _, name, _, _ in _LISTS}
     errors: dict[str, Any] = {}
@@ -41,18 +41,18 @@ async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
                 found[name] = await _entries(client, method, key, fresh=fresh)
             except McpError as error:
                 errors[name] = described_error(error)
-    return known_lists(found, errors)
+    return with_issues(found, errors)
 
 
 async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> list[Any]:
-    """Return the entries of all pages, also those that are no objects."""
+    """Return the entries of all pages, also those that are not objects."""
     entries: list[Any] = []
 
     async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
         result: Mapping[str, Any] = await client.request(method, params, fresh=fresh)
         page = result.get(key)
         if not isinstance(page, list):
-            raise ProtocolViolation(f"the server's answer has no list of {key}")
+            raise ProtocolViolation(f"the result of {method} has no list {key!r}")
         entries.extend(page)
         return result
 
@@ -61,7 +61,7 @@ async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> lis
 
 
 def recorded_lists(conversation: Conversation) -> dict[str, list[Any]]:
-    """Return the lists of a recorded server as they were last asked for, all pages of each."""
+    """Return the lists of a recorded server as they were last fetched, all pages of each."""
     found: dict[str, list[Any]] = {}
     for _, name, method, key in _LISTS:
         pages: list[Any] = []
@@ -71,35 +71,35 @@ def recorded_lists(conversation: Conversation) -> dict[str, list[Any]]:
                 continue
             params = call.request.get("params")
             if not (isinstance(params, dict) and "cursor" in params):
-                pages = []  # it was asked for anew
+                pages = []  # a new listing begins without a cursor
             page = result.get(key)
             pages += page if isinstance(page, list) else []
         found[name] = pages
     return found
 
 
-def known_lists(found: Mapping[str, list[Any]], errors: Mapping[str, Any]) -> Lists:
-    """Return lists that are there already, with what is odd about them."""
-    odd = {name: odd_entries(name, entries) for name, entries in found.items()}
+def with_issues(found: Mapping[str, list[Any]], errors: Mapping[str, Any]) -> Lists:
+    """Return lists that have been fetched, with the issues of their entries."""
+    odd = {name: listing_issues(name, entries) for name, entries in found.items()}
     return {**found, "odd": odd, "errors": dict(errors)}
 
 
-# What each list's entries are told apart by, and have to have.
+# The required fields of each list's entries; the first one identifies an entry.
 _REQUIRED = {
     "tools": ("name", "inputSchema"),
     "resources": ("uri", "name"),
     "templates": ("uriTemplate", "name"),
     "prompts": ("name",),
 }
-_TEXTS = ("name", "title", "description", "uri", "uriTemplate", "mimeType")
+_STRINGS = ("name", "title", "description", "uri", "uriTemplate", "mimeType")
 _SCHEMAS = ("inputSchema", "outputSchema")
 
-# Seconds of checking after which others get a turn.
+# Seconds of checking after which other tasks run.
 _TURN = 0.01
 
 
-class Oddity(NamedTuple):
-    """One thing that is wrong: in which entry of which list, in which field, and why."""
+class ListingIssue(NamedTuple):
+    """A defect of an entry in a list: the entry's index and name, the field, and the reason."""
 
     entry: int
     name: str
@@ -107,23 +107,25 @@ class Oddity(NamedTuple):
     reason: str
 
 
-def odd_entries(kind: str, entries: Iterable[Any]) -> list[Oddity]:
-    """Return what is wrong with the entries of a list, as far as it shows at a glance.
+def listing_issues(kind: str, entries: Iterable[Any]) -> list[ListingIssue]:
+    """Return the issues of a list's entries, except for those of schemas: see `schema_issues`.
 
     ``kind``: ``tools``, ``resources``, ``templates`` or ``prompts``.
     """
-    found: list[Oddity] = []
+    found: list[ListingIssue] = []
     seen: dict[str, int] = {}
     key = _REQUIRED[kind][0]
     for index, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
-            found.append(Oddity(index, "", "", f"is {_kind_of(entry)} and not an object"))
+            found.append(ListingIssue(index, "", "", f"is {_kind_of(entry)} and not an object"))
             continue
         name = entry.get(key)
         shown = name if isinstance(name, str) else ""
-        found += (Oddity(index, shown, *problem) for problem in _problems(kind, entry))
+        found += (ListingIssue(index, shown, *problem) for problem in _problems(kind, entry))
         if shown and seen.setdefault(shown, index) != index:
-            found.append(Oddity(index, shown, key, f"is also that of entry {seen[shown] + 1}"))
+            found.append(
+                ListingIssue(index, shown, key, f"is the same as in entry {seen[shown] + 1}")
+            )
     return found
 
 
@@ -131,7 +133,7 @@ def _problems(kind: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field in _REQUIRED[kind]:
         if field not in entry:
             yield field, "is missing"
-    for field in _TEXTS:
+    for field in _STRINGS:
         if field in entry and not isinstance(entry[field], str):
             yield field, f"is {_kind_of(entry[field])} and not a string"
     if entry.get("name") == "":
@@ -156,9 +158,9 @@ def _kind_of(value: object) -> str:
     return names.get(type(value), "an array" if isinstance(value, list) else "an object")
 
 
-async def odd_schemas(tools: Iterable[Any]) -> list[Oddity]:
-    """Return the schemas of tools that are not JSON Schema; other tasks get their turns."""
-    found: list[Oddity] = []
+async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:
+    """Return the issues of tools whose schemas are not JSON Schema. Other tasks run in between."""
+    found: list[ListingIssue] = []
     clock = asyncio.get_running_loop().time
     began = clock()
     for index, tool in enumerate(tools):
@@ -170,7 +172,9 @@ async def odd_schemas(tools: Iterable[Any]) -> list[Oddity]:
                 except (McpError, ValueError) as error:
                     name = tool.get("name")
                     shown = name if isinstance(name, str) else ""
-                    found.append(Oddity(index, shown, field, f"is no JSON Schema: {error}"))
+                    found.append(
+                        ListingIssue(index, shown, field, f"is not a JSON Schema: {error}")
+                    )
         if clock() - began > _TURN:
             await asyncio.sleep(0)
             began = clock()

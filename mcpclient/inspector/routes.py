@@ -14,19 +14,19 @@ from typing import Any, Callable
 from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
-from .board import Wanted, without_depths
+from .board import PageRequest, with_limited_depth
 from .comparing import compared_calls, compared_tools
 from .described import described_error, finish_login, log_out
-from .lists import odd_schemas
+from .lists import schema_issues
 from .servers import Room
 
-# Seconds between two looks at what is new. People see no difference, and a server that sends a
-# thousand messages in this time costs the page one redraw.
+# Seconds between two updates of a page. Users see no delay, and a server that sends a thousand
+# messages in this time costs the page one redraw.
 _INTERVAL = 0.1
-# Seconds after which a stream with nothing to say gives a sign of life.
+# Seconds of silence after which an event stream sends a comment, to keep the connection alive.
 _QUIET = 15.0
 
-# How many rows of the wire are sent unasked, and how many when asked for.
+# Rows of the wire in an update, and at most in a response.
 _TAIL = 200
 _MAX_ROWS = 1_000
 
@@ -36,10 +36,10 @@ Handler = Callable[["Routes", LocalRequest], Awaitable[LocalResponse]]
 
 
 class Routes:
-    """Answers the requests of a page. Everything but the empty page needs ``token``.
+    """The routes of a page's requests. All but the empty page require ``token``.
 
-    ``allow``: ``look``: nothing can be changed from the page; ``call``: requests can be made;
-    ``add``: servers can be added, which may be any command.
+    ``allow``: with ``look`` the page changes nothing; with ``call`` it makes requests; with ``add``
+    it adds servers, which may be any command.
     """
 
     def __init__(self, room: Room, token: str, allow: str) -> None:
@@ -48,7 +48,7 @@ class Routes:
         self._allow = allow
 
     def refusal_of(self, request: LocalRequest) -> LocalResponse | None:
-        """Return the refusal of a request that nobody may make, or only somebody else."""
+        """Return the refusal of an unauthorized, unknown or forbidden request, or None."""
         methods = _ROUTES.get(request.path)
         if request.path != "/" and not self._is_authorized(request):
             return LocalResponse(
@@ -65,7 +65,7 @@ class Routes:
         return None
 
     async def answer(self, request: LocalRequest) -> LocalResponse:
-        """Answer a request that is not refused."""
+        """Return the response to a request that is not refused."""
         handler, _ = _ROUTES[request.path][request.method]
         try:
             return await handler(self, request)
@@ -81,7 +81,7 @@ class Routes:
         headers = {"Content-Security-Policy": policy(nonce)}
         return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
 
-    # What is
+    # State
 
     async def _state(self, request: LocalRequest) -> LocalResponse:
         self._room.observe()
@@ -119,7 +119,7 @@ class Routes:
                 await asyncio.sleep(_INTERVAL)
 
     def _wire(self, told: dict[str, int]) -> dict[str, Any]:
-        """Return what is new on each server's wire since it was told, and take note of that."""
+        """Return the new rows of each server's wire, and update ``told``, what has been sent."""
         news = {}
         for name, watch in self._room.watches.items():
             journal, known = watch.journal, told.get(name, -1)
@@ -139,10 +139,10 @@ class Routes:
         return _json(await watch.lists(fresh="fresh" in request.query))
 
     async def _schemas(self, request: LocalRequest) -> LocalResponse:
-        # Apart from the lists: of thousands of tools they take a second to be checked.
+        # A request of its own: checking the schemas of thousands of tools takes a second.
         watch = self._room.watch(request.query.get("server"))
         lists = await watch.lists(fresh=False)
-        return _json({"odd": await odd_schemas(lists["tools"])})
+        return _json({"odd": await schema_issues(lists["tools"])})
 
     # The wire
 
@@ -163,7 +163,7 @@ class Routes:
         journal = self._room.watch(request.query.get("server")).journal
         line = journal.line(_number(request, "number"))
         if line is None:
-            raise UsageError("this record is not kept any more")
+            raise UsageError("this record is no longer kept")
         return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
 
     async def _transcript(self, request: LocalRequest) -> LocalResponse:
@@ -182,17 +182,17 @@ class Routes:
             }
         )
 
-    # What can be done
+    # Actions
 
     async def _request(self, request: LocalRequest) -> LocalResponse:
-        wanted = Wanted.of(_body(request))
+        wanted = PageRequest.of(_body(request))
         watch = self._room.watch(wanted.server)
         return _json({"id": self._room.calls.start(watch.client, wanted)})
 
     async def _call(self, request: LocalRequest) -> LocalResponse:
         result = self._room.calls.result(request.query.get("id", ""))
         if result is None:
-            raise UsageError("the result of this call is not there, or not kept any more")
+            raise UsageError("this call has no result, or its result is no longer kept")
         return _json(result)
 
     async def _cancel(self, request: LocalRequest) -> LocalResponse:
@@ -225,7 +225,8 @@ class Routes:
     async def _log_out(self, request: LocalRequest) -> LocalResponse:
         name = str(_body(request).get("server"))
         client = self._room.watch(name).client
-        # First, so that the server can end the session, and nothing asks for another login.
+        # Disconnect first: the server can end the session while the token is valid, and no
+        # request starts another login afterwards.
         await self._room.source.disconnect(name)
         await log_out(client)
         return _json({})
@@ -234,7 +235,7 @@ class Routes:
         body = _body(request)
         roots = body.get("roots")
         if not isinstance(roots, list):
-            raise UsageError("roots are a list of file:// URIs")
+            raise UsageError("roots must be a list of file:// URIs")
         watch = self._room.watch(body.get("server"))
         await watch.client.set_roots(roots)
         return _json({})
@@ -243,7 +244,7 @@ class Routes:
         body = _body(request)
         target = body.get("target")
         if not isinstance(target, (str, dict)) or not target:
-            raise UsageError("a server is a URL, a command, or a configuration")
+            raise UsageError("a server must be a URL, a command, or a configuration")
         await self._room.source.add(str(body.get("name") or ""), target)
         return _json({})
 
@@ -273,11 +274,11 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
 
 _GRANTS = {"look": {"look"}, "call": {"look", "call"}, "add": {"look", "call", "add"}}
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode  # ASCII: any text at all can be sent
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # ASCII, as UTF-8 has no lone surrogates
 
 
 def _json(value: Any, status: int = 200) -> LocalResponse:
-    return LocalResponse(status, "application/json", _encode(without_depths(value)).encode())
+    return LocalResponse(status, "application/json", _encode(with_limited_depth(value)).encode())
 
 
 def _items(room: Room, version: int) -> list[list[Any]]:
@@ -290,7 +291,7 @@ def _body(request: LocalRequest) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise UsageError("the body of a request is a JSON object")
+        raise UsageError("the body of a request must be a JSON object")
     return value
 
 
@@ -298,7 +299,7 @@ def _number(request: LocalRequest, name: str, default: int = 0) -> int:
     text = request.query.get(name, str(default))
     digits = text[1:] if text[:1] == "-" else text
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
-        raise UsageError(f"{name} is a number")
+        raise UsageError(f"{name} must be an integer")
     return int(text)
 
 
@@ -323,6 +324,9 @@ SCRIPTS = (
 """The scripts of the page. They share one scope; each uses what those before it define."""
 
 
+# The sources are package data beside this module, read through its loader: so they are files that
+# editors and reviewers read, and they are found under another package name and in a zip archive as
+# well (`importlib.resources` fails there with Python 3.9 on Windows, which mixes up its slashes).
 @lru_cache(maxsize=1)
 def _template() -> str:
     def read(name: str) -> str:
@@ -331,22 +335,22 @@ def _template() -> str:
         return source.decode()
 
     scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
-    # What is copied as a program has to import the package, so it needs the name that it has here.
+    # A copied program imports this package, so the page needs the name that it has here.
     markup = read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
     return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
 
 
 def page(nonce: str) -> bytes:
-    """Return the document; only the style and script that carry ``nonce`` will be used by it."""
+    """Return the document, which uses only the style and the script that carry ``nonce``."""
     return _template().replace("{NONCE}", nonce).encode()
 
 
 def policy(nonce: str) -> str:
     """Return the Content-Security-Policy to serve it with.
 
-    Nothing is loaded from anywhere but this page and its own server, nothing is framed, and no text
-    can become markup or script (trusted types). ``blob:`` is for images and sound that a tool has
-    returned, which are in the page already.
+    The page loads nothing from other servers, is not framed, and cannot turn strings into markup or
+    script (trusted types). ``blob:`` is for images and sound that a tool has returned, which are in
+    the page already.
     """
     return "; ".join(
         (

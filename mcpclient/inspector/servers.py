@@ -26,7 +26,7 @@ from .described import (
     expect_login,
 )
 from .journal import Journal
-from .lists import Lists, fetch_lists, known_lists, recorded_lists
+from .lists import Lists, fetch_lists, recorded_lists, with_issues
 
 if TYPE_CHECKING:
     from ..manager.manager import Manager
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServerState:
-    """How it stands with one server.
+    """The state of one server.
 
     ``status``: ``connected``, ``connecting``, ``failed``, ``needs_auth``, ``closed``, ``recorded``,
-    or another one of a manager's. ``error``: why it is not connected. ``since``: since when, in
-    seconds since the epoch, where that is known.
+    or another value of `Status`. ``error``: the reason why it is not connected. ``since``: the time
+    of the last change in seconds since the epoch, if known.
     """
 
     status: str
@@ -50,23 +50,23 @@ class ServerState:
 
 
 class Source(Protocol):
-    """Gives the servers to be shown, and connects them."""
+    """The origin of the servers that a page shows: it connects and disconnects them."""
 
     def states(self) -> Mapping[str, ServerState]:
-        """How it stands with each server now, by name, in order."""
+        """Return the present state of each server, by name, in order."""
         ...
 
     async def connect(self, name: str) -> None:
-        """Connect a server, or try again. What fails is told by its state."""
+        """Connect a server. A failure is part of its state."""
 
     async def disconnect(self, name: str) -> None:
         """Close the connection to a server."""
 
     async def add(self, name: str, target: Any) -> None:
-        """Connect to one more server. Raises `UsageError` for a name or target that cannot be."""
+        """Add a server and connect it. Raises `UsageError` for an invalid name or target."""
 
     async def close(self) -> None:
-        """Close what this source has opened itself."""
+        """Close the connections that this source has opened itself."""
 
 
 MakeClient = Callable[[str, Any], Client]
@@ -74,9 +74,10 @@ MakeClient = Callable[[str, Any], Client]
 
 
 class ClientSource:
-    """A client, and those that the page adds.
+    """A client, and the clients that the page adds.
 
-    ``make``: how clients are made, the first one among them; None: the first is a program's own.
+    ``make``: returns new clients, and has made the first one as well; None: the first client
+    belongs to the program.
     """
 
     def __init__(self, client: Client, make: MakeClient | None = None) -> None:
@@ -88,7 +89,7 @@ class ClientSource:
         self._errors: dict[str, McpError] = {}
 
     def states(self) -> Mapping[str, ServerState]:
-        """How it stands with each client."""
+        """Return the state of each client."""
         return {name: self._state(name, client) for name, client in self._clients.items()}
 
     def _state(self, name: str, client: Client) -> ServerState:
@@ -103,7 +104,7 @@ class ClientSource:
         return ServerState(status, client, error=error)
 
     async def connect(self, name: str) -> None:
-        """Connect a client, unless it is connected."""
+        """Connect a client unless it is connected."""
         client = self._client_of(name)
         self._connecting.add(name)
         try:
@@ -118,7 +119,7 @@ class ClientSource:
             self._connecting.discard(name)
 
     async def disconnect(self, name: str) -> None:
-        """Close a client, and give up connecting it."""
+        """Close a client, also one that is connecting."""
         client = self._client_of(name)
         self._connecting.discard(name)
         await client.close()
@@ -130,9 +131,11 @@ class ClientSource:
         return client
 
     async def add(self, name: str, target: Any) -> None:
-        """Connect to one more server."""
+        """Add a server and connect it."""
         if not name or name in self._clients:
-            raise UsageError(f"there is a server {name!r} already" if name else "it needs a name")
+            raise UsageError(
+                f"there is a server {name!r} already" if name else "a server needs a name"
+            )
         client = self._make(name, target)
         self._clients[name] = client
         self._own.append(client)
@@ -144,17 +147,17 @@ class ClientSource:
 
 
 class ManagerSource:
-    """The servers of a manager, which stays the program's."""
+    """The servers of a manager, which belongs to the program."""
 
     def __init__(self, manager: Manager) -> None:
         self._manager = manager
 
     def states(self) -> Mapping[str, ServerState]:
-        """How it stands with each server."""
+        """Return the state of each server."""
         return {name: _managed(server) for name, server in self._manager.servers.items()}
 
     async def connect(self, name: str) -> None:
-        """Have the manager connect a server; it keeps the reason of a failure."""
+        """Have the manager connect a server; the manager keeps the reason of a failure."""
         try:
             await self._manager.connect(name)
         except UsageError:
@@ -171,19 +174,19 @@ class ManagerSource:
         await self._manager.add(name, target)
 
     async def close(self) -> None:
-        """Leave everything to the program."""
+        """Do nothing: the program closes its manager."""
 
 
 def _managed(server: Server) -> ServerState:
     try:
         client: Client | None = server.client
-    except McpError:  # it may not be connected, or cannot be
+    except McpError:  # a server that has never been connected has no client
         client = None
     return ServerState(server.status.value, client, error=server.error, since=server.since)
 
 
 class RecordingSource:
-    """Recorded sessions. There is nothing to connect."""
+    """Recorded sessions, which have nothing to connect."""
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
         self._states: dict[str, ServerState] = {}
@@ -196,7 +199,7 @@ class RecordingSource:
             self._states[name] = ServerState("recorded", recording=recording)
 
     def states(self) -> Mapping[str, ServerState]:
-        """The recordings by the names of their files."""
+        """Return the recordings by the names of their files."""
         return self._states
 
     async def connect(self, name: str) -> None:
@@ -212,13 +215,13 @@ class RecordingSource:
         raise UsageError("servers cannot be added to recordings")
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: recordings hold nothing open."""
 
 
 class Watch:
-    """Follows one server through its connections.
+    """The watch over one server, through all of its connections.
 
-    What crosses the wire is written to ``journal`` from the first `follow` on, until `stop`.
+    The wire is recorded in ``journal`` from the first `follow` until `stop`.
     """
 
     def __init__(self) -> None:
@@ -231,32 +234,32 @@ class Watch:
 
     @property
     def client(self) -> Client:
-        """The client to make requests with. Raises `UsageError` when there is none."""
+        """The client for requests to the server. Raises `UsageError` if there is none."""
         if self._state.client is None:
-            raise UsageError("there is no connection to this server to make requests over")
+            raise UsageError("there is no connection for requests to this server")
         return self._state.client
 
     def follow(self, state: ServerState) -> None:
-        """Take note of how it stands, and listen to the client of the moment."""
+        """Take over a new state, and record the wire of its client."""
         previous, self._state = self._state, state
         if state.recording is not None and previous.recording is None:
             for transcript in state.recording.transcripts:
-                self.journal.take(write_line(transcript.header))
+                self.journal.append(write_line(transcript.header))
                 for record in transcript.records:
-                    self.journal.take(write_line(record))
+                    self.journal.append(write_line(record))
         if state.client is not None and (state.client is not self._client or self._end is None):
             self.stop()
             self._client = state.client
-            self._end = state.client.trace_to(self.journal.take)
+            self._end = state.client.trace_to(self.journal.append)
 
     def stop(self) -> None:
-        """Listen no more. Idempotent."""
+        """Stop recording. Idempotent."""
         if self._end is not None:
             self._end()
             self._end = None
 
     def described(self) -> dict[str, Any]:
-        """Return what the page is told of the server."""
+        """Return the description of the server for the page."""
         state = self._state
         described: dict[str, Any] = {}
         if state.client is not None:
@@ -273,12 +276,14 @@ class Watch:
         }
 
     async def lists(self, *, fresh: bool) -> Lists:
-        """Return what the server offers: as it was asked last in this very session, unless its
-        lists have changed.
+        """Return the lists that the server offers.
+
+        They are fetched once in a session, again when the server has changed one, and with
+        ``fresh``.
         """
         if self._state.recording is not None:
             if self._lists is None:
-                self._lists = known_lists(recorded_lists(self._state.recording.conversation), {})
+                self._lists = with_issues(recorded_lists(self._state.recording.conversation), {})
             return self._lists
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
@@ -288,25 +293,25 @@ class Watch:
         return self._lists
 
     async def login(self) -> dict[str, Any]:
-        """Return what the page is told of the login to the server. Raises as `client` does."""
+        """Return the description of the login for the page. Raises as `client` does."""
         return await described_login(self.client, self._state.error)
 
     def calls(self) -> list[Call]:
-        """Return the calls made so far, as far as they are kept."""
+        """Return the calls made so far whose records are kept."""
         if self._state.recording is not None:
             return self._state.recording.conversation.calls
         return read_calls(self.journal.transcripts()).calls
 
 
-# Seconds after the last page has gone until nothing is written down any more: a reload is no end.
+# Seconds after the last page has gone until recording stops: a reload is back sooner.
 _STOP_AFTER = 30.0
 
 
 class Room:
-    """Everything the pages of one inspector look at.
+    """The state that the pages of one inspector share.
 
-    Nothing is written down before the first page looks, unless `observe` is called; and nothing any
-    more when the last one has gone for good, unless ``always``.
+    Recording begins with the first page, or with `observe`, and ends some time after the last page
+    has gone, unless ``always`` is true.
     """
 
     def __init__(
@@ -323,7 +328,7 @@ class Room:
         self._connecting = BackgroundTasks()
 
     def watch(self, name: object) -> Watch:
-        """Return the watch over one server. Raises `UsageError` for one that there is not."""
+        """Return the watch over one server. Raises `UsageError` for an unknown name."""
         self.observe()
         watch = self.watches.get(name) if isinstance(name, str) else None
         if watch is None:
@@ -331,7 +336,7 @@ class Room:
         return watch
 
     def observe(self) -> None:
-        """Look how it stands with the servers, and show it on the board."""
+        """Bring the watches and the board up to date with the states of the servers."""
         states = self.source.states()
         for name, state in states.items():
             watch = self.watches.get(name)
@@ -345,7 +350,7 @@ class Room:
 
     @contextmanager
     def being_watched(self) -> Iterator[None]:
-        """Take note of a page for as long as the block lasts."""
+        """Count one more open page for as long as the block lasts."""
         self._pages += 1
         if self._parting is not None:
             self._parting.cancel()
@@ -359,12 +364,12 @@ class Room:
                 self._parting = loop.call_later(_STOP_AFTER, self.stop)
 
     def stop(self) -> None:
-        """Write nothing down any more, until somebody looks again."""
+        """Stop recording until the next `observe`."""
         for watch in self.watches.values():
             watch.stop()
 
     def connect(self, name: str) -> None:
-        """Begin to connect a server; how it goes is seen on the board."""
+        """Start connecting a server; the board shows its progress."""
         self._connecting.start(self._connect(name))
 
     async def _connect(self, name: str) -> None:
@@ -374,7 +379,7 @@ class Room:
             self.board.put("notice", name, {"text": str(error)})
 
     async def close(self) -> None:
-        """End everything that was begun here."""
+        """Stop recording, cancel what is under way, and close the source."""
         if self._parting is not None:
             self._parting.cancel()
         self.stop()

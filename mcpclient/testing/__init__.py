@@ -1,9 +1,9 @@
-"""For tests: of programs that use MCP servers, and of MCP servers.
+"""Helpers for tests of MCP servers, and of programs that use them.
 
-A program's tests record what its servers say once, and replay it: `cassette`. A server's tests
-connect to it in memory (``mcpclient.connect(server)``), and hold the list of its tools to a file:
-`check_tools`. For pytest there are fixtures of both, see `mcpclient.testing.pytest_plugin`; nothing
-here needs pytest.
+A program's tests record its servers once and replay the recording: `cassette`. A server's tests
+connect to it in memory (``mcpclient.connect(server)``) and compare its tools with a file:
+`check_tools`. `mcpclient.testing.pytest_plugin` has pytest fixtures for both; the rest does not
+need pytest.
 """
 
 from __future__ import annotations

@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from ..typing_compat import Unpack
 
 Mode = Literal["once", "none", "all", "new"]
-"""``"once"``: record where there is no file yet, otherwise replay. ``"none"``: never record, as in
-CI. ``"all"``: record anew, for a server that has changed. ``"new"``: replay what was recorded, and
-record what was not, for a program that makes more calls than before."""
+"""``"once"``: record if there is no file yet, otherwise replay. ``"none"``: never record, as in CI.
+``"all"``: record again, for a server that has changed. ``"new"``: replay the recorded requests and
+record the others, for a program that makes more calls than before."""
 
-# Options that reach a server, and mean nothing when there is none.
+# Options for reaching a server, which a replay does without.
 _OF_THE_NETWORK = (
     *("transport", "auth", "headers", "env", "inherit_env", "cwd", "stderr", "stop_ladder"),
     "sandbox",
     *("ca_file", "client_cert", "verify", "ssl_context", "proxy", "unix_socket"),
 )
 
-# What is told by the client that replays, and not once more by the one that records.
+# Observers of the client that replays; the client that records must not notify them again.
 _TOLD_ONCE = ("around", "hooks", "on_close")
 
 _SHOWN = 5
 
 
 class Cassette:
-    """A file of what servers said. See `cassette`."""
+    """A file with the recorded messages of servers. See `cassette`."""
 
     def __init__(
         self, path: str | os.PathLike[str], mode: Mode, match: Sequence[str] = ("method", "params")
@@ -58,7 +58,7 @@ class Cassette:
         is_there = _is_there(self.path)
         self.is_recording: bool = mode == "all" or (mode in ("once", "new") and not is_there)
         self._is_completed = mode == "new"
-        # Of this recorder alone: others may record the same cassette at the same time.
+        # A file for this object only: others may record the same cassette at the same time.
         self._new_path: str | None = None
         self._recording: Recording | None = None
         if not self.is_recording:
@@ -67,7 +67,7 @@ class Cassette:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
 
     def connect(self, target: Target, **options: Unpack[ClientOptions]) -> Client:
-        """Return a client, as `mcpclient.connect` does: of the server, or of what it once said.
+        """Return a client as `mcpclient.connect` does, of the server or of its recording.
 
         Any number of clients may share a cassette, one after the other.
         """
@@ -89,7 +89,7 @@ class Cassette:
     ) -> tuple[Target, Any]:
         """Return target and options of the client that will be ``made``."""
         if options.get("trace") is not None:
-            raise UsageError("a cassette is a trace already: leave out trace=")
+            raise UsageError("a cassette writes the trace itself: leave out trace=")
         if self._new_path is None and (self.is_recording or self._is_completed):
             descriptor, self._new_path = tempfile.mkstemp(prefix="mcpclient-", suffix=".jsonl")
             os.close(descriptor)
@@ -111,7 +111,7 @@ class Cassette:
         return Completing(replay, make_client), others
 
     def assert_all_played(self) -> None:
-        """Raise `AssertionError` when a recorded call was not made: the program makes it no more.
+        """Raise `AssertionError` if the program has not made a recorded call.
 
         Does nothing while recording.
         """
@@ -120,17 +120,17 @@ class Cassette:
             raise AssertionError(_unplayed(self.path, left))
 
     def close(self, *, failed: bool = False) -> None:
-        """Keep what was recorded, or see that everything was played; with ``failed`` neither.
+        """Save the recording, or check that all of it was played; with ``failed`` do neither.
 
-        Raises what `assert_all_played` does. Recording anew changes the file only here, so that a
-        test that fails while it records leaves the old one as it was.
+        Raises what `assert_all_played` does. The file changes only here, so a test that fails while
+        it records leaves the previous file as it was.
         """
         new = self._take_new()
         if failed:
             return
         if new:
             try:
-                # Under a lock and as a whole: of two that record it, each finds the other's whole.
+                # Under a lock and as a whole: two processes may record the same cassette.
                 change_file(
                     self.path,
                     lambda content: new if self.is_recording else (content or b"") + new,
@@ -168,7 +168,7 @@ def cassette(
     mode: Mode = "once",
     match: Sequence[str] = ("method", "params"),
 ) -> Cassette:
-    """Return a context manager that records what servers say to a file, or replays it from there.
+    """Return a context manager that records the messages of servers in a file, or replays them.
 
     ::
 
@@ -176,19 +176,19 @@ def cassette(
             async with tape.connect("https://example.com/mcp", auth=OAuth()) as client:
                 await client.call_tool("search", {"q": "x"})
 
-    The first run talks to the server; later ones need neither it nor a network. A call that was not
-    recorded raises `NotRecorded`. A recorded call that is not made any more fails the test at the
-    end of the block. Secrets are replaced in the file, which is a transcript like any other.
+    The first run talks to the server; later runs need neither server nor network. A call that was
+    not recorded raises `NotRecorded`. A recorded call that is no longer made fails the test at the
+    end of the block. The file is a transcript, in which secrets are replaced.
 
-    ``mode``: see `Mode`. ``match``: what of a request has to be the same to be the recorded one:
-    ``"method"``, and ``"params"`` or parts of them such as ``"params.name"``. Raises `UsageError`
-    when there is nothing to replay.
+    ``mode``: see `Mode`. ``match``: the parts that a request must share with a recorded one:
+    ``"method"``, and ``"params"`` or members of them such as ``"params.name"``. Raises `UsageError`
+    if there is nothing to replay.
     """
     return Cassette(path, mode, match)
 
 
 def _is_there(path: str) -> bool:
-    """Whether there is a cassette. Raises `UsageError` for what is not a regular file."""
+    """Whether the cassette exists. Raises `UsageError` if it is not a regular file."""
     try:
         os.close(open_regular(path))
     except FileNotFoundError:
@@ -204,17 +204,17 @@ def _unplayed(path: str, left: Sequence[tuple[str, Any]]) -> str:
     lines += [f"  {method} {json.dumps(params)}" for method, params in left[:_SHOWN]]
     if len(left) > _SHOWN:
         lines.append(f"  and {len(left) - _SHOWN} more")
-    return "\n".join([*lines, 'If the program is right, record anew with mode="all".'])
+    return "\n".join([*lines, 'If the program is right, record it again with mode="all".'])
 
 
-# What each client puts into ``_meta`` by itself.
+# Members of ``_meta`` that each client adds by itself.
 _OF_THE_CLIENT = ("progressToken", "io.modelcontextprotocol/")
 
 
 class Completing(Transport):
-    """A `Recording`; a request that is not in it is asked of the server, by another client.
+    """A `Recording` whose missing requests another client makes of the server.
 
-    ``make_client``: returns that client, which is connected when it is first needed.
+    ``make_client``: returns that client, which connects when it is first needed.
     """
 
     name = "replay"
@@ -237,7 +237,7 @@ class Completing(Transport):
         await self._recording.open(receiver)
 
     def send(self, outgoing: Outgoing) -> None:
-        """Play what was recorded for a message, or ask the server."""
+        """Play the recorded answer to a message, or make the request of the server."""
         try:
             self._recording.send(outgoing)
         except NotRecorded:
@@ -266,7 +266,7 @@ class Completing(Transport):
             result = await self._client.request(
                 request["method"],
                 params or None,
-                timeout=None,  # whoever waits has limits, and abandons the request
+                timeout=None,  # the replaying client has its own limits and abandons the request
                 max_timeout=None,
                 on_progress=self._passing_on(meta.get("progressToken")),
                 meta={
@@ -292,7 +292,7 @@ class Completing(Transport):
         return pass_on
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Ask no more, or play no more, for a request."""
+        """Cancel a request to the server, or stop playing its answer."""
         task = self._asking.pop(outgoing.request_id or "", None)
         if task is None:
             return self._recording.abandon(outgoing)
@@ -300,7 +300,7 @@ class Completing(Transport):
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
-        """Stop, and close the client of the server."""
+        """Stop the replay and close the client of the server."""
         for task in self._asking.values():
             task.cancel()
         self._asking.clear()

@@ -3,8 +3,8 @@
 ``mcp_cassette``: a `Cassette` of the test's own, in the folder ``cassettes`` beside the test file.
 ``mcp_check_tools``: `check_tools` with a file of the test's own, in the folder ``snapshots`` there.
 
-On the command line, ``--mcp-cassettes=once|none|all|new`` says whether to record (``none`` where
-the environment has ``CI=true``, otherwise ``once``), and ``--mcp-update`` writes snapshots anew.
+On the command line, ``--mcp-cassettes=once|none|all|new`` sets the mode of cassettes (``none`` if
+the environment has ``CI=true``, otherwise ``once``), and ``--mcp-update`` rewrites snapshots.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--mcp-cassettes",
         choices=get_args(Mode),
         default="none" if in_ci else "once",
-        help="record what MCP servers say where there is no cassette, never, anew, or what is new",
+        help="record MCP servers if there is no cassette, never, always, or only new requests",
     )
-    group.addoption("--mcp-update", action="store_true", help="write snapshots of tools anew")
+    group.addoption("--mcp-update", action="store_true", help="rewrite the snapshots of tools")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""The tools of a server as a file, so that a change of them is seen in review."""
+"""Snapshots of a server's tools, so that a review shows each change of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def tools_text(tools: Iterable[Tool]) -> str:
 def check_tools(
     tools: Iterable[Tool], path: str | os.PathLike[str], *, update: bool = False
 ) -> None:
-    """Raise `AssertionError`, with the difference, when tools are not what the file says.
+    """Raise `AssertionError` with a diff if the tools are not those of the file.
 
-    ``tools``: what ``list_tools`` returned. Where there is no file yet, or with ``update``, it is
-    written. What models call a tool by, and what they read about it, is the interface of a server:
-    so a change is shown line by line, as ``diff -u`` does.
+    ``tools``: the result of ``list_tools``. The file is written if it does not exist, or with
+    ``update``. Names, descriptions and schemas of tools are a server's interface for models, so
+    each change is shown line by line, as ``diff -u`` does.
     """
     path = os.fspath(path)
     now = tools_text(tools)
@@ -41,5 +41,11 @@ def check_tools(
             before.splitlines(), now.splitlines(), path, "now", lineterm=""
         )
         raise AssertionError(
-            "\n".join(["the tools have changed:", *lines, "If that is right, write the file anew."])
+            "\n".join(
+                [
+                    "the tools have changed:",
+                    *lines,
+                    "If that is right, write the file again with update=True or --mcp-update.",
+                ]
+            )
         )

@@ -10,7 +10,7 @@ import pytest
 from mcpclient import Client, UsageError
 from mcpclient.client.connection.limits import DEFAULT
 from mcpclient.inspector import board as module
-from mcpclient.inspector.board import Board, Calls, Wanted
+from mcpclient.inspector.board import Board, Calls, PageRequest
 from mcpclient.protocol.types import CallToolResult, Progress
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
@@ -27,7 +27,7 @@ class Scene:
         self.client = Client(self.showcase.transport, protocol_version="2025-11-25")
 
     async def outcome(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        name = self.calls.start(self.client, Wanted("s", method, params))
+        name = self.calls.start(self.client, PageRequest("s", method, params))
         while name in self.calls._tasks:
             await asyncio.wait({self.calls._tasks[name]})
         return self.shown(name)["state"], self.calls.result(name) or {}
@@ -93,7 +93,7 @@ def test_every_method(method: str, params: dict[str, Any], expected: str) -> Non
 
 def test_progress_and_cancelling() -> None:
     async def work(scene: Scene) -> None:
-        name = scene.calls.start(scene.client, Wanted("s", "tools/call", {"name": "slow"}))
+        name = scene.calls.start(scene.client, PageRequest("s", "tools/call", {"name": "slow"}))
         await until(lambda: scene.shown(name).get("progress", {}).get("progress") == 3)
         assert scene.shown(name)["state"] == "running"
         assert scene.shown(name)["progress"]["message"] == "counting"
@@ -171,10 +171,10 @@ def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_page_may_ask_for() -> None:
-    assert Wanted.of({"server": "s", "method": "m"}) == Wanted("s", "m", {}, DEFAULT)
-    wanted = Wanted.of({"server": "s", "method": "m", "params": {"uri": "u"}, "timeout": 2})
+    assert PageRequest.of({"server": "s", "method": "m"}) == PageRequest("s", "m", {}, DEFAULT)
+    wanted = PageRequest.of({"server": "s", "method": "m", "params": {"uri": "u"}, "timeout": 2})
     assert (wanted.subject, wanted.timeout) == ("u", 2)
-    assert Wanted("s", "m", {"name": 7}).subject == ""
+    assert PageRequest("s", "m", {"name": 7}).subject == ""
 
 
 @pytest.mark.parametrize(
@@ -190,4 +190,4 @@ def test_what_the_page_may_ask_for() -> None:
 )
 def test_what_is_no_request(request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Wanted.of(request_)
+        PageRequest.of(request_)

@@ -282,7 +282,7 @@ def test_malformed_tools_are_named_with_field_and_reason(chromium: Chromium) -> 
         await shown(page, "#list .notes", "4 of the tools are malformed")
         await page.locator("#search").fill("bad_schema")
         await choose(page, "bad_schema")
-        await shown(page, "#detail .warning", "inputSchema is no JSON Schema")
+        await shown(page, "#detail .warning", "inputSchema is not a JSON Schema")
 
     chromium.visit(Scene(), work)
 

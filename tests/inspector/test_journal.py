@@ -21,9 +21,9 @@ def line(number: int, **more: Any) -> str:
 
 def filled(count: int, **limits: int) -> Journal:
     journal = Journal(**limits)
-    journal.take(HEADER)
+    journal.append(HEADER)
     for number in range(1, count + 1):
-        journal.take(line(number))
+        journal.append(line(number))
     return journal
 
 
@@ -56,9 +56,9 @@ def test_memory_is_bounded_by_size_as_well() -> None:
 
 def test_a_record_that_is_too_long_is_told_of() -> None:
     journal = filled(0)
-    journal.take(line(1, text="x" * (module._MAX_RECORD_LENGTH + 1)))
+    journal.append(line(1, text="x" * (module._MAX_RECORD_LENGTH + 1)))
     kept = json.loads(journal.line(1) or "")
-    assert "too many to be kept" in kept["text"]
+    assert "too many to keep" in kept["text"]
 
 
 def test_a_transcript_of_it_can_be_read_again() -> None:
@@ -75,7 +75,7 @@ def test_a_transcript_of_it_can_be_read_again() -> None:
 
 def test_it_is_searched_by_text_and_lane() -> None:
     journal = filled(5_000)
-    journal.take(line(5_001, channel="stderr", message=None, text="tick 7"))
+    journal.append(line(5_001, channel="stderr", message=None, text="tick 7"))
 
     def find(text: str, lanes: list[str], after: int = -1) -> list[int]:
         return asyncio.run(journal.find(text, lanes, after))
@@ -92,7 +92,7 @@ def test_searching_goes_on_where_records_are_dropped_meanwhile() -> None:
         searching = asyncio.ensure_future(journal.find("tick", ["server"], -1))
         await asyncio.sleep(0)
         for number in range(4_001, 9_000):
-            journal.take(line(number))
+            journal.append(line(number))
         found = await searching
         assert found == sorted(set(found))
         assert found[-1] == 8_999
@@ -105,5 +105,5 @@ def test_changed_lists_are_counted() -> None:
     for method in ("notifications/tools/list_changed", "notifications/roots/list_changed"):
         for direction in ("received", "sent"):
             message = {"jsonrpc": "2.0", "method": method}
-            journal.take(line(1, direction=direction, message=message))
+            journal.append(line(1, direction=direction, message=message))
     assert journal.changed_lists == 2

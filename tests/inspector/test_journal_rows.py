@@ -66,7 +66,7 @@ def test_both_sides_may_use_the_same_id() -> None:
             ("server", "error", "answer", "the tool failed"),
         ),
         ({"message": [{}, {}]}, ("server", "notification", "batch", "2 messages")),
-        ({"message": 7}, ("server", "notification", "batch", "no message")),
+        ({"message": 7}, ("server", "notification", "batch", "not a message")),
         ({"channel": "stderr", "text": "a\nline"}, ("stderr", "text", "a line", "")),
         (
             {"channel": "http-1", "event": {"data": {"method": "n/y"}}},
@@ -100,7 +100,7 @@ def test_both_sides_may_use_the_same_id() -> None:
         ),
         (
             {"direction": "note", "abandoned": 4},
-            ("client", "note", "nobody waits any more", "for the answer to 4"),
+            ("client", "note", "the caller stopped waiting", "for the response to 4"),
         ),
         ({"direction": "note", "channel": "http-2", "end": "x"}, ("http", "note", "end", "x")),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, PeerError
-from mcpclient.inspector.lists import fetch_lists, known_lists, recorded_lists
+from mcpclient.inspector.lists import fetch_lists, recorded_lists, with_issues
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import MALFORMED, Showcase
@@ -62,7 +62,7 @@ def test_a_list_that_fails_is_empty_and_says_why() -> None:
     )
     texts = {name: error["text"] for name, error in found["errors"].items()}
     assert "no tools today" in texts["tools"]
-    assert "no list of resources" in texts["resources"]
+    assert "no list 'resources'" in texts["resources"]
     assert "the cursor 'same' for resourceTemplates twice" in texts["templates"]
     assert "did not end" in texts["prompts"]
 
@@ -83,7 +83,7 @@ def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lists_that_are_known_already() -> None:
     found = {"tools": [1], "resources": [], "templates": [], "prompts": []}
-    lists = known_lists(found, {})
+    lists = with_issues(found, {})
     assert lists["odd"]["tools"][0].reason == "is a number and not an object"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient.inspector import lists as module
-from mcpclient.inspector.lists import odd_entries, odd_schemas
+from mcpclient.inspector.lists import listing_issues, schema_issues
 
 OBJECT = {"type": "object"}
 
@@ -47,12 +47,12 @@ OBJECT = {"type": "object"}
     ],
 )
 def test_what_shows_at_a_glance(kind: str, entry: Any, expected: list[tuple[str, str]]) -> None:
-    assert [(odd.field, odd.reason) for odd in odd_entries(kind, [entry])] == expected
+    assert [(odd.field, odd.reason) for odd in listing_issues(kind, [entry])] == expected
 
 
 def test_a_name_that_comes_twice() -> None:
     tools = [{"name": "a", "inputSchema": OBJECT}, {"name": "a", "inputSchema": OBJECT}]
-    assert odd_entries("tools", tools) == [(1, "a", "name", "is also that of entry 1")]
+    assert listing_issues("tools", tools) == [(1, "a", "name", "is the same as in entry 1")]
 
 
 def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,10 +63,10 @@ def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         {"inputSchema": {"type": 7}},
         "no tool",
     ]
-    found = asyncio.run(odd_schemas(tools))
+    found = asyncio.run(schema_issues(tools))
     assert [(odd.entry, odd.name, odd.field) for odd in found] == [
         (0, "a", "inputSchema"),
         (1, "b", "outputSchema"),
         (2, "", "inputSchema"),
     ]
-    assert all(odd.reason.startswith("is no JSON Schema: ") for odd in found)
+    assert all(odd.reason.startswith("is not a JSON Schema: ") for odd in found)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.inspector.board import Board, Questions, Wanted
+from mcpclient.inspector.board import Board, PageRequest, Questions
 from mcpclient.inspector.servers import ClientSource, Room
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
@@ -77,7 +77,7 @@ def test_calls_end_with_the_inspector() -> None:
     async def main() -> None:
         async with client_of() as client:
             room = room_of(client)
-            name = room.calls.start(client, Wanted("s", "tools/call", {"name": "slow"}))
+            name = room.calls.start(client, PageRequest("s", "tools/call", {"name": "slow"}))
             await asyncio.sleep(0)
             await room.close()
             assert (room.calls.result(name) or {})["error"]["type"] == "Cancelled"
