@@ -170,7 +170,7 @@ if TYPE_CHECKING:
     from .net.login.logins import TwoStepLogin as TwoStepLogin
     from .net.login.storage import FileStore as FileStore
     from .net.login.storage import MemoryStore as MemoryStore
-    from .net.process.ladder import StopLadder as StopLadder
+    from .net.process.stopping import StopLadder as StopLadder
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
     from .protocol.listen import EventsMissed as EventsMissed
     from .protocol.listen import ListenEvent as ListenEvent
@@ -281,7 +281,7 @@ _MODULES = {
     ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",
     ".net.login.storage": "FileStore MemoryStore",
-    ".net.process.ladder": "StopLadder",
+    ".net.process.stopping": "StopLadder",
     ".protocol.elicitation": "ElicitationRequest",
     ".protocol.listen": (
         "EventsMissed ListenEvent ListenFilter PromptsChanged ResourceUpdated ResourcesChanged "

@@ -168,7 +168,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.commands",  # the one command that is asked for
     "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
     "cli.target",  # cli.configured: for names of configured servers only
-    "transports.server_object",  # the package that a server object is from
+    "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
     "sync.client",  # sync.toolbox: for those who talk to a model
     "sync.manager",  # the same

@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
-from ..net.process.one_program import run_program
+from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from .form import Field, fields_of

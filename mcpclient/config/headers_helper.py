@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import ConnectFailed, McpError
-from ..net.process.one_program import output_of
+from ..net.process.programs import output_of
 
 _SECONDS = 10.0
 # How long printed headers hold: the tokens in them usually live for ten minutes or an hour.

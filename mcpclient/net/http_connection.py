@@ -10,13 +10,16 @@ import re
 import select
 from collections import deque
 from collections.abc import Iterator
-from typing import Callable, Protocol
+from typing import TYPE_CHECKING, Callable
 
 from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
 from ..framing.uri import Url
 from .dialing import explain_loss
 from .stream import abort_transport, read_buffer
+
+if TYPE_CHECKING:
+    from .http import Exchange, HttpClient
 
 # So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would hold up everything else for seconds.
@@ -31,39 +34,10 @@ _MARGIN = 1.0
 _TIMEOUT = re.compile(r"(?:^|[\s,;])timeout=(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
-class Pool(Protocol):
-    """Where connections wait for their next request."""
-
-    def release(self, connection: HttpConnection) -> None:
-        """Take a connection back, free for the next request."""
-
-    def forget(self, connection: HttpConnection) -> None:
-        """Drop a closed connection."""
-
-
-class Exchanging(Protocol):
-    """The request on a connection, which takes its response."""
-
-    def head_received(self, head: ResponseHead) -> None:
-        """Take the response's head."""
-
-    def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Take a piece of the body. What is returned, is stepped through before anything else."""
-
-    def response_ended(self) -> None:
-        """Take the end of the response; its connection is free already."""
-
-    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        """Take the end of the connection before the end of the response.
-
-        ``sent``: the system accepted a byte of the request at least.
-        """
-
-
 class HttpConnection(asyncio.BufferedProtocol):
     """One connection to an origin, with at most one request on it."""
 
-    def __init__(self, pool: Pool, url: Url) -> None:
+    def __init__(self, pool: HttpClient, url: Url) -> None:
         self.url: Url = url
         self.origin: tuple[str, str, int] = url.origin
         self._pool = pool
@@ -75,7 +49,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self.expires_at: float = self._clock() + _IDLE_TIME
         """When the connection is too old to be used again, on the clock of the event loop."""
         self._is_sent = False
-        self._exchange: Exchanging | None = None
+        self._exchange: Exchange | None = None
         self._heard: Callable[[], object] | None = None
         # What has been received and not been passed on yet: a body that takes several turns of the
         # loop to decode, and what came after it. Meanwhile nothing more is read.
@@ -95,7 +69,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             return False
         return self._heard is None or not self._heard()
 
-    def run(self, exchange: Exchanging, method: str, request: bytes) -> None:
+    def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
         self._exchange = exchange
         self._is_sent = False
@@ -183,7 +157,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif isinstance(event, Fault):
             self._fail(self._parser.fault or ConnectionLost(event.reason))
 
-    def _end(self, exchange: Exchanging, *, keep_alive: bool) -> None:
+    def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
         self._exchange = None
         if keep_alive and self._transport is not None:
             self.expires_at = self._clock() + self._idle_time

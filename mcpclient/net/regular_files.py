@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 if sys.platform == "win32":
-    from .windows_rights import take_from_others, windows_security
+    from .windows import take_from_others, windows_security
 
 # Without waiting for the other end of a pipe, without becoming the owner of a terminal.
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)

@@ -51,8 +51,8 @@ from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins
 from ..manager.tools import ManagedTool, ToolList
 from ..net.network_options import ClientCertificate
-from ..net.process.ladder import StopLadder
 from ..net.process.stderr import StderrTarget
+from ..net.process.stopping import StopLadder
 from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
 from ..protocol import listen as listening

@@ -16,12 +16,11 @@ from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
 from ..net.files import change_file
-from ..net.recordings import MAX_RECORDING_SIZE
 from ..net.regular_files import open_regular
 from ..protocol.outgoing import Outgoing
 from ..protocol.types import Progress
 from ..transports.base import Abandoned, Receiver, Transport
-from ..transports.replaying import Recording
+from ..transports.replaying import MAX_RECORDING_SIZE, Recording
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions

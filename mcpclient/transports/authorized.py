@@ -16,7 +16,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..net.clocks import PausableClocks
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
-from .http_messages import ERROR_BODY_LIMIT
+from .http_messages import Refusal
 
 T = TypeVar("T")
 
@@ -105,8 +105,7 @@ class AuthorizedExchange:
         self._sink = sink
         self._authorization = authorization
         self._exchange: Exchange | None = None
-        self._refusal: ResponseHead | None = None
-        self._body = bytearray()
+        self._refusal: Refusal | None = None
         self._is_given_up = False
         self._task: asyncio.Task[None] | None = client.tasks.start(self._send())
 
@@ -129,7 +128,6 @@ class AuthorizedExchange:
             headers = await self._answer(self._authorization.headers())
             request = self._with(headers, self._request.url)
             self._refusal = None
-            self._body.clear()
             self._task = None
             self._exchange = self._client.request(request, self)
         except Exception as error:
@@ -168,21 +166,22 @@ class AuthorizedExchange:
         headers = await self._answer(self._authorization.headers(http_url(request.url)))
         return self._with(headers, request.url)
 
-    async def _recover(self, refusal: ResponseHead) -> None:
+    async def _recover(self, refusal: Refusal) -> None:
+        head, body = refusal.head, bytes(refusal.body)
         try:
-            again = await self._answer(self._authorization.recover(refusal))
+            again = await self._answer(self._authorization.recover(head))
         except Exception as error:
             if error.__cause__ is None:  # about a server without OAuth, the refusal says the most
-                error.__cause__ = http_error(refusal, bytes(self._body), self.url)
+                error.__cause__ = http_error(head, body, self.url)
             self._fail(error)
             return
         if again:
             await self._send()
             return
         self._task = None
-        self._sink.head_received(refusal)
-        if self._body:
-            self._sink.body_received(bytes(self._body))
+        self._sink.head_received(head)
+        if body:
+            self._sink.body_received(body)
         self._sink.response_ended()
 
     def _fail(self, error: Exception) -> None:
@@ -195,7 +194,7 @@ class AuthorizedExchange:
     def head_received(self, head: ResponseHead) -> None:
         """Take the head of a response: pass it on, or keep it when it is a refusal."""
         if head.status in (401, 403):
-            self._refusal = head
+            self._refusal = Refusal(head)
         else:
             self._authorization.note(head)
             self._sink.head_received(head)
@@ -204,11 +203,9 @@ class AuthorizedExchange:
         """Take a piece of the body."""
         if self._refusal is None:
             self._sink.body_received(data)
-        else:
-            self._body += data[: ERROR_BODY_LIMIT - len(self._body)]
-            if len(self._body) == ERROR_BODY_LIMIT and self._exchange is not None:
-                self._exchange.abort()  # the rest is not wanted, and may have no end
-                self.response_ended()
+        elif self._refusal.add(data) and self._exchange is not None:
+            self._exchange.abort()
+            self.response_ended()
 
     def response_ended(self) -> None:
         """Take the end of the response."""

@@ -1,19 +1,39 @@
-"""What all transports over one lasting connection share: batching writes, and ending."""
+"""Transports over one lasting connection: lines in and out, batched writes, and the end."""
 
 from __future__ import annotations
 
 import abc
 import asyncio
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from ..errors import ConnectionLost, McpError
+from ..errors import ConnectionLost, McpError, MessageTooLarge
+from ..framing.escaping import escape_line
+from ..framing.logs import logger_for
+from ..framing.ndjson import Line, LineFramer, OversizedLine
+from ..jsonrpc.codec import MalformedMessage, decode
+from ..jsonrpc.messages import RequestId
+from ..lazy import OnDemand
 from ..protocol.outgoing import Outgoing
-from .base import Abandoned, Receiver, Transport
-from .line_messages import LineWriter, Output
+from .base import Abandoned, Receiver, Transport, deliver_text
+
+if TYPE_CHECKING:
+    from ..jsonrpc import response_id
+else:
+    response_id = OnDemand("..jsonrpc.response_id", __name__)
 
 
-class Connection(Output, Protocol):
-    """What such a transport needs of its connection."""
+class Connection(Protocol):
+    """A stream, a server process or a WebSocket, as the transport above it sees it."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server does not keep up with what is written."""
+        ...
+
+    def write(self, data: bytes, /) -> None:
+        """Write, unless the connection has ended."""
 
     def abort(self) -> None:
         """Drop the connection at once."""
@@ -116,3 +136,183 @@ class ConnectedTransport(Transport):
         """Take the end of the connection."""
         self._end(error)
         self.receiver.connection_lost(error)
+
+
+_logger = logger_for("mcpclient.transport")
+
+# How many messages may wait for a server that does not read; then only requests are still taken.
+_MAX_WAITING = 10_000
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
+
+# How many lines that are no messages are kept for the text of an error.
+_MAX_SKIPPED = 5
+_SHOWN = 200
+# Of how many of them there is a warning each.
+_NAMED = 3
+
+# How long a line without an end may get: so many times the limit, or, when it is known which call
+# it answers, and that has failed, so many bytes. Then nothing but a flood is to be expected.
+_FLOOD = 4
+_MAX_FLOOD = 1024 * 1024 * 1024
+
+_JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
+
+
+class LineReader:
+    """Cuts incoming bytes into lines and delivers the messages they hold.
+
+    Of lines that are not messages, such as a banner printed to stdout, the first three cost a
+    warning each, then their number does. ``peer`` is the name of the server in warnings; there is
+    none of ``known_lines``. ``flooded`` is called when
+    a line over the limit goes on and on: to end the connection, since no answer can come any more.
+    """
+
+    def __init__(
+        self,
+        receiver: Receiver,
+        max_message_size: int,
+        peer: str,
+        known_lines: Sequence[str] = (),
+        flooded: Callable[[MessageTooLarge], None] | None = None,
+    ) -> None:
+        self._receiver = receiver
+        self._limit = max_message_size
+        self._peer = peer
+        self._known_lines = known_lines
+        self._flooded = flooded
+        self._noise, self._next_count = 0, 10
+        self._framer = LineFramer(max_message_size)
+        self._is_overlong = False  # the line that has no end yet
+        self._blamed: RequestId | None = None  # the call that it answers, which has failed
+        self.skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
+        """The last lines that were no messages."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        for line in self._framer.feed(data):
+            self._take(line)
+        if self._framer.unfinished > self._limit:
+            self._watch_flood()
+
+    def _watch_flood(self) -> None:
+        error = MessageTooLarge(self._limit)
+        if not self._is_overlong:
+            self._is_overlong = True
+            # Its end may never come, so its call does not wait for it.
+            self._blamed = response_id.find_response_id(self._framer.start, b"")
+            if self._blamed is not None:
+                self._receiver.message_rejected(error, self._blamed)
+        most = self._limit * _FLOOD if self._blamed is None else _MAX_FLOOD
+        if self._framer.unfinished > most and self._flooded is not None:
+            flooded, self._flooded = self._flooded, None
+            flooded(error)
+
+    def feed_eof(self) -> None:
+        """Take the end of the stream; a last line without a line feed still counts.
+
+        Half a message does not: the call it would have answered fails because the stream ended.
+        """
+        for line in self._framer.feed_eof():
+            if isinstance(line, bytes) and _is_cut_off(line):
+                _logger.warning("%s: the end of the stream cut off a message", self._peer)
+            else:
+                self._take(line)
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, OversizedLine):
+            if self._blamed is None:
+                request_id = response_id.find_response_id(line.start, line.end)
+                self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
+            self._is_overlong, self._blamed = False, None
+        elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
+            if not deliver_text(line, self._receiver):
+                self.skipped.append(_shown(line))
+        elif line.strip():
+            shown = _shown(line)
+            self.skipped.append(shown)
+            if shown not in self._known_lines:
+                self._warn(shown)
+
+    def _warn(self, shown: str) -> None:
+        """Warn of the first lines of noise, and then of their number whenever that is tenfold."""
+        self._noise += 1
+        if self._noise <= _NAMED:
+            _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+        elif self._noise == self._next_count:
+            self._next_count *= 10
+            text = "%s: skipped %d lines that are no messages; the latest: %r"
+            _logger.warning(text, self._peer, self._noise, shown)
+
+
+def _shown(line: bytes) -> str:
+    return escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
+
+
+def _is_cut_off(line: bytes) -> bool:
+    if not line.lstrip().startswith(_JSON_STARTS):
+        return False
+    try:
+        decode(line)
+    except MalformedMessage:
+        return True
+    return False
+
+
+class LineWriter:
+    """Queues outgoing lines: calls made in one turn of the event loop share a write.
+
+    While the peer does not read, lines wait here; a request that is given up before it was written
+    is never sent. ``schedule`` arranges for `flush` to be called, soon or when the peer reads
+    again. ``frame`` turns a line into the bytes to write; it is called right before they are
+    written, and in order.
+    """
+
+    def __init__(
+        self,
+        output: Connection,
+        schedule: Callable[[], None],
+        frame: Callable[[bytes], bytes],
+    ) -> None:
+        self._output = output
+        self._schedule = schedule
+        self._frame = frame
+        self._lines: list[tuple[RequestId | None, bytes]] = []
+        self._size = 0  # of these lines
+        self._gathering = False
+
+    def send(self, outgoing: Outgoing, line: bytes) -> None:
+        """Write a line at once if nothing was written in this turn and none waits, or queue it."""
+        if self._gathering or self._lines or self._output.paused:
+            self._check_room(outgoing)
+            self._lines.append((outgoing.request_id, line))
+            self._size += len(line)
+        else:
+            self._output.write(self._frame(line))
+        if not self._gathering:
+            self._gathering = True
+            self._schedule()
+
+    def _check_room(self, outgoing: Outgoing) -> None:
+        """Refuse what would wait for ever, such as answers to a server that never reads.
+
+        A request is always taken, since its time limit takes it back.
+        """
+        is_full = len(self._lines) >= _MAX_WAITING or self._size >= _MAX_WAITING_BYTES
+        if is_full and outgoing.request_id is None and self._output.paused:
+            raise ConnectionLost("the server does not read its input")
+
+    def flush(self) -> None:
+        """Write what has gathered, if the peer keeps up."""
+        self._gathering = False
+        if self._lines and not self._output.paused:
+            lines, self._lines, self._size = self._lines, [], 0
+            self._output.write(b"".join([self._frame(line) for _, line in lines]))
+
+    def withdraw(self, request_id: RequestId | None) -> bool:
+        """Take back a line that is still queued. False: it has been written."""
+        for position, (queued_id, line) in enumerate(self._lines):
+            if queued_id is not None and queued_id == request_id:
+                del self._lines[position]
+                self._size -= len(line)
+                return True
+        return False

@@ -159,6 +159,23 @@ def answer_error(
     return refusal
 
 
+class Refusal:
+    """A response that is not a success: its head, and the beginning of its body."""
+
+    def __init__(self, head: ResponseHead) -> None:
+        self.head = head
+        self.body = bytearray()
+
+    def add(self, data: bytes) -> bool:
+        """Keep a piece of the body; return whether that is enough: the rest may have no end."""
+        self.body += data[: ERROR_BODY_LIMIT - len(self.body)]
+        return len(self.body) == ERROR_BODY_LIMIT
+
+    def error(self, url: Url, request_id: RequestId | None = None) -> McpError:
+        """Return the exception for it; see `answer_error`."""
+        return answer_error(self.head, bytes(self.body), url, request_id)
+
+
 def speaks_of_the_session(body: bytes) -> bool:
     """Whether the body of a refusal, a JSON-RPC error or plain text, is about the session.
 

@@ -6,7 +6,7 @@ Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..errors import (
     ConnectFailed,
@@ -19,54 +19,24 @@ from ..errors import (
     ViolationKind,
 )
 from ..framing.http1 import ResponseHead
-from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
 from ..net.futures import cancel
 from ..protocol.outgoing import Outgoing
 from .base import deliver_text
-from .event_stream import EventStream, is_event_stream
+from .event_stream import EventStream, ServerStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
-from .posted_message import PostedMessage, PostingTransport
-from .server_stream import ServerStream
+from .http_transport import PostedMessage
 
-
-class PostOwner(PostingTransport, Protocol):
-    """What a post asks of the transport it belongs to."""
-
-    url: Url
-    working_id: str | None
-    """The id of the last session in which the server has taken a message."""
-    unreachable: McpError | None
-    """Why the last message found no server; None when it found one."""
-    max_message_size: int
-    liveness: float | None
-
-    @property
-    def description(self) -> str:
-        """What the transport connects to, for messages."""
-        ...
-
-    def begin_session(self, head: ResponseHead) -> None:
-        """Take the session id from the answer that opens a session."""
-
-    def has_ended(self, session_id: str | None) -> bool:
-        """Whether the server is known to have forgotten a session."""
-        ...
-
-    def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
-        """Take note that the server has forgotten a session."""
-
-    def settle(self, question: RequestId, session_id: str | None) -> None:
-        """Take note that the server has taken our answer to a request of its own."""
-
-    def follow(self, stream: EventStream, post: Post) -> None:
-        """Continue the broken response stream of a request."""
+if TYPE_CHECKING:
+    from .streamable_http import StreamableHttpTransport
 
 
 class Post(PostedMessage):
     """A message posted in the session ``session_id``, and what becomes of the response."""
 
-    def __init__(self, owner: PostOwner, outgoing: Outgoing, session_id: str | None) -> None:
+    def __init__(
+        self, owner: StreamableHttpTransport, outgoing: Outgoing, session_id: str | None
+    ) -> None:
         super().__init__(owner, outgoing)
         self.session_id = session_id
         self.key: object = self if self.request_id is None else self.request_id

@@ -1,15 +1,24 @@
-"""What both HTTP transports have in common: connections, the caller's headers, turns of answers."""
+"""The common part of both HTTP transports: connections, headers, and messages that are posted.
+
+A posted message is followed until the server has taken it. Most servers end its response with the
+answer, and the connection serves the next call. A response that a server leaves open costs a
+socket, so few of them are waited for, and not for long.
+"""
 
 from __future__ import annotations
 
+import abc
 import asyncio
+import math
+from typing import Any
 
-from ..errors import ConnectionLost
+from ..errors import ConnectionLost, McpError
 from ..framing.uri import Url
+from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, authorizer_in
+from .authorized import Credentials, Sending, authorizer_in
 from .base import Receiver, Transport
 from .http_messages import CallerHeaders, HeaderSource
 
@@ -21,8 +30,11 @@ _MAX_ANSWERS = 50
 class HttpTransport(Transport):
     """Sends messages by HTTP to one server.
 
-    ``headers``: the caller's own. ``credentials``: what identifies the caller.
+    ``headers``: the caller's own. ``credentials``: what identifies the caller. ``draining``: the
+    responses that are still read although the answer has come.
     """
+
+    draining: Draining
 
     def __init__(
         self,
@@ -76,6 +88,10 @@ class HttpTransport(Transport):
         self._is_open = True
         self._answer_turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
 
+    @abc.abstractmethod
+    def forget(self, post: Any) -> None:
+        """Drop a post that has come to its end."""
+
     async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the caller's headers for a message.
 
@@ -86,3 +102,112 @@ class HttpTransport(Transport):
         if not self._is_open:
             raise ConnectionLost("the transport was closed")
         return headers
+
+
+# A message that is not a request has no caller whose timeout would end it.
+_NOTIFICATION_TIMEOUT = 30.0
+
+
+class PostedMessage(abc.ABC):
+    """One posted message, and the response to it.
+
+    ``taken``: resolved when the server has taken a message that is not a request: a notification
+    with the first word of its response, an answer to a request of the server's with the last. So
+    whoever waits for that knows how many connections are in use for answers. A server that does not
+    take one in time fails it.
+    """
+
+    def __init__(self, transport: HttpTransport, outgoing: Outgoing) -> None:
+        self.request_id: RequestId | None = outgoing.request_id
+        self.taken: asyncio.Future[None] | None = None
+        if self.request_id is None:
+            self.taken = asyncio.get_running_loop().create_future()
+        self._transport = transport
+        self._exchange: Sending | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_drained = False
+
+    @property
+    @abc.abstractmethod
+    def _target(self) -> str:
+        """Where it goes, for messages."""
+
+    def begin(self, exchange: Sending) -> None:
+        """Take note that the message is on its way."""
+        self._exchange = exchange
+        if self.taken is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
+
+    def fail(self, error: McpError) -> None:
+        """Report that this message failed."""
+        self._end()
+        self._transport.receiver.request_failed(self.request_id, error)
+
+    def _drain(self) -> None:
+        """Read on for a while, though what it was for has come."""
+        self._is_drained = True
+        self._transport.draining.add(self)
+
+    def _give_up(self) -> None:
+        self.abort()
+        reason = f"{self._target} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
+        self.fail(ConnectionLost(reason))
+
+    def abort(self) -> None:
+        """Close the response."""
+        self._end()
+        if self._exchange is not None:
+            self._exchange.abort()
+
+    def _end(self) -> None:
+        self._transport.forget(self)
+        if self._is_drained:
+            self._transport.draining.discard(self)
+        if self.taken is not None:
+            self._take()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _take(self) -> None:
+        taken = self.taken
+        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
+            taken.set_result(None)
+
+
+class Draining:
+    """The responses of one transport that are nearly over.
+
+    At most ``most`` are read on, each for ``seconds`` (None: no limit).
+    """
+
+    def __init__(self, most: int = 4, seconds: float | None = 30.0) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._until: dict[PostedMessage, float] = {}
+        # One timer, for the oldest: most responses end in the very turn in which they come here.
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, response: PostedMessage) -> None:
+        """Read on for a while, unless that is done for too many: then the oldest is closed."""
+        if response in self._until:
+            return
+        loop = asyncio.get_running_loop()
+        self._until[response] = math.inf if self._seconds is None else loop.time() + self._seconds
+        if self._timer is None and self._seconds is not None:
+            self._timer = loop.call_later(self._seconds, self._close_oldest)
+        if len(self._until) > self._most:
+            next(iter(self._until)).abort()
+
+    def discard(self, response: PostedMessage) -> None:
+        """Take note that it is over."""
+        self._until.pop(response, None)
+
+    def _close_oldest(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        for response, until in list(self._until.items()):
+            if until > loop.time():
+                self._timer = loop.call_at(until, self._close_oldest)
+                return
+            response.abort()

@@ -1,14 +1,22 @@
-"""In process: a server that is a coroutine of the same program, for tests and for embedding.
+"""In process: a server that is a coroutine, or an SDK's server object, of the same program.
 
 Every message is encoded as JSON and decoded again. So nothing is shared by accident, and what JSON
 cannot carry is refused as on every other transport.
+
+Server objects of the Python SDK (1.x and 2.x) and of fastmcp (2 to 4) are told apart by their
+attributes, and driven by their own packages: the server's ``run``, between the streams that their
+``stdio_server`` makes of two text files, which are in memory here. Nothing of those packages is
+imported unless such an object is given, and then it is the package that the object itself is from.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import AsyncExitStack
+from importlib import import_module
 from typing import Any, Callable, Union
 
 from ..errors import ConnectionLost, PeerError
@@ -159,3 +167,74 @@ async def _reply_to(message: Message, answer: Answer) -> Message | None:
     else:
         return messages.response(message["id"], result or {}) if "id" in message else None
     return messages.error_response(message["id"], *failure) if "id" in message else None
+
+
+# Where the high-level servers keep the low-level one: SDK 1.x and fastmcp, then SDK 2.x.
+_LOW_LEVEL = ("_mcp_server", "_lowlevel_server")
+
+_OPTIONS = "create_initialization_options"
+
+
+def is_server_object(target: object) -> bool:
+    """Whether this is a server of the Python SDK or of fastmcp."""
+    low = _low_level_of(target)
+    return all(callable(getattr(low, name, None)) for name in ("run", _OPTIONS))
+
+
+def serve_object(server: object) -> Serve:
+    """Return what serves one connection with a server object."""
+
+    async def serve(end: ServerEnd) -> None:
+        low = _low_level_of(server)
+        stdio = import_module(f"{_package_of(low)}.server.stdio")
+        async with AsyncExitStack() as stack:
+            lifespan = getattr(server, "_lifespan_manager", None)
+            if lifespan is not None:  # fastmcp's own, which its low-level server does not enter
+                await stack.enter_async_context(lifespan())
+            read, write = await stack.enter_async_context(
+                stdio.stdio_server(_Lines(end), _Writer(end))
+            )
+            await low.run(read, write, low.create_initialization_options())
+
+    serve.__name__ = str(getattr(server, "name", None) or type(server).__name__)
+    return serve
+
+
+def _low_level_of(server: object) -> Any:
+    for name in _LOW_LEVEL:
+        low = getattr(server, name, None)
+        if low is not None:
+            return low
+    return server
+
+
+def _package_of(low: object) -> str:
+    """Return the package of the low-level server; fastmcp's is a subclass of the SDK's."""
+    makers = [each for each in type(low).__mro__ if _OPTIONS in vars(each)]
+    return makers[-1].__module__.partition(".")[0]
+
+
+class _Lines:
+    """The client's messages as an asynchronous text file."""
+
+    def __init__(self, end: ServerEnd) -> None:
+        self._end = end
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for message in self._end:
+            yield encode(message).decode()
+
+
+class _Writer:
+    """An asynchronous text file whose lines are messages to the client."""
+
+    def __init__(self, end: ServerEnd) -> None:
+        self._end = end
+
+    async def write(self, text: str) -> int:
+        """Take one line."""
+        self._end.send(json.loads(text))
+        return len(text)
+
+    async def flush(self) -> None:
+        """Do nothing: every line is sent at once."""

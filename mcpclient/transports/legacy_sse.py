@@ -29,11 +29,9 @@ from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, start_request
 from .base import Abandoned, Receiver, deliver_text
-from .draining import Draining
 from .event_stream import is_event_stream
-from .http_messages import ERROR_BODY_LIMIT, HeaderSource, answer_error
-from .http_transport import HttpTransport
-from .posted_message import PostedMessage
+from .http_messages import HeaderSource, Refusal
+from .http_transport import Draining, HttpTransport, PostedMessage
 
 # How many responses to messages may stay open that are mere receipts.
 _MAX_RECEIPTS = 64
@@ -156,20 +154,18 @@ class _Stream:
         self._receiver = receiver
         self._decoder = EventDecoder(transport.max_message_size)
         self._ended = False
-        self._refusal: ResponseHead | None = None
-        self._body = b""
+        self._refusal: Refusal | None = None
 
     def head_received(self, head: ResponseHead) -> None:
         if head.status != 200:
-            self._refusal = head
+            self._refusal = Refusal(head)
         elif not is_event_stream(head.headers.get("content-type", "")):
             kind = head.headers.get("content-type", "no content type")
             self._fail(ProtocolViolation(f"{self._shown} answered GET with {kind}, not with SSE"))
 
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:
-            self._body = (self._body + data)[:ERROR_BODY_LIMIT]
-            if len(self._body) == ERROR_BODY_LIMIT:
+            if self._refusal.add(data):
                 self.response_ended()
             return
         if self._ended:
@@ -209,7 +205,7 @@ class _Stream:
 
     def response_ended(self) -> None:
         if self._refusal is not None:
-            self._fail(answer_error(self._refusal, self._body, self._transport.url))
+            self._fail(self._refusal.error(self._transport.url))
         elif not self.endpoint.done():
             self._fail(ConnectFailed(self._shown, "the event stream ended without an endpoint"))
         else:
@@ -245,8 +241,7 @@ class _Post(PostedMessage):
         super().__init__(transport, outgoing)
         self._is_answer = outgoing.answers is not None
         self._url = url
-        self._refusal: ResponseHead | None = None
-        self._body = b""
+        self._refusal: Refusal | None = None
 
     @property
     def _target(self) -> str:
@@ -256,19 +251,19 @@ class _Post(PostedMessage):
         if not self._is_answer:
             self._take()
         if not 200 <= head.status < 300:
-            self._refusal = head
+            self._refusal = Refusal(head)
         elif not self._is_answer:
             self._drain()
 
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:
-            self._body = (self._body + data)[:ERROR_BODY_LIMIT]
+            self._refusal.add(data)
 
     def response_ended(self) -> None:
         if self._refusal is None:
             self._end()
         else:
-            self.fail(answer_error(self._refusal, self._body, self._url, self.request_id))
+            self.fail(self._refusal.error(self._url, self.request_id))
 
     def response_failed(self, error: McpError) -> None:
         self.fail(error)

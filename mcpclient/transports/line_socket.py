@@ -9,8 +9,7 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..net.dialing import Dialer, explain_loss
 from ..net.stream import Stream
-from .connected import ConnectedTransport
-from .line_messages import LineReader
+from .connected import ConnectedTransport, LineReader
 
 # How long, in seconds, closing may take to write what the server has not read yet.
 _CLOSES_WITHIN = 2.0

@@ -15,7 +15,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId, plain_id
-from ..net.recordings import read_recording
+from ..net.regular_files import open_regular
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..recording.conversation import (
@@ -28,7 +28,7 @@ from ..recording.conversation import (
     read_calls,
 )
 from ..recording.script import Script, client_is_ready
-from ..recording.transcript import Transcript
+from ..recording.transcript import Transcript, read_transcripts
 from ..recording.writing import error_of
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
@@ -259,3 +259,17 @@ def _url_of(transcripts: Sequence[Transcript]) -> Url:
         except UsageError:
             continue
     return parse_url("http://recorded/")
+
+
+MAX_RECORDING_SIZE = 512 * 1024 * 1024
+"""How many bytes of a recording are read; in memory it is several times as large."""
+
+
+def read_recording(path: str | os.PathLike[str]) -> list[Transcript]:
+    """Read a file of transcripts. Raises `UsageError` when it is not one, or cannot be read."""
+    try:
+        with open(open_regular(path, limit=MAX_RECORDING_SIZE), encoding="utf-8") as file:
+            return read_transcripts(file)
+    except (OSError, UnicodeError) as error:
+        reason = str((isinstance(error, OSError) and error.strerror) or error)
+        raise UsageError(f"cannot read the recording {os.fspath(path)!r}: {reason}") from None

@@ -15,11 +15,10 @@ from ..display import shown_words
 from ..errors import MessageTooLarge, ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..lazy import OnDemand
-from ..net.process.ladder import StopLadder
 from ..net.process.server_process import ServerProcess, spawn
 from ..net.process.stderr import StderrTarget
-from .connected import ConnectedTransport
-from .line_messages import LineReader
+from ..net.process.stopping import StopLadder
+from .connected import ConnectedTransport, LineReader
 
 if TYPE_CHECKING:
     from ..recording import redaction

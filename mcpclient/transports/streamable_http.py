@@ -19,17 +19,15 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.futures import BackgroundTasks
+from ..net.futures import BackgroundTasks, resolve
 from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, start_request
 from .base import Abandoned
-from .draining import Draining
-from .event_stream import EventStream
+from .event_stream import EventStream, ServerStream
 from .http_messages import HeaderSource, speaks_of_the_session
 from .http_post import Post
-from .http_transport import HttpTransport
-from .server_stream import ServerStream
+from .http_transport import Draining, HttpTransport
 
 _POST_HEADERS = [
     ("Accept", "application/json, text/event-stream"),
@@ -324,17 +322,13 @@ class _Deletion:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def head_received(self, head: ResponseHead) -> None:
-        self._end()
+        resolve(self.over, None)
 
     def body_received(self, data: bytes) -> None:
         pass
 
     def response_ended(self) -> None:
-        self._end()
+        resolve(self.over, None)
 
     def response_failed(self, error: McpError) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
+        resolve(self.over, None)

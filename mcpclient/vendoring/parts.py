@@ -66,7 +66,12 @@ PARTS: dict[str, Part] = {
     "recording": Part(
         "traces, recordings and replay",
         (
-            *("transports.replaying", "net.recordings", "recording.writing", "recording.script"),
+            *(
+                "transports.replaying",
+                "transports.replaying",
+                "recording.writing",
+                "recording.script",
+            ),
             *("net.regular_files", "net.regular_files"),
         ),
     ),

@@ -24,7 +24,7 @@ from mcpclient.errors import (
     ToolError,
     UsageError,
 )
-from mcpclient.net.process.ladder import StopLadder
+from mcpclient.net.process.stopping import StopLadder
 from mcpclient.transports.base import Transport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import HttpServer

@@ -12,7 +12,7 @@ import mcpclient
 from mcpclient.client.answers import inbound_requests as answering
 from mcpclient.client.events import callbacks
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError, MessageTooLarge
-from mcpclient.transports import line_messages
+from mcpclient.transports import connected as line_messages
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.peers import serve
 from tests.net.websocket_peer import PING, PONG, TEXT, Peer, frame, websocket_server

@@ -14,8 +14,8 @@ from mcpclient import __version__
 from mcpclient.cli.connecting import check_trace
 from mcpclient.errors import ConnectionLost
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.recordings import read_recording
 from mcpclient.recording.transcript import read_transcripts
+from mcpclient.transports.replaying import read_recording
 from tests.recording.written import Written
 from tests.support.subprocesses import run_python
 

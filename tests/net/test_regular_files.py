@@ -26,10 +26,10 @@ from mcpclient.net.locks import LockFolder
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.recordings import read_recording
 from mcpclient.net.regular_files import open_regular, write_file
 from mcpclient.sandbox import rights
 from mcpclient.testing import cassette, check_tools
+from mcpclient.transports.replaying import read_recording
 from mcpclient.vendoring import manifest
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")

@@ -12,7 +12,7 @@ import pytest
 from mcpclient.net.files import change_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.windows_rights import WindowsSecurity, take_from_others, windows_security
+from mcpclient.net.windows import WindowsSecurity, take_from_others, windows_security
 
 
 class Windows:

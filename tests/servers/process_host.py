@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 from mcpclient.errors import ProcessExited
-from mcpclient.net.process.ladder import StopLadder
 from mcpclient.net.process.server_process import ServerProcess, spawn
+from mcpclient.net.process.stopping import StopLadder
 
 IMPATIENT = StopLadder(close_input=0.01, terminate=0.01)
 TREE = Path(__file__).with_name("process_tree.py")

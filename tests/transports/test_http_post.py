@@ -6,7 +6,7 @@ import asyncio
 import json
 import tracemalloc
 import zlib
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 import pytest
 
@@ -26,9 +26,9 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.messages import RequestId
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.draining import Draining
 from mcpclient.transports.event_stream import EventStream
 from mcpclient.transports.http_post import Post
+from mcpclient.transports.http_transport import Draining
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
 from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
@@ -516,7 +516,7 @@ def with_post(outgoing: Outgoing, work: Callable[[Post, Owner], None]) -> Owner:
 
     async def main() -> Owner:
         owner = Owner()
-        work(Post(owner, outgoing, "s"), owner)
+        work(Post(cast(StreamableHttpTransport, owner), outgoing, "s"), owner)
         return owner
 
     return run(main())
@@ -591,7 +591,7 @@ def test_the_end_of_the_transport_ends_a_resumption() -> None:
     """F-LIFE-5: also where its loop has ended before."""
 
     async def main(loop: asyncio.AbstractEventLoop) -> Post:
-        begun = Post(Owner(), call(1, "echo"), "s")
+        begun = Post(cast(StreamableHttpTransport, Owner()), call(1, "echo"), "s")
         begun.resumption = loop.create_task(asyncio.sleep(1000))
         return begun
 

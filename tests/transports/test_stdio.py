@@ -17,7 +17,7 @@ import pytest
 
 from mcpclient.display import shown_words
 from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
-from mcpclient.net.process.ladder import StopLadder
+from mcpclient.net.process.stopping import StopLadder
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport
 from tests.contract.transport_contract import ERA, call, post

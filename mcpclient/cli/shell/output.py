@@ -6,7 +6,7 @@ import os
 
 from ...errors import UsageError
 from ...framing.escaping import escape
-from ...net.process.one_program import run_program
+from ...net.process.programs import run_program
 from ...net.regular_files import write_file
 from ..screen import Screen
 from .outcome import Finding

@@ -12,8 +12,7 @@ from ...framing.uri import parse_url
 from ...transports.asgi import AsgiTransport
 from ...transports.authorized import authorizer_in
 from ...transports.base import Transport
-from ...transports.inprocess import InProcessTransport
-from ...transports.server_object import is_server_object, serve_object
+from ...transports.inprocess import InProcessTransport, is_server_object, serve_object
 from .options import Options, Route, refuse
 from .url_routes import credentials_for
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ...auth.options import Authentication
     from ...errors import McpError
     from ...net.network_options import ClientCertificate
-    from ...net.process.ladder import StopLadder
     from ...net.process.stderr import StderrTarget
+    from ...net.process.stopping import StopLadder
     from ...net.proxies import ProxyChoice
     from ...net.recorder import TraceTarget
     from ...protocol.schema import SchemaLimits

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...lazy import OnDemand
 from ...net.network_options import NetworkOptions
-from ...net.process.ladder import StopLadder
+from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
 from ...protocol.era import checked_extensions
 from ...protocol.negotiation import Era

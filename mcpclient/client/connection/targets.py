@@ -12,8 +12,13 @@ from ...display import shown_command
 from ...errors import UsageError
 from ...lazy import OnDemand
 from ...net.paths import absolute_path
-from ...net.process.stderr import StderrCopy, StderrTarget
-from ...net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
+from ...net.process.stderr import (
+    FirstStart,
+    SecondStart,
+    StderrCopy,
+    StderrTarget,
+    WithheldComplaint,
+)
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport

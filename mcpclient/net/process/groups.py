@@ -17,12 +17,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from .plan import CREATE_NO_WINDOW, tree_kill_command
+from .launch import CREATE_NO_WINDOW, tree_kill_command
 
+if TYPE_CHECKING:
+    from ..windows import Job
 if sys.platform == "win32":
-    from .jobs import contain, windows_calls
+    from ..windows import contain, windows_calls
 
 _TREE_KILL_TIMEOUT = 3.0
 
@@ -118,20 +120,6 @@ def _only_zombies(group: int) -> bool:
     return bool(entries)
 
 
-class Members(Protocol):
-    """A job object, as `jobs.Job` is one."""
-
-    def kill(self) -> None:
-        """End every process."""
-
-    def is_empty(self) -> bool:
-        """Whether all have ended."""
-        ...
-
-    def close(self) -> None:
-        """End every process, and forget them."""
-
-
 class WindowsTree(ProcessGroup):
     """A process and its descendants: those in its ``job``, or those ``taskkill`` finds.
 
@@ -142,7 +130,7 @@ class WindowsTree(ProcessGroup):
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        job: Members | None = None,
+        job: Job | None = None,
         run: Callable[[Sequence[str]], object] | None = None,
     ) -> None:
         super().__init__(process)

@@ -1,19 +1,23 @@
-"""Finding a server's command and starting it, with one clear error when that fails."""
+"""Starting a server: its environment, its command, and one clear error when that fails.
+
+The decisions are pure: the parent's environment, and the function that says whether a file exists,
+are arguments. So all of them, those for Windows included, are tested on every platform.
+"""
 
 from __future__ import annotations
 
 import errno
+import ntpath
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
 from ...lazy import OnDemand
 from ..paths import absolute_path
-from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
 
 if TYPE_CHECKING:
     from ...sandbox import confine
@@ -153,3 +157,219 @@ def _first_line(path: str) -> bytes:
             return file.readline(_LONGEST_FIRST_LINE)
     except OSError:
         return b""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What a program needs to know its user, its terminal and where things are (as in the reference
+# SDKs), plus what decides the text it writes, the clock it shows and the caches it may share.
+_POSIX = _names(
+    "HOME LOGNAME PATH SHELL TERM TMPDIR USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME "
+    "XDG_STATE_HOME"
+)
+# Without SYSTEMROOT no socket opens, without PATHEXT and COMSPEC no script runs on Windows.
+_WINDOWS = _names(
+    "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE "
+    "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP TMP "
+    "USERNAME USERPROFILE WINDIR"
+)
+# Behind a company's proxy, npx and uvx can fetch nothing without the company's authority.
+_EVERYWHERE = _names(
+    "CURL_CA_BUNDLE LANG LANGUAGE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE SSL_CERT_DIR "
+    "SSL_CERT_FILE TZ"
+)
+_PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"})
+
+# It runs only once it is in a job object, so that nothing it starts is outside of it.
+_CREATE_SUSPENDED = 0x00000004
+_CREATE_NEW_PROCESS_GROUP = 0x00000200
+CREATE_NO_WINDOW = 0x08000000
+
+_DEFAULT_EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
+_PROGRAM_EXTENSIONS = (".com", ".exe")
+_BATCH_EXTENSIONS = (".bat", ".cmd")
+
+# What names a file to be run by another program, and not a command to be searched.
+SCRIPT_EXTENSIONS = (".py", ".js", ".mjs", ".cjs", ".ts")
+
+
+def child_environment(
+    env: Mapping[str, str] | None,
+    inherit_env: str,
+    parent: Mapping[str, str],
+    *,
+    windows: bool,
+) -> dict[str, str]:
+    """Return the server's environment: ``env`` laid over what is inherited from ``parent``.
+
+    ``inherit_env`` is ``"safe"`` (an allow-list: user, paths, locale, certificates, and proxies
+    whose URL holds no password), ``"all"`` or ``"none"``. In safe mode interpreter variables such
+    as PYTHONPATH never pass, and neither do exported shell functions (values that start with
+    ``()``). On Windows names are compared without regard to case.
+
+    Raises `UsageError` for another ``inherit_env``, for an ``env`` that is not a mapping, and for a
+    name or value that no environment can hold; the text names the variable and never its value.
+    """
+    if inherit_env not in ("safe", "all", "none"):
+        raise UsageError(f'inherit_env must be "safe", "all" or "none", not {inherit_env!r}')
+    if inherit_env == "safe":
+        environment = _safe_part(parent, windows)
+    else:
+        environment = dict(parent) if inherit_env == "all" else {}
+    if env is not None and not isinstance(env, Mapping):
+        raise UsageError(f"env must map names to values, and not be a {type(env).__name__}")
+    for name, value in (env or {}).items():
+        _check_variable(name, value)
+        if windows:
+            for other in [held for held in environment if held.upper() == name.upper()]:
+                del environment[other]
+        environment[name] = value
+    return environment
+
+
+def _safe_part(environment: Mapping[str, str], windows: bool) -> dict[str, str]:
+    allowed = _EVERYWHERE | (_WINDOWS if windows else _POSIX)
+    safe = {}
+    for name, value in environment.items():
+        upper = name.upper()
+        key = upper if windows else name
+        is_allowed = key in allowed or key.startswith("LC_")
+        is_proxy = upper in _PROXIES and "@" not in value
+        if (is_allowed or is_proxy) and not value.startswith("()"):
+            safe[name] = value
+    return safe
+
+
+def _check_variable(name: object, value: object) -> None:
+    if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+        raise UsageError(f"{name!r} is not a name for an environment variable")
+    if not isinstance(value, str):
+        raise UsageError(
+            f"environment variable {name} must be a string, not {type(value).__name__}"
+        )
+    if "\0" in value:
+        raise UsageError(f"environment variable {name} holds a NUL character")
+
+
+class LaunchPlan(NamedTuple):
+    """What to hand to CreateProcess: the program's full path, its command line, and flags."""
+
+    executable: str
+    command_line: str
+    creation_flags: int = CREATE_NO_WINDOW | _CREATE_NEW_PROCESS_GROUP | _CREATE_SUSPENDED
+
+
+def windows_launch_plan(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    exists: Callable[[str], bool],
+    cwd: str = "",
+    *,
+    is_folder: Callable[[str], bool] = lambda path: False,
+) -> LaunchPlan:
+    """Decide how Windows starts ``command`` with the environment ``env``.
+
+    A bare name is searched over PATH with the extensions of PATHEXT, never in the current
+    directory; a name with a directory is taken relative to ``cwd``. ``exists`` says whether a
+    path is a file, and ``is_folder`` whether it is a folder. Batch files, which CreateProcess would
+    hand to cmd.exe with arguments it does not protect (CVE-2024-24576), go through cmd.exe with
+    every argument quoted for it.
+
+    Raises `CommandNotFound`, and `UsageError` for an argument that no batch file can be given.
+    """
+    path = _find_on_windows(command, env, exists, is_folder, cwd)
+    if _extension(path) in _PROGRAM_EXTENSIONS:
+        return LaunchPlan(path, subprocess.list2cmdline([path, *command[1:]]))
+    shell = _variable(env, "COMSPEC") or ntpath.join(
+        _variable(env, "SYSTEMROOT") or "C:\\Windows", "System32", "cmd.exe"
+    )
+    inner = " ".join(map(_batch_argument, [path, *command[1:]]))
+    # /d: no AutoRun commands; /e:on: what hides a percent sign needs extensions; /v:off: "!" is
+    # a plain character; /s: exactly the outer pair of quotes is taken off, whatever is inside.
+    return LaunchPlan(shell, f'"{shell}" /d /e:on /v:off /s /c "{inner}"')
+
+
+def tree_kill_command(pid: int) -> list[str]:
+    """Return the command that ends process ``pid`` and all that descend from it on Windows."""
+    return ["taskkill", "/PID", str(pid), "/T", "/F"]
+
+
+def _find_on_windows(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    exists: Callable[[str], bool],
+    is_folder: Callable[[str], bool],
+    cwd: str,
+) -> str:
+    name = command[0]
+    search_path = _variable(env, "PATH")
+    extensions = [
+        extension.lower()
+        for extension in (_variable(env, "PATHEXT") or _DEFAULT_EXTENSIONS).split(";")
+        if extension.lower() in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS
+    ]
+    for base in _bases(name, search_path, cwd):
+        # A file without a program's extension is never started: npm puts a shell script "npx"
+        # beside the "npx.cmd" that is meant for Windows.
+        if _extension(base) in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS and exists(base):
+            return base
+        for extension in extensions:
+            if exists(base + extension):
+                return base + extension
+    folders = filter(is_folder, _bases(name, search_path, cwd))
+    if any(exists(base) for base in _bases(name, search_path, cwd)):
+        reason = "Windows cannot run this file by itself"
+        kind = ConnectKind.NO_INTERPRETER
+    elif _extension(name) in SCRIPT_EXTENSIONS:
+        raise CommandNotFound(command, "no such file", "", ConnectKind.SCRIPT_MISSING)
+    else:
+        folder = next(folders, None)
+        reason = "no such command" if folder is None else f"{folder} is a directory"
+        kind = ConnectKind.COMMAND_MISSING if folder is None else ConnectKind.IS_A_DIRECTORY
+    raise CommandNotFound(command, reason, search_path, kind)
+
+
+def _bases(name: str, search_path: str, cwd: str) -> Iterator[str]:
+    if ntpath.basename(name) != name or ntpath.splitdrive(name)[0]:
+        yield ntpath.join(cwd, name)
+        return
+    for entry in search_path.split(";"):
+        directory = entry.strip().strip('"')
+        if directory:
+            yield ntpath.join(cwd, directory, name)
+
+
+def _extension(path: str) -> str:
+    # Windows drops trailing dots and spaces from a file name, so "x.bat. ." is a batch file too.
+    return ntpath.splitext(path.rstrip(". "))[1].lower()
+
+
+def _variable(env: Mapping[str, str], name: str) -> str:
+    for key, value in env.items():
+        if key.upper() == name:
+            return value
+    return ""
+
+
+def _batch_argument(argument: str) -> str:
+    """Quote for both readers of a batch file's arguments: cmd.exe and the C runtime behind it.
+
+    Within quotes cmd.exe leaves ``& | < > ^ ( )`` alone. A quote is doubled: cmd.exe then stays
+    within quotes, and the C runtime reads one. A percent sign is followed by ``%cd:~,%``, which
+    expands to nothing, so that no ``%NAME%`` is ever seen.
+    """
+    if any(character in argument for character in "\r\n"):
+        raise UsageError("an argument of a Windows batch file cannot hold a line break")
+    quoted = ""
+    backslashes = 0
+    for character in argument:
+        if character == '"':
+            quoted += "\\" * backslashes + '""'
+        elif character == "%":
+            quoted += "%%cd:~,%"
+        else:
+            quoted += character
+        backslashes = backslashes + 1 if character == "\\" else 0
+    return '"' + quoted + "\\" * backslashes + '"'

@@ -1,9 +1,19 @@
-"""Which file a program's name stands for, and through which links."""
+"""Programs other than servers: the file behind a name, and running one to its end."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from ...errors import UsageError
+from ..shielded import call_in_thread
+from .groups import ProcessGroup, close_pipes, process_group
+from .launch import launch
 
 _MAX_CHAIN = 40
 
@@ -25,3 +35,76 @@ def links_of(program: str, search_path: str | None = None) -> list[str]:
     except (OSError, ValueError):  # a name that no file has, or a loop of links
         return []
     return list(dict.fromkeys(paths))
+
+
+async def output_of(
+    words: Sequence[str], env: Mapping[str, str], cwd: str | None, *, limit: int, seconds: float
+) -> tuple[int, bytes]:
+    """Run a program that is given nothing; return its exit code and what it wrote to stdout.
+
+    What it writes to stderr is dropped. At most ``limit`` bytes and one more are returned: then,
+    and after ``seconds``, it is killed with all that it started. Raises `UsageError` or
+    `ConnectFailed` where it cannot be started, and `asyncio.TimeoutError`.
+    """
+    process = launch(words, env, cwd)
+    group = process_group(process)
+    try:
+        reading = call_in_thread(lambda: _output(process, group, limit))
+        return await asyncio.wait_for(reading, seconds)
+    except BaseException:
+        group.kill()  # and so the thread comes to the end of the output
+        raise
+
+
+def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -> tuple[int, bytes]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.close()
+    threading.Thread(target=_drain, args=[process.stderr.fileno()], daemon=True).start()
+    found = b""
+    while len(found) <= limit:
+        chunk = process.stdout.read(limit + 1 - len(found))
+        if not chunk:
+            break
+        found += chunk
+    if len(found) > limit:
+        group.kill()
+    code = process.wait()
+    group.kill()  # what it left running
+    group.forget()
+    close_pipes(process)
+    return code, found
+
+
+def _drain(descriptor: int) -> None:
+    with suppress(OSError):
+        while os.read(descriptor, 65536):
+            pass
+
+
+async def run_program(
+    words: Sequence[str], content: bytes, *, keeps_output: bool = False
+) -> tuple[int, bytes]:
+    """Run a program with ``content`` on its stdin; return its exit code and what it wrote.
+
+    ``words``: the program and its arguments, exactly as it gets them: there is no shell between.
+    With ``keeps_output`` it writes to our own stdout, and nothing is returned of that; its stderr
+    is always ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
+    """
+    process = _started(words, None if keeps_output else subprocess.PIPE)
+    try:
+        written, _ = await call_in_thread(lambda: process.communicate(content))
+    except BaseException:
+        with suppress(OSError):
+            process.kill()
+        raise
+    return process.returncode, written or b""
+
+
+def _started(words: Sequence[str], stdout: int | None) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(list(words), stdin=subprocess.PIPE, stdout=stdout)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"cannot run {words[0]!r}: {reason}") from None

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Protocol
 from ...errors import ConnectionLost, ProcessExited
 from ...lazy import OnDemand
 from ..futures import call_from_thread
-from .exit import ExitWatch
 from .groups import ProcessGroup, give_up, process_group
-from .ladder import StopLadder, Stopping
-from .launch import launch
+from .launch import child_environment, launch
 from .pipes import PipeReader, PipeWriter, Reader, Writer
-from .plan import child_environment
 from .stderr import StderrTarget, StderrTee
+from .stopping import ExitWatch, StopLadder, Stopping
 
 if TYPE_CHECKING:
     from ...recording import redaction

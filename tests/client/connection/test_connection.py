@@ -27,7 +27,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     SessionExpired,
 )
-from mcpclient.net.process.ladder import StopLadder
+from mcpclient.net.process.stopping import StopLadder
 from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd

@@ -18,9 +18,8 @@ from mcpclient.client.connection.targets import destination_of, route_to, words_
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.process.ladder import StopLadder
-from mcpclient.net.process.stderr import StderrTee
-from mcpclient.net.process.stderr_filters import FirstStart
+from mcpclient.net.process.stderr import FirstStart, StderrTee
+from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport

@@ -8,13 +8,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from mcpclient.net.process import groups as process_groups
 from mcpclient.net.process.groups import PosixGroup, WindowsTree, close_pipes, process_group
 from tests.net.process_helpers import is_alive, python, tree, wait_until
+
+if TYPE_CHECKING:
+    from mcpclient.net.windows import Job
 
 TOP = Path(__file__).parent.parent.parent.parent
 HOST = str(TOP / "tests" / "servers" / "process_host.py")
@@ -204,7 +207,7 @@ class FakeJob:
 def test_on_windows_a_job_is_killed_whether_or_not_its_first_process_lives() -> None:
     """F-STD-6: what a server left behind is found in its job; taskkill is not asked."""
     process, job = FakeProcess(), FakeJob()
-    group = WindowsTree(cast("subprocess.Popen[bytes]", process), job)
+    group = WindowsTree(cast("subprocess.Popen[bytes]", process), cast("Job", job))
     process.returncode = 0
     assert not group.is_gone()
     group.terminate()

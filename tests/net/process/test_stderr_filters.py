@@ -7,8 +7,7 @@ import io
 
 import pytest
 
-from mcpclient.net.process.stderr import StderrTee
-from mcpclient.net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
+from mcpclient.net.process.stderr import FirstStart, SecondStart, StderrTee, WithheldComplaint
 from tests.support import virtual_time
 
 CRASH = b"server 4711 starts at 12:30:01.5\nTraceback:\n  at 0x7f3a\nKeyError: 'DATABASE'"

@@ -454,7 +454,7 @@ OTHERS = [
         "self._replaying = True\n        self._delays",
     ),
     Fault(
-        "transports.line_messages",
+        "transports.connected",
         "a withdrawn message is sent",
         "                del self._lines[position]\n",
         "",

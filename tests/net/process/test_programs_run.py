@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mcpclient import ConnectFailed, UsageError
-from mcpclient.net.process.one_program import output_of, run_program
+from mcpclient.net.process.programs import output_of, run_program
 
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from mcpclient.transports.draining import Draining
+from mcpclient.transports.http_transport import Draining, PostedMessage
 from tests.support.virtual_time import run
 
 
-class Response:
+class Response(PostedMessage):
     """Notes when it was closed, and tells so as a post does."""
+
+    _target = ""
 
     def __init__(self, draining: Draining) -> None:
         self._draining = draining

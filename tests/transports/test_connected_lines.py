@@ -14,8 +14,8 @@ from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports import line_messages
-from mcpclient.transports.line_messages import LineReader, LineWriter
+from mcpclient.transports import connected as line_messages
+from mcpclient.transports.connected import LineReader, LineWriter
 from tests.framing.chunkings import chunkings, cuts, split
 from tests.support.properties import examples
 
@@ -208,6 +208,9 @@ class Peer:
 
     def write(self, data: bytes) -> None:
         self.writes.append(data)
+
+    def abort(self) -> None:
+        raise AssertionError("a writer ends no connection")
 
     def schedule(self) -> None:
         self.scheduled += 1

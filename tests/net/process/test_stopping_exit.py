@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from mcpclient.net.process.exit import ExitWatch
+from mcpclient.net.process.stopping import ExitWatch
 from tests.net.process_helpers import python, until, wait_until
 
 pytestmark = pytest.mark.needs_posix

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import CommandNotFound, UsageError
-from mcpclient.net.process.plan import (
+from mcpclient.net.process.launch import (
     LaunchPlan,
     child_environment,
     tree_kill_command,

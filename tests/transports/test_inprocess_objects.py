@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.transports.server_object import is_server_object
+from mcpclient.transports.inprocess import is_server_object
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net.process.jobs import Job, WindowsCalls, contain, windows_calls
-from mcpclient.net.process.ladder import StopLadder
 from mcpclient.net.process.server_process import spawn
+from mcpclient.net.process.stopping import StopLadder
+from mcpclient.net.windows import Job, WindowsCalls, contain, windows_calls
 from tests.net.process_helpers import Recorder, python, until, wait_until
 
 TOP = Path(__file__).parent.parent.parent.parent

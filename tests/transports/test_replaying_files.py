@@ -8,7 +8,7 @@ import pytest
 
 from mcpclient.errors import UsageError
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.recordings import read_recording
+from mcpclient.transports.replaying import read_recording
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from mcpclient.errors import ConnectionLost, McpError
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.draining import Draining
-from mcpclient.transports.posted_message import PostedMessage
+from mcpclient.transports.http_transport import Draining, HttpTransport, PostedMessage
 from tests.support.virtual_time import run
 from tests.transports.receivers import RecordingReceiver
 
@@ -53,7 +53,7 @@ class Message(PostedMessage):
 
 def posted(message: messages.Message) -> tuple[Posting, Message, Sending]:
     transport, sending = Posting(), Sending()
-    post = Message(transport, Outgoing(message))
+    post = Message(cast(HttpTransport, transport), Outgoing(message))
     post.begin(sending)  # type: ignore[arg-type]
     return transport, post, sending
 

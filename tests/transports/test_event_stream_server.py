@@ -14,8 +14,7 @@ from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.http import Exchange, ResponseSink
 from mcpclient.transports import backoff
-from mcpclient.transports.event_stream import EventStream
-from mcpclient.transports.server_stream import ServerStream
+from mcpclient.transports.event_stream import EventStream, ServerStream
 from tests.support.inbox import Inbox
 from tests.support.virtual_time import run
 
