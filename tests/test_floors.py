@@ -166,7 +166,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.main",  # cli.running: --version and --help go without all of the rest
     "cli.running",  # cli.debugging: with --debug only
     "cli.commands",  # the one command that is asked for
-    "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
+    "cli.connecting",  # cli.auth: for URLs only; cli.asking: when a server asks something
     "cli.target",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed

@@ -14,13 +14,102 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import McpError, UsageError
+from ..lazy import OnDemand
+from ..net.clocks import steady_seconds
 from ..net.regular_files import open_regular
+from ..protocol.schema_on_demand import compile_schema
+from ..protocol.types import Tool
 from ..recording.secret_arguments import resolved
-from .signature import kinds_of, type_of
+from .render import one_line
+
+if TYPE_CHECKING:
+    from .. import suggestions
+else:
+    suggestions = OnDemand("..suggestions", __name__)
+
+
+_MAX_CHAIN = 16
+_MAX_VALUES = 6
+
+
+def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the schema of each argument by its name, references followed."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return {}
+    return {name: resolved(each, schema) for name, each in properties.items()}
+
+
+def required_of(schema: Any) -> list[str]:
+    """Return the names of the arguments that are needed."""
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    names = required if isinstance(required, list) else []
+    return [name for name in names if isinstance(name, str)]
+
+
+def kinds_of(schema: Any, root: Any) -> frozenset[str]:
+    """Return the JSON types that a schema names, of any of its choices; empty: it names none."""
+    return frozenset(_kinds(schema, root, 0))
+
+
+def _kinds(schema: Any, root: Any, depth: int) -> Iterator[str]:
+    schema = resolved(schema, root)
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    yield from (each for each in kinds if isinstance(each, str))
+    if kind is None:
+        values = schema["enum"] if _is_list(schema.get("enum")) else []
+        values = values + ([schema["const"]] if "const" in schema else [])
+        yield from (_kind_of(value) for value in values)
+    if depth < _MAX_CHAIN:
+        for key in ("anyOf", "oneOf", "allOf"):
+            options = schema.get(key)
+            for option in options if _is_list(options) else ():
+                yield from _kinds(option, root, depth + 1)
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "boolean"
+    if isinstance(value, (int, float)):
+        return "integer" if isinstance(value, int) else "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def type_of(schema: Any, root: Any) -> str:
+    """Return the type of an argument in a few words, escaped: ``integer``, ``"a" | "b"``."""
+    schema = resolved(schema, root)
+    values = schema.get("enum")
+    if _is_list(values) and values:
+        shown = [one_line(json.dumps(value, ensure_ascii=False)) for value in values[:_MAX_VALUES]]
+        return " | ".join(shown + ["…"] * (len(values) > _MAX_VALUES))
+    kinds = sorted(kinds_of(schema, root))
+    if kinds == ["array"]:
+        items = sorted(kinds_of(schema.get("items"), root))
+        return f"array of {one_line(' | '.join(items))}" if items else "array"
+    return one_line(" | ".join(kinds)) or "any"
+
+
+def signature(tool: Tool) -> str:
+    """Return how a tool is called, escaped: ``add a=number b=number [round=integer]``."""
+    schema = tool.input_schema
+    needed = set(required_of(schema))
+    words = [one_line(tool.name)]
+    for name, each in properties_of(schema).items():
+        word = f"{one_line(name)}={type_of(each, schema)}"
+        words.append(word if name in needed else f"[{word}]")
+    return " ".join(words)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
 
 # The largest file whose content is an argument, in bytes.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
@@ -205,3 +294,69 @@ def _from_file(path: str) -> str:
     except (OSError, UnicodeError) as error:
         reason = str((isinstance(error, OSError) and error.strerror) or error)
         raise UsageError(f"cannot read {path!r}: {reason}") from None
+
+
+_NAMED = 3
+
+
+def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
+    """Return the tool of this name. Raises `UsageError`, with what was meant."""
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    names = [tool.name for tool in tools]
+    message = suggestions.there_is_no("tool", name, names, otherwise=suggestions.there_are(names))
+    raise UsageError(message).advise("List them with: mcpclient tools")
+
+
+def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:
+    """Return the arguments as they look, without any schema."""
+    return {name: _value(name, value, None, None) for name, value in given.items()}
+
+
+def checked_arguments(tool: Tool, given: Mapping[str, Any | Typed]) -> dict[str, Any]:
+    """Return the arguments with their types.
+
+    Raises `UsageError`, with the signature of the tool, when one is missing, is not there, or does
+    not fit. A schema that cannot be used checks nothing.
+    """
+    schema = tool.input_schema
+    properties = properties_of(schema)
+    try:
+        _check_names(given, properties, schema)
+        arguments = {
+            name: _value(name, value, properties.get(name), schema) for name, value in given.items()
+        }
+        _check_values(arguments, schema)
+    except UsageError as error:
+        raise UsageError(f"{error}\nusage: {signature(tool)}").advise(
+            "Change the arguments, or send them as they are with --unchecked"
+        ) from None
+    return arguments
+
+
+def _value(name: str, value: Any | Typed, schema: Any, root: Any) -> Any:
+    return typed_value(name, value.text, schema, root) if isinstance(value, Typed) else value
+
+
+def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: Any) -> None:
+    for name in given:
+        if name in properties or not isinstance(schema, Mapping):
+            continue
+        hint = suggestions.did_you_mean(name, properties)
+        if hint or schema.get("additionalProperties") is False:
+            raise UsageError(
+                f"there is no argument {name!r}; {hint or suggestions.there_are(properties)}"
+            )
+    missing = [name for name in required_of(schema) if name not in given]
+    if missing:
+        raise UsageError(f"missing: {', '.join(missing)}")
+
+
+def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
+    try:
+        violations = compile_schema(schema, clock=steady_seconds).validate(arguments)
+    except McpError:  # a schema that is wrong, or too much to check: the server will have to
+        return
+    if violations:
+        raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))

@@ -1,4 +1,4 @@
-"""``mcpclient auth``: log in to a protected server, log out, see where one is logged in."""
+"""``mcpclient auth``: log in to a protected server, log out, see where you are logged in."""
 
 from __future__ import annotations
 
@@ -8,23 +8,52 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import Any, Callable
 
 from ..auth.flow import grant_key
 from ..auth.grants import Grant, account_url, login_facts, store_name
+from ..auth.options import OAuth
+from ..auth.url_guard import host_of
 from ..errors import AuthError, AuthorizationRequired, UsageError
-from ..framing.uri import http_url, parse_url
+from ..framing.uri import LOOPBACK_HOSTS, http_url, parse_url
 from ..net.clocks import seconds_since_epoch
 from ..net.login.authentication import default_store, finish_auth, log_in, log_out
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import check_trace
-from .login import oauth_with
 from .render import one_line, table
-from .screen import Screen
+from .screen import Screen, ScreenTerminal
 from .target import add_trace_option
-from .terminal import ScreenTerminal
+
+
+def login_for(
+    url: str,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
+    account: str | None = None,
+) -> OAuth:
+    """Return the login: on a terminal by asking, elsewhere with what ``auth login`` left.
+
+    ``show_login``: shows the address to visit in another way. ``account``: as of `OAuth`.
+    """
+    terminal = ScreenTerminal(screen)
+    store = default_store()
+    if show_login is not None:
+        provider = BrowserLogin(store, terminal=terminal, open_browser=show_login)
+        return oauth_with(url, provider, account=account)
+    if terminal.is_interactive:
+        return oauth_with(url, BrowserLogin(store, terminal=terminal), account=account)
+    return oauth_with(url, TwoStepLogin(store), account=account)
+
+
+def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:
+    """Return a login at a server, through ``provider``, with the options of `OAuth`."""
+    # A server on this machine has its authorization server here as well.
+    is_local = host_of(http_url(parse_url(url))) in LOOPBACK_HOSTS
+    return OAuth(local_development=is_local, provider=provider, **options)
+
 
 _PASTE_SECONDS = 300.0
 _KEY = grant_key("OAuth", "")

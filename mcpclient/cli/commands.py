@@ -1,4 +1,7 @@
-"""The commands by name, so that only the one that is asked for is imported."""
+"""The commands by name, the overview of ``--help``, and the exit codes.
+
+Nothing but importlib is imported here: ``--version`` and ``--help`` need this module, too.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,78 @@ COMMANDS = {
     "completion": "a script that lets bash, zsh or fish complete the words",
     "help": "show a chapter of the guide, or explain an exit code or an exception",
 }
-"""The commands in the order of ``--help``, each with what it does. Each has a module of its name,
-and that has the `Command` as ``COMMAND``."""
+"""The commands in the order of ``--help``, each with a summary."""
+
+
+# The modules that hold several commands, each under its own name in capitals.
+MODULES = {
+    **dict.fromkeys(("info", "tools", "call", "resources", "read"), "features"),
+    **dict.fromkeys(("prompts", "prompt", "complete", "ping"), "features"),
+    **dict.fromkeys(("add", "remove"), "editing"),
+    **dict.fromkeys(("record", "replay"), "recordings"),
+    "lock": "servers",
+}
 
 
 def command_named(name: str) -> AnyCommand:
-    """Return the command of a name that is in the table."""
-    command: AnyCommand = import_module(f".{name}", __package__).COMMAND
+    """Return the command of a name that is in the table, from the module of its theme."""
+    module = import_module(f".{MODULES.get(name, name)}", __package__)
+    command: AnyCommand = getattr(module, name.upper() if name in MODULES else "COMMAND")
     return command
+
+
+_COLUMNS = 80
+_INDENT = 14
+
+_OVERVIEW = """\
+usage: mcpclient COMMAND [OPTION ...] [SERVER] [WORD ...] [-- SERVER-COMMAND ...]
+
+Talk to a Model Context Protocol server.
+
+commands (each has --help):
+{commands}
+
+SERVER is the name of a configured server, a URL or a script; or the server is
+the command line that starts it, at the end, after --
+
+examples:
+  mcpclient tools http://localhost:3001/mcp
+  mcpclient call http://localhost:3001/mcp echo message=hi
+  mcpclient call echo message=hi -- npx -y my-server stdio
+
+exit codes:
+  0 ok   1 the tool failed   2 usage   3 no connection   4 authorization is needed
+  5 the server refused or broke the protocol   124 timeout   130 Ctrl-C
+
+options:
+  --help, --version; of each command --json, --debug and more
+"""
+
+
+def overview() -> str:
+    """Return the text of ``mcpclient --help``, at most 80 columns wide."""
+    listed = (line for name, summary in COMMANDS.items() for line in _listed(name, summary))
+    return _OVERVIEW.format(commands="\n".join(listed))
+
+
+def _listed(name: str, summary: str) -> list[str]:
+    """Return a command's lines: its name, and beside it what it does."""
+    lines = [f"  {name}".ljust(_INDENT - 1)]
+    for word in summary.split():
+        if len(lines[-1]) + 1 + len(word) > _COLUMNS:
+            lines.append(" " * (_INDENT - 1))
+        lines[-1] += f" {word}"
+    return lines
+
+
+# Nothing is imported here: ``--version`` needs it, too.
+
+FAILED = 1
+"""The tool reported that it failed, or what was compared or expected is otherwise."""
+
+USAGE = 2
+NO_CONNECTION = 3
+NEEDS_AUTH = 4
+PROTOCOL_ERROR = 5
+TIMEOUT = 124
+CANCELLED = 130

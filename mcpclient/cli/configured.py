@@ -1,13 +1,16 @@
-"""A server that is named on the command line, looked up in the configuration."""
+"""The servers of configuration files, as the command line finds and shows them."""
 
 from __future__ import annotations
 
+import getpass
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
+from typing import Callable
 
 from ..config.config import Config
 from ..config.server import ServerConfig
-from ..config.variables import InputsOption, references
+from ..config.variables import InputsOption, InputSpec, references
 from ..display import shown_command, shown_url
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
@@ -15,8 +18,7 @@ from ..gate.approvals import Approvals
 from ..gate.load import load_config
 from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are
-from .inputs import asking_for_inputs
-from .server import Server
+from .command import Server
 from .target import is_program
 
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
@@ -136,3 +138,28 @@ def _not_there(name: str, config: Config) -> UsageError:
     command = f": -- {name} …" if is_program(name) else ""
     ways = "Or give a URL or a script first, or the server's command last, after --"
     return error.advise(ways + command)
+
+
+_HIDDEN = "(what you type is not shown) "
+
+
+def asking_for_inputs(
+    wanted: Collection[str], terminal: Terminal
+) -> Callable[[InputSpec], str | None]:
+    """Return a function that asks for the inputs of these names, and for no others."""
+    return lambda spec: _answer(spec, terminal) if spec.id in wanted else None
+
+
+def _answer(spec: InputSpec, terminal: Terminal) -> str | None:
+    """Ask for one input. None: it has no answer, so that its default counts."""
+    default = "" if spec.default is None else f" [{spec.default}]"
+    terminal.say(escape_line(f"{spec.description or spec.id}{default}:"))
+    for number, choice in enumerate(spec.choices, 1):
+        terminal.say(escape_line(f"  {number}. {choice}"))
+    try:
+        typed = getpass.getpass(_HIDDEN, sys.stderr) if spec.password else input().strip()
+    except EOFError:
+        return None
+    if typed.isdigit() and 1 <= int(typed) <= len(spec.choices):
+        return spec.choices[int(typed) - 1]
+    return typed or None

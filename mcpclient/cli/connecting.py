@@ -16,8 +16,8 @@ from ..client.client import Client
 from ..errors import UsageError
 from ..lazy import OnDemand
 from ..net.recorder import open_trace
+from .command import Server
 from .screen import Screen
-from .server import Server
 from .streams import is_terminal
 from .target import URL_SCHEMES
 
@@ -200,7 +200,7 @@ def _login(
     if getattr(server.options.get("headers"), "missing", None):
         return None  # the file says how it is to be done; the error names what was not set
     # Half of the library, and only servers afar need it.
-    login: Authentication = import_module(".login", __package__).login_for(
+    login: Authentication = import_module(".auth", __package__).login_for(
         target, screen, show_login, options.account
     )
     return login

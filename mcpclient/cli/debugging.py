@@ -10,8 +10,8 @@ from ..client.client import Client
 from ..client.connection.target_names import derive_name
 from ..errors import UsageError
 from ..net.clocks import seconds_since_epoch
+from .command import Server
 from .screen import Screen
-from .server import Server
 
 _ROOT = "mcpclient."
 

@@ -5,29 +5,43 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
 from ..client.connection.requests import connection_of
 from ..client.connection.targets import Target, destination_of
-from ..errors import McpError, ProtocolViolation, UsageError, safe_str
+from ..errors import (
+    AuthError,
+    CallTimeout,
+    CommandNotFound,
+    ConnectFailed,
+    ConnectionLost,
+    ConnectKind,
+    HttpError,
+    LossKind,
+    McpError,
+    ProcessExited,
+    ProtocolViolation,
+    UsageError,
+    ViolationKind,
+    safe_str,
+)
 from ..framing.escaping import escape, escape_line
-from ..framing.uri import parse_url
+from ..framing.uri import Url, parse_url
 from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.schema_on_demand import compile_schema
-from .command import Answer, LocalCommand, LocalWork
+from .command import Answer, LocalCommand, LocalWork, Server
+from .commands import PROTOCOL_ERROR
 from .connecting import client_for
-from .diagnosis import Check, check_of, checks_for, raw_report, report_of
-from .exit_codes import PROTOCOL_ERROR
 from .failures import exit_code, text_and_hint
 from .render import Style, one_line
 from .screen import Screen
-from .server import Server
 from .target import only_server
 
 if TYPE_CHECKING:
@@ -36,6 +50,135 @@ if TYPE_CHECKING:
 else:
     rights = OnDemand("..sandbox.rights", __name__)
     configured = OnDemand(".configured", __name__)
+
+
+Status = Literal["ok", "warning", "failed", "skipped"]
+
+CHECKS = (
+    "config",
+    "command",
+    "dns",
+    "tcp",
+    "tls",
+    "proxy",
+    "http",
+    "path",
+    "era",
+    "auth",
+    "tools",
+    "schemas",
+    "sandbox",
+)
+"""The checks in their order: none makes sense before those in front of it are passed."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was found, and what to do about it."""
+
+    name: str
+    status: Status
+    found: str = ""
+    hint: str = ""
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The check as JSON has it."""
+        said = {"found": self.found, "hint": self.hint, "cure": self.hint}
+        return {"name": self.name, "status": self.status, **said}
+
+
+_CHECK_OF_KIND: dict[str, str] = {
+    ConnectKind.WORKING_DIRECTORY: "config",
+    ConnectKind.NOT_AN_ENDPOINT: "path",
+    ConnectKind.PROXY: "proxy",
+    ConnectKind.PROXY_CREDENTIALS: "proxy",
+    ConnectKind.PROXY_NEGOTIATE: "proxy",
+    ConnectKind.UNKNOWN_HOST: "dns",
+    ConnectKind.CLOSED_EARLY: "http",
+    **dict.fromkeys((ConnectKind.NOT_TLS, ConnectKind.TLS, ConnectKind.CLIENT_CERTIFICATE), "tls"),
+    **dict.fromkeys((ConnectKind.CERTIFICATE, ConnectKind.SELF_SIGNED), "tls"),
+    **dict.fromkeys((ConnectKind.UNKNOWN_AUTHORITY, ConnectKind.OTHER_HOST), "tls"),
+    **dict.fromkeys((ConnectKind.EXPIRED, ConnectKind.NOT_YET_VALID), "tls"),
+    LossKind.DROPPED: "http",
+    LossKind.NO_RESPONSE: "path",
+    ViolationKind.NOT_HTTP: "http",
+    ViolationKind.PAGE: "path",
+    ViolationKind.NOT_JSON: "path",
+}
+
+
+def check_of(error: McpError) -> str:
+    """Return the name of the check that fails with an error which came while connecting."""
+    if isinstance(error, (CommandNotFound, ProcessExited)):
+        return "command"
+    if isinstance(error, (ConnectFailed, ConnectionLost, ProtocolViolation)):
+        otherwise = "tcp" if isinstance(error, ConnectFailed) else "era"
+        return _CHECK_OF_KIND.get(error.kind, otherwise)
+    if isinstance(error, HttpError):
+        return _check_of_status(error.status)
+    if isinstance(error, CallTimeout) and error.reached in _NEXT_CHECK:
+        return _NEXT_CHECK[error.reached]
+    kinds = ((UsageError, "config"), (AuthError, "auth"))
+    return next((name for kind, name in kinds if isinstance(error, kind)), "era")
+
+
+# Of a connection attempt that took too long: what comes after the last that was seen.
+_NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
+
+
+def _check_of_status(status: int) -> str:
+    if status in (401, 403):
+        return "auth"
+    if status == 407:
+        return "proxy"
+    return "http" if status == 429 or status >= 500 else "path"
+
+
+def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
+    """Return the checks that mean something for a server; ``url`` is None for a command."""
+    names = {"config", "era", "tools", "schemas"}
+    if url is None:
+        return names | {"command"}
+    is_http = url.scheme in ("http", "https", "ws", "wss")
+    return names | {
+        name
+        for name, has_it in (
+            ("dns", url.scheme != "unix" and not through_proxy and not _is_address(url.host)),
+            ("tcp", True),
+            ("tls", url.secure),
+            ("proxy", through_proxy),
+            ("http", is_http),
+            ("path", is_http),
+        )
+        if has_it
+    }
+
+
+def _is_address(host: str) -> bool:
+    return ":" in host or host.replace(".", "").isdigit()
+
+
+def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Check]:
+    """Return all checks in their order: those that were made, and the rest as skipped or passed.
+
+    A check is passed where it is ``relevant`` for the server, and a later stage was reached.
+    """
+    made = {check.name: check for check in found}
+    failed = next((n for n in CHECKS if n in made and made[n].status == "failed"), CHECKS[-1])
+    # A server that asks for a login, or a proxy that refuses, says nothing about the path or host.
+    reached = CHECKS.index({"auth": "path", "proxy": "dns"}.get(failed, failed))
+    return [
+        made.get(name)
+        or Check(name, "ok" if name in relevant and CHECKS.index(name) < reached else "skipped")
+        for name in CHECKS
+    ]
+
+
+def raw_report(target: str, checks: Sequence[Check]) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    return {"target": target, "checks": [check.raw for check in checks]}
+
 
 _NAMED = 3
 _CORRECT = "Correct the file, or set what it needs."

@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..errors.network import text_without_output
 from ..lazy import OnDemand
-from .exit_codes import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
+from .commands import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 
 if TYPE_CHECKING:
     from .. import hints

@@ -22,8 +22,8 @@ from ..lazy import OnDemand
 from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
-from .definitions import definitions
 from .parsing import parser_of
+from .render import definitions
 from .screen import Screen
 
 if TYPE_CHECKING:

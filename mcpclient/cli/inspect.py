@@ -20,11 +20,10 @@ from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
-from .command import Answer, LocalCommand, LocalWork
+from .command import Answer, LocalCommand, LocalWork, Server
 from .configured import load, none_configured
 from .connecting import client_for, with_options
 from .screen import Screen
-from .server import Server
 from .target import only_server
 
 _NONE = (

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from .. import __version__
-from .exit_codes import CANCELLED, USAGE
+from .commands import CANCELLED, USAGE, overview
 from .streams import write_to
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         return _print(f"mcpclient {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
-        return _print(_module("overview").overview())
+        return _print(overview())
     try:
         code: int = _module("running").run(words)
     except KeyboardInterrupt:  # while that was still being imported

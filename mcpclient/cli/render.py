@@ -1,13 +1,16 @@
-"""Text for a terminal: what servers say made harmless, and tables.
+"""Text for a terminal: escaped words of servers, tables, definitions and images.
 
-Every function here that takes a server's text returns it escaped (`framing.escaping`).
+Every function here that takes a server's text returns it escaped (`framing.escaping`). Sources for
+images: iTerm2, "Inline Images Protocol"; kitty, "Terminal graphics protocol" (PNG only).
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from ..errors import ProtocolViolation
@@ -21,7 +24,68 @@ from ..protocol.types import (
     ResourceLink,
     TextContent,
 )
-from .pictures import picture
+
+_MAX_NAME_WIDTH = 30
+
+
+def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
+    """Return names with what they mean beside them, filled to a width: nothing is cut.
+
+    A name that is too long for that stands on a line of its own.
+    """
+    rows = list(rows)
+    if columns is None:
+        return table((), rows, Style())
+    longest = max((width_of(name) for name, _ in rows), default=0)
+    beside = min(longest, _MAX_NAME_WIDTH, columns // 3)
+    indent = " " * (beside + 2)
+    lines: list[str] = []
+    for name, meaning in rows:
+        is_wide = width_of(name) > beside
+        filled = wrap(meaning, columns, initial_indent=indent, subsequent_indent=indent)
+        if is_wide or not filled:
+            lines += wrap(name, columns)
+        else:
+            filled[0] = name + indent[width_of(name) :] + filled[0].lstrip()
+        lines += filled
+    return "\n".join(lines)
+
+
+_WITH_KITTYS_PROTOCOL = ("xterm-kitty", "xterm-ghostty")
+_CHUNK = 4096
+_MAX_SIZE = 8 * 1024 * 1024
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def pictures_of(environ: Mapping[str, str]) -> str:
+    """Return how the terminal takes images: ``"iterm"``, ``"kitty"``, or "" where it does not."""
+    if environ.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm"):
+        return "iterm"
+    is_kitty = "KITTY_WINDOW_ID" in environ or environ.get("TERM") in _WITH_KITTYS_PROTOCOL
+    return "kitty" if is_kitty else ""
+
+
+def picture(image: ImageContent, way: str) -> str:
+    """Return what shows an image; "" for one that is too large, or of no kind that is shown."""
+    data = image.data
+    if not data or len(data) > _MAX_SIZE:
+        return ""
+    text = base64.b64encode(data).decode()
+    if way == "iterm":
+        return f"\x1b]1337;File=inline=1;size={len(data)}:{text}\a"
+    if way == "kitty" and data.startswith(_PNG):
+        return "".join(_kitty_chunks(text))
+    return ""
+
+
+def _kitty_chunks(text: str) -> list[str]:
+    pieces = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
+    last = len(pieces) - 1
+    return [
+        f"\x1b_G{'f=100,a=T,' if index == 0 else ''}m={int(index < last)};{piece}\x1b\\"
+        for index, piece in enumerate(pieces)
+    ]
+
 
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
 # what is left, but not further than that. The first is whole: names and URIs are to be copied.

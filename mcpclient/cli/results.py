@@ -11,7 +11,8 @@ On a terminal, a result that is a JSON object is shown as
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import UsageError
@@ -24,7 +25,6 @@ from ..protocol.types import (
     ImageContent,
     TextContent,
 )
-from .compact import compact_line
 from .render import Style, contents, one_line, pretty_json, shorten, width_of
 
 _MAX_PAIRS = 12
@@ -156,3 +156,33 @@ def media_in(result: CallToolResult) -> Iterator[bytes]:
 def _numbered(path: str, number: int) -> str:
     stem, dot, ending = path.rpartition(".")
     return f"{stem}-{number}.{ending}" if dot and "/" not in ending else f"{path}-{number}"
+
+
+_MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*")
+
+
+def compact_line(value: Mapping[str, Any], style: Style) -> str | None:
+    """Return the line for a result of a known kind, escaped; None for any other."""
+    for line_of in _KINDS:
+        line = line_of(value, style)
+        if line is not None:
+            return line
+    return None
+
+
+def _sent_message(value: Mapping[str, Any], style: Style) -> str | None:
+    """``Sent a message to #channel``, for a chat message; without the channel's name, its id."""
+    link = value.get("message_link")
+    found = _MESSAGE_LINK.fullmatch(link) if isinstance(link, str) else None
+    if found is None:
+        return None
+    name = next((value[key] for key in ("channel_name", "channel") if _is_name(value.get(key))), "")
+    channel = one_line(name).lstrip("#") or found[1]
+    return f"Sent a message to {style.link(f'#{channel}', found[0])}"
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+_KINDS: list[Callable[[Mapping[str, Any], Style], str | None]] = [_sent_message]

@@ -17,8 +17,8 @@ from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..net.ctrl_c import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
+from .commands import CANCELLED, FAILED
 from .connecting import client_for
-from .exit_codes import CANCELLED, FAILED
 from .failures import error_as_json, error_text, exit_code
 from .parsing import own_words, understand
 from .screen import LogLines, Screen

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from ..client.connection.targets import SCRIPT_ENDINGS, TRANSPORTS
 from ..errors import UsageError
-from .server import Server
+from .command import Server
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
 _STARTERS = {"npx", "uvx", "uv", "node", "bunx", "deno", "python", "python3", "docker", "podman"}

@@ -10,8 +10,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.arguments import parse_arguments as parse_untyped
-from mcpclient.cli.arguments import parse_text_arguments
-from mcpclient.cli.checking import unchecked_arguments
+from mcpclient.cli.arguments import parse_text_arguments, unchecked_arguments
 
 
 def parse_arguments(words: list[str]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.cli.arguments import parse_arguments as parse_untyped
-from mcpclient.cli.arguments import parse_text_arguments
-from mcpclient.cli.checking import unchecked_arguments
+from mcpclient.cli.arguments import parse_text_arguments, unchecked_arguments
 from tests.fuzz.targets import arguments
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_objects, json_values, texts

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.login import login_for
+from mcpclient.cli.auth import login_for
 from mcpclient.cli.main import main
-from mcpclient.cli.screen import Screen
-from mcpclient.cli.terminal import ScreenTerminal
+from mcpclient.cli.screen import Screen, ScreenTerminal
 from mcpclient.net.login.authentication import default_store
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.terminal import Terminal

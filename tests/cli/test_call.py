@@ -7,7 +7,7 @@ import io
 import pytest
 
 from mcpclient import PeerError, UsageError
-from mcpclient.cli.call import COMMAND
+from mcpclient.cli.features import CALL as COMMAND
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal, ask, prepared
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Tool, UsageError
-from mcpclient.cli.arguments import parse_arguments
-from mcpclient.cli.checking import checked_arguments, tool_named
+from mcpclient.cli.arguments import checked_arguments, parse_arguments, tool_named
 
 
 def tool(*required: str, **properties: Any) -> Tool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.complete import COMMAND
+from mcpclient.cli.features import COMPLETE as COMMAND
 from tests.cli.in_process import ask, prepared
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, OAuth, UsageError
+from mcpclient.cli.command import Server
 from mcpclient.cli.connecting import client_for
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.server import Server
 from mcpclient.cli.target import add_options
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.cli.definitions import definitions
+from mcpclient.cli.render import definitions
 
 
 def test_names_with_what_they_mean_are_filled_and_never_cut() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.diagnosis import CHECKS
+from mcpclient.cli.doctor import CHECKS
 from mcpclient.cli.main import main
 from tests.net.certificates import Authority
 from tests.support.subprocesses import TOP

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.form import Field, fields_of
+from mcpclient.cli.asking import Field, fields_of
 
 ENUM = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
 ONE_OF = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.cli.info import COMMAND
+from mcpclient.cli.features import INFO as COMMAND
 from tests.cli.in_process import ask
 
 

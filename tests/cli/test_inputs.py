@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli.inputs import asking_for_inputs
+from mcpclient.cli.configured import asking_for_inputs
 from mcpclient.cli.main import main
 from mcpclient.config.variables import InputSpec
 from mcpclient.net.login.terminal import Terminal

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcpclient.cli.ping import COMMAND
+from mcpclient.cli.features import PING as COMMAND
 from tests.cli.in_process import ask
 
 

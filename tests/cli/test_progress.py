@@ -7,7 +7,7 @@ import io
 import tracemalloc
 
 from mcpclient import Progress
-from mcpclient.cli.progress import StatusLine
+from mcpclient.cli.screen import StatusLine
 from tests.cli.in_process import Terminal
 from tests.support import virtual_time
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient import PeerError
-from mcpclient.cli.prompt import COMMAND
+from mcpclient.cli.features import PROMPT as COMMAND
 from tests.cli.in_process import ask
 
 

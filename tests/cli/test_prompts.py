@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.cli.prompts import COMMAND
+from mcpclient.cli.features import PROMPTS as COMMAND
 from tests.cli.in_process import ask
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient import PeerError, UsageError
-from mcpclient.cli.read import COMMAND
+from mcpclient.cli.features import READ as COMMAND
 from tests.cli.in_process import ask, prepared
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient import PeerError
-from mcpclient.cli.resources import COMMAND
+from mcpclient.cli.features import RESOURCES as COMMAND
 from tests.cli.in_process import ask
 
 

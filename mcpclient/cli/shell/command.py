@@ -10,11 +10,10 @@ from ...client.connection.target_names import short_name
 from ...config.server import ServerConfig
 from ...errors import ServersFailed
 from ...manager.manager import Manager
-from ..command import Answer, LocalCommand, LocalWork
+from ..command import Answer, LocalCommand, LocalWork, Server
 from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..screen import Screen
-from ..server import Server
 from ..target import only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell

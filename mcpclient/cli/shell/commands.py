@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import UsageError
 from ...suggestions import there_is_no
-from ..definitions import definitions
+from ..render import definitions
 from . import own_commands, server_commands, watching
 from .builtin import Builtin
 from .outcome import Finding

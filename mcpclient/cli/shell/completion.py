@@ -13,7 +13,7 @@ from ...client.events.callbacks import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.types import Prompt, Tool
-from ..signature import properties_of, required_of
+from ..arguments import properties_of, required_of
 from .paths import follow_path, names_in, parse_path
 from .words import Word, quoted, split_words
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...framing.escaping import escape
 from ...protocol.types import CallToolResult
 from ..command import Answer
-from ..exit_codes import FAILED
+from ..commands import FAILED
 from ..render import pretty_json
 from ..results import media_in
 from .expectations import plain

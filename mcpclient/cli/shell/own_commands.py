@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ...errors import McpError, UsageError
-from ..exit_codes import FAILED
+from ..commands import FAILED
 from ..render import one_line, table
 from .builtin import Builtin
 from .expectations import parse_expectation

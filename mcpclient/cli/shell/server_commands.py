@@ -8,9 +8,8 @@ from typing import Any
 from ...errors import UsageError
 from ...manager.tools import ManagedTool
 from ...protocol.types import GetPromptResult, Prompt, ReadResourceResult, Tool
-from .. import complete, info, ping, prompt, prompts, read, resources, tools
-from ..arguments import parse_arguments
-from ..checking import checked_arguments, unchecked_arguments
+from .. import features
+from ..arguments import checked_arguments, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..parsing import parser_of
 from ..results import result_text
@@ -72,23 +71,23 @@ async def _tools(session: Session, words: Sequence[Word]) -> Finding:
     """List the tools; a word that is no pattern is looked for anywhere in their names."""
     typed = words[0].text if words else "*"
     pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
-    answer = await _ask(session, tools.COMMAND, [Word(pattern, pattern, 0)])
+    answer = await _ask(session, features.TOOLS, [Word(pattern, pattern, 0)])
     return found_by(answer, answer.raw)
 
 
 async def _tool(session: Session, words: Sequence[Word]) -> Finding:
     tool = Tool((await session.find_tool(words[0].text)).raw)
-    return Finding(tools.described(tool, session.screen.style), value=tool)
+    return Finding(features.described(tool, session.screen.style), value=tool)
 
 
 async def _prompts(session: Session, words: Sequence[Word]) -> Finding:
-    answer = await _ask(session, prompts.COMMAND, words)
+    answer = await _ask(session, features.PROMPTS, words)
     session.prompts[session.server] = [Prompt(raw) for raw in answer.raw["prompts"]]
     return found_by(answer, answer.raw)
 
 
 async def _resources(session: Session, words: Sequence[Word]) -> Finding:
-    answer = await _ask(session, resources.COMMAND, words)
+    answer = await _ask(session, features.RESOURCES, words)
     session.learn_resources(answer.raw["resources"])
     return found_by(answer, answer.raw)
 
@@ -105,13 +104,13 @@ COMMANDS = (
         most=None,
     ),
     Builtin("resources", "", "list the resources", _resources),
-    Builtin("read", "URI", "read a resource", _asking(read.COMMAND, ReadResourceResult), 1, 1),
+    Builtin("read", "URI", "read a resource", _asking(features.READ, ReadResourceResult), 1, 1),
     Builtin("prompts", "", "list the prompts", _prompts),
     Builtin(
         "prompt",
         "NAME [ARGUMENT ...]",
         "fill in a prompt",
-        _asking(prompt.COMMAND, GetPromptResult),
+        _asking(features.PROMPT, GetPromptResult),
         least=1,
         most=None,
     ),
@@ -119,10 +118,10 @@ COMMANDS = (
         "complete",
         "NAME ARGUMENT BEGINNING [KNOWN=VALUE ...]",
         "suggest values for an argument",
-        _asking(complete.COMMAND),
+        _asking(features.COMPLETE),
         least=3,
         most=None,
     ),
-    Builtin("info", "", "say who the server is", _asking(info.COMMAND)),
-    Builtin("ping", "", "see whether the server answers", _asking(ping.COMMAND)),
+    Builtin("info", "", "say who the server is", _asking(features.INFO)),
+    Builtin("ping", "", "see whether the server answers", _asking(features.PING)),
 )

@@ -15,7 +15,7 @@ from ...net.ctrl_c import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..exit_codes import CANCELLED, FAILED
+from ..commands import CANCELLED, FAILED
 from ..failures import error_text, exit_code
 from ..render import one_line
 from ..screen import Screen

@@ -1,21 +1,62 @@
-"""``mcpclient replay``: run a command on a recorded session, or show what was recorded."""
+"""``mcpclient record`` keeps the session of another command; ``mcpclient replay`` plays it."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..errors import UsageError
+from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
-from .command import Answer, LocalRequest, OuterCommand, Request
+from .command import Answer, LocalRequest, OuterCommand, Request, Server
 from .render import one_line, table
 from .screen import Screen
-from .server import Server
 
 
-def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
+def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
+    if inner is None:
+        raise UsageError("record needs a command after the file, such as: tools URL")
+    if inner.options.trace is not None:
+        raise UsageError("record writes the transcript that --trace would write; choose one")
+    try:
+        flags = os.O_TRUNC if options.force else os.O_EXCL
+        os.close(open_regular(options.file, os.O_WRONLY | os.O_CREAT | flags))
+    except FileExistsError:
+        raise UsageError(
+            f"{options.file!r} exists; --force overwrites it, and --trace appends to a file"
+        ) from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"cannot write {options.file!r}: {reason}") from None
+    inner.options.trace = options.file
+    return inner
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
+
+
+RECORD = OuterCommand(
+    "record",
+    _prepare_record,
+    usage="[OPTION ...] FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
+    add_options=_add_options,
+    details=(
+        "The file is a transcript: one JSON object per line for everything sent and received, "
+        "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the "
+        "command again without the server. The output and the exit code are those of COMMAND.\n\n"
+        "examples:\n"
+        "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
+        "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server"
+    ),
+)
+
+
+def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     recording = Recording(options.file)
     if inner is None:
 
@@ -84,9 +125,9 @@ def _answer(message: Mapping[str, Any]) -> str:
     return "the tool failed" if failed else "ok"
 
 
-COMMAND = OuterCommand(
+REPLAY = OuterCommand(
     "replay",
-    _prepare,
+    _prepare_replay,
     usage="[OPTION ...] FILE [[--] COMMAND [WORD ...]]",
     needs_server=False,
     details=(

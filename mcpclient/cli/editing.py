@@ -1,22 +1,44 @@
-"""``mcpclient add``: write a server into a configuration file."""
+"""``mcpclient add`` and ``mcpclient remove``: servers in a configuration file."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..config.writing import add_server
+from ..config.writing import add_server, remove_server
 from ..errors import UsageError
+from ..net.paths import absolute_path, config_folder
 from .command import Answer, LocalCommand, LocalWork
-from .config_file import add_file_options, file_named
 from .connecting import pairs_in
 from .render import one_line
 from .screen import Screen
 from .target import URL_SCHEMES, add_env_option, add_header_option
 
 
-def _prepare(options: argparse.Namespace) -> LocalWork:
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which file is meant."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        *("--scope",),
+        choices=("project", "user"),
+        default="project",
+        help="the file of this project, .mcp.json (the default), or of this user",
+    )
+    group.add_argument("--config", metavar="FILE", help="another file, of any application")
+
+
+def file_named(options: argparse.Namespace) -> str:
+    """Return the path of the file."""
+    if options.config is not None:
+        return str(options.config)
+    if options.scope == "user":
+        return str(config_folder(os.environ) / "mcp.json")
+    return absolute_path(".mcp.json")
+
+
+def _prepare_add(options: argparse.Namespace) -> LocalWork:
     words: Sequence[str] = options.words
     if not words:
         raise UsageError("add needs a name for the server")
@@ -62,9 +84,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replace", action="store_true", help="in place of one of this name")
 
 
-COMMAND = LocalCommand(
+ADD = LocalCommand(
     "add",
-    _prepare,
+    _prepare_add,
     usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...]",
     add_options=_add_options,
     takes_command=True,
@@ -76,4 +98,29 @@ COMMAND = LocalCommand(
         "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
         "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'"
     ),
+)
+
+
+def _prepare_remove(options: argparse.Namespace) -> LocalWork:
+    if len(options.words) != 1:
+        raise UsageError("remove needs the name of one server")
+    (name,) = options.words
+    path = file_named(options)
+
+    async def work(screen: Screen) -> Answer:
+        try:
+            remove_server(path, name)
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+        told = f"removed {one_line(name)} from {one_line(path)}"
+        return Answer({"removed": name, "file": path}, told)
+
+    return work
+
+
+REMOVE = LocalCommand(
+    "remove",
+    _prepare_remove,
+    usage="[--scope SCOPE | --config FILE] NAME",
+    add_options=add_file_options,
 )
