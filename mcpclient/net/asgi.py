@@ -144,7 +144,6 @@ class _Connection(asyncio.Transport):
     # asyncio.Transport, as the client uses it
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Take bytes of a request."""
         self._received += data
         request = _request_in(self._received)
         if request is not None and not self._is_closed:
@@ -154,19 +153,15 @@ class _Connection(asyncio.Transport):
             self._task = self._loop.create_task(self._run(_scope(head, self._url, self._state)))
 
     def pause_reading(self) -> None:
-        """Let the application wait."""
         self.reads.clear()
 
     def resume_reading(self) -> None:
-        """Let it go on."""
         self.reads.set()
 
     def is_closing(self) -> bool:
-        """Whether it is closed."""
         return self._is_closed
 
     def close(self) -> None:
-        """End it; an application that still answers is told, and cancelled."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -178,7 +173,6 @@ class _Connection(asyncio.Transport):
         self._loop.call_soon(self._protocol.connection_lost, None)
 
     def abort(self) -> None:
-        """End it."""
         self.close()
 
     # The application's side

@@ -179,7 +179,6 @@ class _Exchange(asyncio.Protocol):
             self._fail(ConnectionLost(f"{self._url.shown} ended the connection at once"))
 
     def close(self) -> None:
-        """Close the connection."""
         self.response.cancel()
         if self.channel is not None:
             self.channel.end("closed")
@@ -187,20 +186,16 @@ class _Exchange(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the answer."""
         self._take(data)
 
     def eof_received(self) -> None:
-        """Take the end of the answer."""
         self._take(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end of the connection."""
         self._transport = None
         if not self.response.done():
             kind, reason = explain_loss(exc, self._url)

@@ -316,7 +316,6 @@ class Exchange:
     # What the connection reports
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the response's head, and follow it if it is a redirect to be followed."""
         if "set-cookie" in head.headers:
             self._client.store_cookies(self._request.url, head)
         if head.status in (307, 308):
@@ -363,7 +362,6 @@ class Exchange:
             self._reject(decoder.fault)
 
     def response_ended(self) -> None:
-        """Take the end of the response; its connection is free already."""
         self._connection = None
         if self._redirect is not None:
             self._redirects += 1

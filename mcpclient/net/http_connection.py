@@ -84,7 +84,6 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._is_sent = not self._transport.is_closing()
 
     def abort(self) -> None:
-        """Close at once."""
         self._exchange = self._decoding = None
         self._events.clear()
         if self._rest is not None:
@@ -96,7 +95,6 @@ class HttpConnection(asyncio.BufferedProtocol):
     # asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the open connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         socket = transport.get_extra_info("socket")
@@ -104,11 +102,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._heard = _hearing(socket.fileno())
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take bytes of an answer."""
         self._dispatch(self._parser.feed(bytes(self._buffer[:nbytes])))
 
     def _dispatch(self, events: list[Event]) -> None:
@@ -175,12 +171,10 @@ class HttpConnection(asyncio.BufferedProtocol):
             exchange.connection_failed(error, answer_begun=begun, sent=self._is_sent)
 
     def eof_received(self) -> bool:
-        """Take the end of what the server sends."""
         self._dispatch(self._parser.feed_eof())
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end of the connection."""
         self._pool.forget(self)
         self._loss = exc
         if self._rest is None:  # otherwise the answer may be there, and is only to be decoded

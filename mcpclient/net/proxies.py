@@ -215,19 +215,16 @@ class Tunnel(asyncio.Protocol):
         return owner
 
     def abort(self) -> None:
-        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take the proxy's answer."""
         head = self._answer.feed(data)
         fault = self._answer.parser.fault
         if head is not None:
@@ -262,11 +259,9 @@ class Tunnel(asyncio.Protocol):
         return f"the proxy {self._proxy.shown.rstrip('/')}"
 
     def eof_received(self) -> None:
-        """Take the end of what the proxy sends."""
         self._fail(f"{self._shown} closed the connection without answering")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end."""
         self.abort()  # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed
         self._lost = exc or ConnectionResetError("the connection was closed")
         self._fail(f"{self._shown} closed the connection without answering")

@@ -67,7 +67,6 @@ class _RecordedExchange(Exchange):
         return channel
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the response's head, also one that is followed elsewhere."""
         if self._tap is None and self._recorder.is_on:
             self._begin()
         self._head = head
@@ -87,7 +86,6 @@ class _RecordedExchange(Exchange):
         return super().body_received(data)
 
     def abort(self) -> None:
-        """Give the request up."""
         if not self._done and self._tap is not None:
             self._tap.channel.end("closed")
         super().abort()

@@ -76,29 +76,23 @@ class Stream(asyncio.BufferedProtocol):
     # asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the buffer to read into."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Hand on what was read."""
         self.receiver.data_received(bytes(self._buffer[:nbytes]))
 
     def pause_writing(self) -> None:
-        """Learn that the peer does not keep up."""
         self.paused = True
 
     def resume_writing(self) -> None:
-        """Learn that it does again."""
         self.paused = False
         self.receiver.writing_resumed()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end."""
         self.ended = True
         self.close()  # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed
         self._transport = None

@@ -138,7 +138,6 @@ class WebSocketConnection:
     # net.stream.StreamReceiver
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes from the server."""
         self._heard = True
         for event in self._protocol.feed(data):
             kind = type(event)
@@ -163,7 +162,6 @@ class WebSocketConnection:
             self._stream.write(frame)
 
     def writing_resumed(self) -> None:
-        """Pass on that the server reads again."""
         frame, self._unwritten = self._unwritten, b""
         if frame:
             self._stream.write(frame)
@@ -171,7 +169,6 @@ class WebSocketConnection:
             self._receiver.writing_resumed()
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Take the end of the stream."""
         self._protocol.feed_eof()
         kind, reason = explain_loss(error, self._url)
         if error is None:
@@ -320,7 +317,6 @@ class _Opening:
     # net.stream.StreamReceiver
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the answer."""
         head, fault = self._answer.feed(data), self._answer.parser.fault
         if head is not None:
             self._take_head(head)
@@ -377,7 +373,6 @@ class _Opening:
         """A request is short; nothing waits for this."""
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Take the end of the stream before the end of the handshake."""
         loss, reason = explain_loss(error, self._url)
         self._refuse(reason)
         if error is None:

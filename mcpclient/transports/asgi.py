@@ -28,7 +28,6 @@ class AsgiTransport(StreamableHttpTransport):
         await super().open(receiver)
 
     async def close(self) -> None:
-        """Close every connection, and let the application end."""
         self._is_closing = True  # the connections are aborted first, the application is not
         try:
             await super().close()
@@ -37,7 +36,6 @@ class AsgiTransport(StreamableHttpTransport):
             await self._lifespan.end()
 
     def abort(self) -> None:
-        """Drop everything without waiting."""
         super().abort()
         if not self._is_closing:
             self._lifespan.abort()

@@ -192,7 +192,6 @@ class AuthorizedExchange:
     # net.http.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the head of a response: pass it on, or keep it when it is a refusal."""
         if head.status in (401, 403):
             self._refusal = Refusal(head)
         else:
@@ -200,7 +199,6 @@ class AuthorizedExchange:
             self._sink.head_received(head)
 
     def body_received(self, data: bytes) -> None:
-        """Take a piece of the body."""
         if self._refusal is None:
             self._sink.body_received(data)
         elif self._refusal.add(data) and self._exchange is not None:
@@ -208,7 +206,6 @@ class AuthorizedExchange:
             self.response_ended()
 
     def response_ended(self) -> None:
-        """Take the end of the response."""
         if self._refusal is None:
             self._sink.response_ended()
             self._exchange = None  # which refers to this: so both are freed without the collector
@@ -216,7 +213,6 @@ class AuthorizedExchange:
             self._task = self._client.tasks.start(self._recover(self._refusal))
 
     def response_failed(self, error: McpError) -> None:
-        """Take the end of the connection before the end of the response."""
         if self._refusal is not None:
             # The rest of a refusal tells nothing that its head has not told.
             self._task = self._client.tasks.start(self._recover(self._refusal))

@@ -97,13 +97,11 @@ class ConnectedTransport(Transport):
                 pass
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Take a request back if it is still queued."""
         if self._writer is not None and self._writer.withdraw(outgoing.request_id):
             return Abandoned.NEVER_SENT
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
-        """Write what is queued, if the server reads, and close in an orderly way."""
         self._flush()
         self._end()
         if self._connection is not None:
@@ -114,7 +112,6 @@ class ConnectedTransport(Transport):
         """Close the connection; bounded in time, idempotent."""
 
     def abort(self) -> None:
-        """Drop the connection at once."""
         self._end()
         if self._connection is not None:
             self._connection.abort()
@@ -129,11 +126,9 @@ class ConnectedTransport(Transport):
     # What connections report
 
     def writing_resumed(self) -> None:
-        """Write what has been waiting."""
         self._flush()
 
     def connection_lost(self, error: McpError) -> None:
-        """Take the end of the connection."""
         self._end(error)
         self.receiver.connection_lost(error)
 

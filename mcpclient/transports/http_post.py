@@ -56,7 +56,6 @@ class Post(PostedMessage):
     # net.http.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the status and the headers."""
         self._head = head
         self._succeeded = 200 <= head.status < 300
         self._owner.unreachable = None
@@ -79,7 +78,6 @@ class Post(PostedMessage):
                 self._drain()
 
     def body_received(self, data: bytes) -> None:
-        """Take a piece of the body, or events."""
         if self._stream is not None:
             self._stream.feed(data)
             if self._outgoing.stays_open:
@@ -100,12 +98,10 @@ class Post(PostedMessage):
             self.abort()
 
     def response_ended(self) -> None:
-        """Take the end of the response."""
         self._finish(None)
         self._exchange = None  # which refers to this: so both are freed without the collector
 
     def response_failed(self, error: McpError) -> None:
-        """Take the end of the connection before the end of the response."""
         self._finish(error)
         self._exchange = None
 
@@ -232,7 +228,6 @@ class Post(PostedMessage):
             owner.expire(self.session_id, error, by_call=self.request_id is not None)
 
     def abort(self) -> None:
-        """Close the response stream."""
         super().abort()
         cancel(self.resumption)
 

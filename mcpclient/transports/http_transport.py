@@ -57,17 +57,14 @@ class HttpTransport(Transport):
 
     @property
     def description(self) -> str:
-        """The URL, without credentials and query."""
         return self.url.shown
 
     @property
     def reached(self) -> str:
-        """How far the server was reached, as `Dialer.reached` says it."""
         return self._dialer.reached
 
     @property
     def cookies(self) -> str:
-        """The cookies that the server has set, as they are sent."""
         return self._dialer.cookies.header_for(self.url)
 
     @property
@@ -155,7 +152,6 @@ class PostedMessage(abc.ABC):
         self.fail(ConnectionLost(reason))
 
     def abort(self) -> None:
-        """Close the response."""
         self._end()
         if self._exchange is not None:
             self._exchange.abort()

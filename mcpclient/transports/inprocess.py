@@ -93,7 +93,6 @@ class InProcessTransport(Transport):
 
     @property
     def description(self) -> str:
-        """The name of the server function."""
         return f"in-process {getattr(self._serve, '__name__', 'server')}"
 
     async def open(self, receiver: Receiver) -> None:
@@ -123,7 +122,6 @@ class InProcessTransport(Transport):
         self._end.take(text)
 
     async def close(self) -> None:
-        """End the server's iteration over messages, and after a second cancel the server."""
         end, self._end = self._end, None
         if end is not None and self._task is not None:
             end.close()
@@ -132,7 +130,6 @@ class InProcessTransport(Transport):
             await asyncio.wait({self._task}, timeout=_RETURN_TIMEOUT)
 
     def abort(self) -> None:
-        """Cancel the server."""
         self._end = None
         cancel(self._task)
 
@@ -232,7 +229,6 @@ class _Writer:
         self._end = end
 
     async def write(self, text: str) -> int:
-        """Take one line."""
         self._end.send(json.loads(text))
         return len(text)
 

@@ -115,23 +115,20 @@ class LegacySseTransport(HttpTransport):
                 post.abort()  # its connection makes room for the next
 
     def forget(self, post: _Post) -> None:
-        """Drop a post that has come to its end."""
         self._posts.discard(post)
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Drop the POST; the answer would have come on the shared stream, which stays open."""
         for post in list(self._posts):
             if post.request_id is not None and post.request_id == outgoing.request_id:
                 post.abort()
+        # The response would have come on the shared stream, which stays open.
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
-        """Close the stream and all connections."""
         self.abort()
         await self._http.close()
 
     def abort(self) -> None:
-        """Drop everything."""
         self._is_open = False
         if self._stream is not None:
             self._stream.abort()

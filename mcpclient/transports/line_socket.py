@@ -37,12 +37,10 @@ class LineSocketTransport(ConnectedTransport):
 
     @property
     def description(self) -> str:
-        """The URL."""
         return self.url.shown
 
     @property
     def reached(self) -> str:
-        """How far the server was reached; empty once there is a connection."""
         return "" if self._dialer.reached == "connected" else self._dialer.reached
 
     async def _connect(self) -> Stream:
@@ -66,7 +64,6 @@ class LineSocketTransport(ConnectedTransport):
     # net.stream.StreamReceiver
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes from the server."""
         assert self._reader is not None
         self._reader.feed(data)
 
@@ -77,7 +74,6 @@ class LineSocketTransport(ConnectedTransport):
         self._stream.abort()
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Take the end of the connection; a last line without a line feed still counts."""
         assert self._reader is not None
         assert self._gone is not None
         if self._ended is None:

@@ -79,32 +79,26 @@ class RecordingTransport(Transport):
 
     @property
     def description(self) -> str:
-        """What the recorded transport connects to."""
         return self._inner.description
 
     @property
     def unreachable(self) -> McpError | None:  # type: ignore[override]  # it follows the other's
-        """Why the recorded transport did not reach the server the last time."""
         return self._inner.unreachable
 
     @property
     def reached(self) -> str:
-        """As the transport within."""
         return self._inner.reached
 
     @property
     def has_unread(self) -> bool:
-        """As the transport within."""
         return self._inner.has_unread
 
     @property
     def skipped(self) -> Sequence[str]:
-        """As the transport within."""
         return self._inner.skipped
 
     @property
     def stderr_tail(self) -> str:
-        """As the transport within."""
         return self._inner.stderr_tail
 
     async def open(self, receiver: Receiver) -> None:
@@ -126,7 +120,6 @@ class RecordingTransport(Transport):
             raise
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Abandon a request."""
         outcome = self._inner.abandon(outgoing)
         self._log.abandoned(outgoing)
         return outcome
@@ -136,37 +129,30 @@ class RecordingTransport(Transport):
         await self._inner.listen(headers)
 
     async def close(self) -> None:
-        """Close the recorded transport."""
         self._log.closed()
         await self._inner.close()
 
     def abort(self) -> None:
-        """Abort the recorded transport."""
         self._inner.abort()
 
     # transports.base.Receiver
 
     def message_received(self, message: Message) -> None:
-        """Write down and pass on a message."""
         self._log.received(message)
         self._above.message_received(message)
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
-        """Write down and pass on what was no message."""
         self._log.failed(error, request_id)
         self._above.message_rejected(error, request_id)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
-        """Write down and pass on a failure."""
         self._log.failed(error, request_id)
         self._above.request_failed(request_id, error)
 
     def channel_lost(self, error: McpError) -> None:
-        """Pass on that the server cannot be heard; the reason was written down as a failure."""
-        self._above.channel_lost(error)
+        self._above.channel_lost(error)  # the reason was recorded as a failure
 
     def connection_lost(self, error: McpError) -> None:
-        """Write down and pass on the end."""
         self._log.lost(error)
         self._above.connection_lost(error)
 

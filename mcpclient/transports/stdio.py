@@ -69,22 +69,18 @@ class StdioTransport(ConnectedTransport):
 
     @property
     def description(self) -> str:
-        """The command's name."""
         return self._description
 
     @property
     def skipped(self) -> Sequence[str]:
-        """The last lines on the server's stdout that were no messages."""
         return tuple(self._reader.skipped) if self._reader is not None else ()
 
     @property
     def stderr_tail(self) -> str:
-        """The last 64 KiB that the server wrote to stderr."""
         return self._process.stderr_tail if self._process is not None else ""
 
     @property
     def has_unread(self) -> bool:
-        """Whether bytes sent wait in the pipe: the server starts, or is busy."""
         return self._process is not None and self._process.has_unread
 
     async def _connect(self) -> ServerProcess:
@@ -114,7 +110,6 @@ class StdioTransport(ConnectedTransport):
     # net.process.server_process.ProcessReceiver
 
     def output_received(self, data: bytes) -> None:
-        """Take a chunk of the server's output."""
         assert self._reader is not None
         self._reader.feed(data)
 
@@ -126,7 +121,6 @@ class StdioTransport(ConnectedTransport):
         asyncio.get_running_loop().call_soon(self._process.abort)
 
     def process_ended(self, error: ProcessExited) -> None:
-        """Take note of the server's end."""
         assert self._reader is not None
         self._reader.feed_eof()
         if self.skipped:

@@ -128,7 +128,6 @@ class StreamableHttpTransport(HttpTransport):
         return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Close the response stream of a request."""
         request_id = outgoing.request_id
         post = self._posts.pop(request_id, None) if request_id is not None else None
         if post is None:
@@ -266,11 +265,9 @@ class StreamableHttpTransport(HttpTransport):
             self.receiver.channel_lost(error)
 
     def forget(self, post: Post) -> None:
-        """Drop a POST that has come to its end."""
         self._posts.pop(post.key, None)
 
     async def close(self) -> None:
-        """End the session with DELETE, if there is one, and close all connections."""
         self._is_open = False
         try:
             for post in list(self._posts.values()):
@@ -298,7 +295,6 @@ class StreamableHttpTransport(HttpTransport):
             exchange.abort()
 
     def abort(self) -> None:
-        """Drop all connections and tasks."""
         self._is_open = False
         for post in list(self._posts.values()):
             post.abort()

@@ -46,12 +46,10 @@ class WebSocketTransport(ConnectedTransport):
 
     @property
     def reached(self) -> str:
-        """How far the server was reached, as `Dialer.reached` says it."""
         return self._dialer.reached
 
     @property
     def description(self) -> str:
-        """The URL, without credentials and query."""
         return self.url.shown
 
     async def _connect(self) -> WebSocketConnection:
@@ -87,5 +85,4 @@ class WebSocketTransport(ConnectedTransport):
         await self._websocket.close()
 
     def message_received(self, data: str | bytes) -> None:
-        """Deliver a message; one in a binary frame is JSON as well."""
         deliver_text(data, self.receiver)

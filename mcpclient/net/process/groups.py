@@ -69,19 +69,15 @@ class PosixGroup(ProcessGroup):
     """A process group whose leader was started with a session of its own."""
 
     def interrupt(self) -> None:
-        """Send SIGINT."""
         self._signal(signal.SIGINT)
 
     def terminate(self) -> None:
-        """Send SIGTERM."""
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Send SIGKILL."""
         self._signal(signal.SIGKILL)
 
     def is_gone(self) -> bool:
-        """Look for a member that is neither ended nor out of reach."""
         self._signal(0)
         if not self._gone and _only_zombies(self.process.pid):
             self._gone = True
@@ -141,27 +137,25 @@ class WindowsTree(ProcessGroup):
         """Do nothing: a server without our console cannot be sent Ctrl-C."""
 
     def terminate(self) -> None:
-        """End the tree: Windows has no way to ask a program without a window."""
-        self.kill()
+        self.kill()  # Windows has no way to ask a program without a window
 
     def kill(self) -> None:
-        """End the tree; without a job it blocks for as long as ``taskkill`` runs."""
         if self._gone:
             return
         if self._job is not None:
             self._job.kill()
         elif self.process.returncode is None:
+            # This blocks for as long as taskkill runs.
             with suppress(OSError, subprocess.SubprocessError):
                 self._run(tree_kill_command(self.process.pid))
             with suppress(OSError):
                 self.process.kill()  # in case taskkill is missing or was refused
 
     def is_gone(self) -> bool:
-        """Ask the job; without one, descendants of an ended process cannot be found any more."""
+        # Without a job, descendants of an ended process cannot be found any more.
         return self._gone or self._job is None or self._job.is_empty()
 
     def forget(self) -> None:
-        """Drop the group, and end what may be left in its job."""
         super().forget()
         if self._job is not None:
             self._job.close()

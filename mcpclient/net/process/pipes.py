@@ -129,13 +129,11 @@ class PipeReader(Reader):
         self._loop.add_reader(self._pipe.fileno(), self._read)
 
     def sweep(self) -> None:
-        """Push what is there already, without waiting for more."""
         for _ in range(_SWEEPS):
             if not self._read():
                 break
 
     def close(self) -> None:
-        """Read no more, call nobody any more, and close the pipe. Idempotent."""
         if not self._pipe.closed:
             _unwatch(self._loop.remove_reader, self._pipe)
 
@@ -165,8 +163,7 @@ class PipeWriter(Writer):
 
     @property
     def has_unread(self) -> bool:
-        """Whether there are bytes in the pipe. Only Linux tells the side that writes."""
-        if self._pipe.closed or sys.platform != "linux":
+        if self._pipe.closed or sys.platform != "linux":  # only Linux tells the side that writes
             return False
         waiting = bytearray(4)
         try:
@@ -176,7 +173,6 @@ class PipeWriter(Writer):
         return any(waiting)
 
     def write(self, data: bytes) -> None:
-        """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
         rest = memoryview(data)
@@ -189,13 +185,11 @@ class PipeWriter(Writer):
         self._grow(len(rest))
 
     def finish(self) -> None:
-        """Close the pipe when everything written has been sent. Idempotent."""
         self._finishing = True
         if not self._kept:
             self.close()
 
     def close(self) -> None:
-        """Drop what has not been sent and close the pipe. Idempotent."""
         self._kept.clear()
         self._size = 0
         if not self._pipe.closed:

@@ -54,7 +54,6 @@ class StderrTee:
         self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:
-        """Take a chunk as it was read."""
         self._kept += data
         if len(self._kept) > 2 * _KEPT:
             del self._kept[:-_KEPT]
@@ -81,6 +80,12 @@ class StderrTee:
                 _logger.exception("the target of the server's stderr failed; this is logged once")
 
 
+def _refuse_text(data: object) -> None:
+    # `_StreamSink` tries a target with text first, and gives bytes to one that refuses it.
+    if isinstance(data, str):
+        raise TypeError("bytes are needed")
+
+
 class StderrCopy:
     """A target that gives every line to ``take``, while ``is_wanted``, as well as to another."""
 
@@ -95,9 +100,7 @@ class StderrCopy:
         self._is_wanted = is_wanted
 
     def write(self, data: bytes) -> None:
-        """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
-        if isinstance(data, str):
-            raise TypeError("bytes are needed")
+        _refuse_text(data)
         if self._is_wanted():
             self._take(data)
         self._pass_on(data)
@@ -216,9 +219,7 @@ class FirstStart:
         self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:
-        """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
-        if isinstance(data, str):
-            raise TypeError("bytes are needed")
+        _refuse_text(data)
         self.written += data[: _KEPT - len(self.written)]
         self._pass_on(data)
 
@@ -236,9 +237,7 @@ class SecondStart:
         self._unfinished = b""
 
     def write(self, data: bytes) -> None:
-        """Take a chunk; an empty one says that the stream has ended. Text is refused."""
-        if isinstance(data, str):
-            raise TypeError("bytes are needed")
+        _refuse_text(data)
         if not self._is_new:
             data = self._without_known_lines(self._unfinished + data, at_end=not data)
             if not self._is_new:
@@ -278,9 +277,7 @@ class WithheldComplaint:
         self._is_decided = False
 
     def write(self, data: bytes) -> None:
-        """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
-        if isinstance(data, str):
-            raise TypeError("bytes are needed")
+        _refuse_text(data)
         start = None if self._is_decided or self._has_restarted else self._start_in(data)
         if start is None:
             self._pass_on(data)

@@ -30,7 +30,6 @@ class ThreadedReader(Reader):
         _start(self._run, "mcpclient-read")
 
     def sweep(self) -> None:
-        """Push what is there already, without waiting for more."""
         while self._chunks and not self._closed:
             data = self._chunks.popleft()
             self._room.release()
@@ -41,7 +40,6 @@ class ThreadedReader(Reader):
                 self._ended()
 
     def close(self) -> None:
-        """Call nobody any more; the thread ends, and closes the pipe, with its current read."""
         self._closed = True
         self._room.release()
 
@@ -68,19 +66,16 @@ class ThreadedWriter(Writer):
         _start(self._run, "mcpclient-write")
 
     def write(self, data: bytes) -> None:
-        """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or not data:
             return
         self._waiting.put(data)
         self._grow(len(data))
 
     def finish(self) -> None:
-        """Close the pipe when everything written has been sent. Idempotent."""
         self._finishing = True
         self._waiting.put(b"")
 
     def close(self) -> None:
-        """Drop what has not been sent; the thread closes the pipe once its write returns."""
         self._closed = True
         self.finish()
 
