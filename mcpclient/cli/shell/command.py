@@ -15,7 +15,7 @@ from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..screen import Screen
 from ..target import only_server
-from .outcome import Outcome
+from .session import Outcome
 from .shell import DEFAULT, Shell
 
 _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"

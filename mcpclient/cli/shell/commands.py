@@ -1,17 +1,335 @@
-"""The commands of the shell by name, and ``help``."""
+"""The commands of the shell: of its own, those that ask the server in use, and ``help``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from ...errors import UsageError
-from ...suggestions import there_is_no
-from ..render import definitions
-from . import own_commands, server_commands, watching
-from .builtin import Builtin
-from .outcome import Finding
-from .session import Session
+from ...client.client import Client
+from ...client.events.callbacks import LOG_LEVELS
+from ...errors import McpError, UsageError
+from ...framing.escaping import escape_line
+from ...framing.logs import logger_for
+from ...manager.tools import ManagedTool
+from ...protocol.types import GetPromptResult, Prompt, ReadResourceResult, Tool
+from ...suggestions import there_are, there_is_no
+from .. import features
+from ..arguments import checked_arguments, parse_arguments, unchecked_arguments
+from ..command import Answer, Command
+from ..commands import FAILED
+from ..connecting import check_trace
+from ..listen import line_of
+from ..parsing import parser_of
+from ..render import definitions, one_line, shorten, table
+from ..results import result_text
+from .expectations import parse_expectation
+from .session import Builtin, Finding, Job, Session, found_by, in_words
 from .words import Word
+
+
+async def _servers(session: Session, words: Sequence[Word]) -> Finding:
+    rows = []
+    for server in session.manager.servers.values():
+        mark = "*" if server.name == session.server else " "
+        error = str(server.error or "").partition("\n")[0]
+        reason = error or server.config.reason
+        about = reason or f"{len(server.tools)} tools"
+        rows.append((f"{mark} {one_line(server.name)}", server.status.value, one_line(about)))
+    return Finding(table(("  SERVER", "STATUS", ""), rows, session.screen.style))
+
+
+async def _use(session: Session, words: Sequence[Word]) -> Finding:
+    server = session.server_named(words[0].text)
+    await session.client(server.name)
+    session.server = server.name
+    return Finding()
+
+
+async def _expect(session: Session, words: Sequence[Word]) -> Finding:
+    expectation = parse_expectation(words)
+    if session.result is None:
+        raise UsageError("there is no result yet that could be expected to be something")
+    failure = expectation.failure(session.result)
+    return Finding() if failure is None else Finding(failure, exit_code=FAILED)
+
+
+async def _jobs(session: Session, words: Sequence[Word]) -> Finding:
+    rows = [(str(job.number), job.state, one_line(job.line)) for job in session.jobs]
+    text = table(("CALL", "STATE", "LINE"), rows, session.screen.style)
+    return Finding(text if rows else "nothing in the background")
+
+
+async def _cancel(session: Session, words: Sequence[Word]) -> Finding:
+    job = session.jobs.find(words[0].text)
+    if job.task.done():
+        raise UsageError(f"call {job.number} has ended already")
+    job.task.cancel()
+    if job.task is not asyncio.current_task():
+        await asyncio.wait({job.task})
+    return Finding()
+
+
+async def _wait(session: Session, words: Sequence[Word]) -> Finding:
+    if words:
+        return await _brought_back(session.jobs.find(words[0].text))
+    others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+    return Finding()
+
+
+async def _brought_back(job: Job[Finding]) -> Finding:
+    if job.task is asyncio.current_task():
+        raise UsageError(f"call {job.number} cannot wait for itself")
+    await asyncio.wait({job.task})
+    if job.task.cancelled():
+        raise UsageError(f"call {job.number} was cancelled")
+    error = job.task.exception()
+    if error is not None and not isinstance(error, McpError):
+        raise UsageError(f"call {job.number} ended with {in_words(error)}")
+    return job.task.result()
+
+
+async def _quit(session: Session, words: Sequence[Word]) -> Finding:
+    session.is_over = True
+    return Finding()
+
+
+_OWN = (
+    Builtin("servers", "", "list the servers and their status", _servers),
+    Builtin("use", "SERVER", "change to another server; SERVER.TOOL calls across", _use, 1, 1),
+    Builtin(
+        "expect",
+        "PATH [== VALUE | != VALUE | contains VALUE]",
+        "fail unless the last result is so",
+        _expect,
+        least=1,
+        most=None,
+        details=(
+            'expect text == "hi"; expect is_error; expect not is_error; expect structured.sum == 3'
+        ),
+    ),
+    Builtin("jobs", "", "list the calls in the background", _jobs),
+    Builtin("cancel", "NUMBER", "cancel a call in the background", _cancel, 1, 1),
+    Builtin("wait", "[NUMBER]", "wait for a call in the background; _ is its result", _wait, 0, 1),
+    Builtin("quit", "", "end the shell; so does Ctrl-D", _quit),
+)
+
+
+_STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or @FILE"
+
+
+async def call_tool(
+    session: Session, tool: ManagedTool, words: Sequence[str], *, checked: bool = True
+) -> Finding:
+    """Call a tool with arguments as they were typed, and ``checked`` against its schema."""
+    if list(words) == ["-"]:
+        raise UsageError(_STDIN_IS_TAKEN)
+    typed = parse_arguments(words)
+    values = checked_arguments(Tool(tool.raw), typed) if checked else unchecked_arguments(typed)
+    screen = session.screen
+    progress = screen.status.update if session.is_in_front else None
+    result = await tool.client.call_tool(tool.raw_name, values, on_progress=progress)
+    for warning in result.warnings:
+        screen.say(f"warning: {warning}")
+    text = result_text(result, screen.error_style if result.is_error else screen.style)
+    return found_by(Answer(result.raw, text, failed=result.is_error), result)
+
+
+async def _call(session: Session, words: Sequence[Word]) -> Finding:
+    texts = [word.text for word in words if word.typed != "--unchecked"]
+    if not texts:
+        raise UsageError("call needs the name of a tool")
+    tool = await session.find_tool(texts[0])
+    return await call_tool(session, tool, texts[1:], checked=len(texts) == len(words))
+
+
+async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Answer:
+    texts = [word.text for word in words]
+    if not {"-h", "--help"}.isdisjoint(texts):
+        raise UsageError(f"write: help {command.name}")
+    if texts[len(command.required) :] == ["-"]:
+        raise UsageError(_STDIN_IS_TAKEN)
+    options = parser_of(command).parse_intermixed_args(texts)
+    work = command.work(options.words, options)
+    return await work(await session.client(), session.screen)
+
+
+def _asking(command: Command, kind: Callable[[Any], Any] = dict) -> Any:
+    """Return a function that runs a command of the command line; ``kind`` makes `_` of its raw."""
+
+    async def run(session: Session, words: Sequence[Word]) -> Finding:
+        answer = await _ask(session, command, words)
+        return found_by(answer, kind(answer.raw))
+
+    return run
+
+
+async def _tools(session: Session, words: Sequence[Word]) -> Finding:
+    """List the tools; a word that is no pattern is looked for anywhere in their names."""
+    typed = words[0].text if words else "*"
+    pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
+    answer = await _ask(session, features.TOOLS, [Word(pattern, pattern, 0)])
+    return found_by(answer, answer.raw)
+
+
+async def _tool(session: Session, words: Sequence[Word]) -> Finding:
+    tool = Tool((await session.find_tool(words[0].text)).raw)
+    return Finding(features.described(tool, session.screen.style), value=tool)
+
+
+async def _prompts(session: Session, words: Sequence[Word]) -> Finding:
+    answer = await _ask(session, features.PROMPTS, words)
+    session.prompts[session.server] = [Prompt(raw) for raw in answer.raw["prompts"]]
+    return found_by(answer, answer.raw)
+
+
+async def _resources(session: Session, words: Sequence[Word]) -> Finding:
+    answer = await _ask(session, features.RESOURCES, words)
+    session.learn_resources(answer.raw["resources"])
+    return found_by(answer, answer.raw)
+
+
+_OF_SERVERS = (
+    Builtin("tools", "[PATTERN]", "list the tools, those that fit", _tools, most=1),
+    Builtin("tool", "NAME", "say what a tool takes and returns", _tool, least=1, most=1),
+    Builtin(
+        "call",
+        "[--unchecked] TOOL [ARGUMENT ...]",
+        "call a tool; its name alone does that too",
+        _call,
+        least=1,
+        most=None,
+    ),
+    Builtin("resources", "", "list the resources", _resources),
+    Builtin("read", "URI", "read a resource", _asking(features.READ, ReadResourceResult), 1, 1),
+    Builtin("prompts", "", "list the prompts", _prompts),
+    Builtin(
+        "prompt",
+        "NAME [ARGUMENT ...]",
+        "fill in a prompt",
+        _asking(features.PROMPT, GetPromptResult),
+        least=1,
+        most=None,
+    ),
+    Builtin(
+        "complete",
+        "NAME ARGUMENT BEGINNING [KNOWN=VALUE ...]",
+        "suggest values for an argument",
+        _asking(features.COMPLETE),
+        least=3,
+        most=None,
+    ),
+    Builtin("info", "", "say who the server is", _asking(features.INFO)),
+    Builtin("ping", "", "see whether the server answers", _asking(features.PING)),
+)
+
+
+_SERVER_LOG = logger_for("mcpclient.server")
+
+
+async def _trace(session: Session, words: Sequence[Word]) -> Finding:
+    target = words[0].text
+    if target not in ("on", "off"):
+        check_trace(target)
+    for end in session.traces:
+        end()
+    session.traces.clear()
+    if target == "off":
+        return Finding()
+    for server in session.manager.servers.values():
+        client = server.client
+        session.traces.append(client.trace_to(_shower(session) if target == "on" else target))
+    return Finding()
+
+
+def _shower(session: Session) -> Callable[[str], None]:
+    def show(line: str) -> None:
+        record = json.loads(line)
+        is_recalled = record.get("channel") == "recalled" or "recalled" in record
+        if "transcript" in record or is_recalled:
+            return  # what was there before somebody wanted to see it
+        arrow = {"sent": "->", "received": "<-"}.get(record.pop("direction", ""), "--")
+        told = record.get("message", record)
+        text = escape_line(f"{arrow} {json.dumps(told, ensure_ascii=False)}")
+        columns = session.screen.error_style.columns
+        session.screen.say_safely(text if columns is None else shorten(text, columns - 1))
+
+    return show
+
+
+async def _log(session: Session, words: Sequence[Word]) -> Finding:
+    level = words[0].text
+    if level == "off":
+        _SERVER_LOG.setLevel(logging.NOTSET)
+        return Finding()
+    if level not in LOG_LEVELS:
+        known = [*LOG_LEVELS, "off"]
+        raise UsageError(there_is_no("level", level, known, otherwise=there_are(known)))
+    client = await session.client()
+    _SERVER_LOG.setLevel(LOG_LEVELS[level])
+    await client.set_log_level(level)
+    return Finding()
+
+
+async def _listen(session: Session, words: Sequence[Word]) -> Finding:
+    client = await session.client()
+    uris = [word.text for word in words]
+    line = " ".join(["listen", *uris])
+    job = session.jobs.start(line, _hear(session, client, session.server, uris))
+    return Finding(f"[{job.number}] listening; end it with: cancel {job.number}")
+
+
+async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Finding:
+    """Show what a server says unasked, until it ends that, or this is cancelled."""
+    declared = client.capabilities
+    tools, prompts, resources = (
+        _tells_changes(declared, name) for name in ("tools", "prompts", "resources")
+    )
+    if not (uris or tools or prompts or resources):
+        raise UsageError(f"{server} does not say that it tells of changes; name a resource's URI")
+    listening = client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris)
+    async with listening as events:
+        async for event in events:
+            session.screen.say_safely(f"{one_line(server)}: {line_of(event.method, event.raw)}")
+    return Finding(f"{server} has ended the subscription")
+
+
+def _tells_changes(capabilities: object, name: str) -> bool:
+    declared = capabilities.get(name) if isinstance(capabilities, dict) else None
+    return isinstance(declared, dict) and declared.get("listChanged") is True
+
+
+def end_watching(session: Session) -> None:
+    """End every trace, and let the log be as before."""
+    for end in session.traces:
+        end()
+    session.traces.clear()
+    _SERVER_LOG.setLevel(logging.NOTSET)
+
+
+_WATCHING = (
+    Builtin(
+        "trace",
+        "on | off | FILE",
+        "show what crosses the wire, or append it to a file; secrets are replaced",
+        _trace,
+        least=1,
+        most=1,
+    ),
+    Builtin("log", "LEVEL | off", "show what the server logs, from this level on", _log, 1, 1),
+    Builtin(
+        "listen",
+        "[URI ...]",
+        "show changes of the server's lists, and of these resources, as it tells them",
+        _listen,
+        most=None,
+    ),
+)
+
 
 _NOTES = """\
 TOOL key=value ...       call a tool: its name is a command
@@ -60,9 +378,9 @@ _IN_LINES = (
 COMMANDS: Mapping[str, Builtin] = {
     command.name: command
     for command in (
-        *server_commands.COMMANDS,
-        *own_commands.COMMANDS,
-        *watching.COMMANDS,
+        *_OF_SERVERS,
+        *_OWN,
+        *_WATCHING,
         Builtin("help", "[COMMAND]", "show this, or what a command does", _help, most=1),
     )
 }

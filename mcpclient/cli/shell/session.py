@@ -1,21 +1,167 @@
-"""What the commands of a shell share: the servers, which one is in use, and the last result."""
+"""The state that the commands of a shell share, and the shape of a command and of its outcome."""
 
 from __future__ import annotations
 
+import asyncio
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Generic, TypeVar
 
 from ...client.client import Client
 from ...errors import McpError, UsageError
+from ...framing.escaping import escape
 from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
-from ...protocol.types import Prompt, Resource
+from ...protocol.types import CallToolResult, Prompt, Resource
 from ...suggestions import did_you_mean, there_are, there_is_no
+from ..command import Answer
+from ..commands import FAILED
+from ..render import pretty_json
+from ..results import media_in
 from ..screen import Screen
-from .jobs import Jobs
-from .outcome import Finding
+from .expectations import plain
+from .words import Word
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``exit_code``: as of the command line, 0 where all went well. ``text``: what to show."""
+
+    exit_code: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a command found.
+
+    ``text``: for people, safe for a terminal. ``content``: what a file or a program gets instead.
+    ``value``: what `_` is from now on; None leaves it as it was.
+    """
+
+    text: str = ""
+    content: bytes | None = None
+    value: Any = None
+    exit_code: int = 0
+
+    @property
+    def as_bytes(self) -> bytes:
+        """What ``>`` writes and ``|`` hands on."""
+        if self.content is not None:
+            return self.content
+        return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""
+
+
+def found_by(answer: Answer, value: Any) -> Finding:
+    """Return what a command of the command line found, with ``value`` for `_`."""
+    content = answer.content
+    if content is None and isinstance(value, CallToolResult):
+        content = _content_of(value)
+    code = FAILED if answer.failed else answer.exit_code
+    return Finding(answer.shown_text, content, value, code)
+
+
+def _content_of(result: CallToolResult) -> bytes | None:
+    """Return the data of a result, as a program reads it.
+
+    That is JSON where there is any, the bytes of the only picture, sound or file, or all text.
+    """
+    if result.structured is not None:
+        return _json_line(result.structured)
+    media = list(media_in(result))
+    if len(media) == 1:
+        return media[0]
+    return f"{result.text}\n".encode("utf-8", "surrogatepass") if result.text else None
+
+
+def found_part(part: Any) -> Finding:
+    """Return a part of the last result, which stays the last result."""
+    if isinstance(part, str):
+        return Finding(escape(part), f"{part}\n".encode("utf-8", "surrogatepass"))
+    if isinstance(part, (bytes, bytearray)):
+        return Finding(f"{len(part)} bytes; write them to a file with: > FILE", bytes(part))
+    value = plain(part)
+    return Finding(pretty_json(value), _json_line(value))
+
+
+def _json_line(value: Any) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+T = TypeVar("T")
+
+# How many that have ended are still known.
+_MAX_ENDED = 100
+
+
+def in_words(error: BaseException) -> str:
+    """Return an error that is none of the library's, as one that a hook raises, in words."""
+    return f"{type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True)
+class Job(Generic[T]):
+    """A line at work. ``line``: as it was typed, without values that are secret."""
+
+    number: int
+    line: str
+    task: asyncio.Task[T]
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"done"`` or ``"cancelled"``."""
+        if not self.task.done():
+            return "running"
+        return "cancelled" if self.task.cancelled() else "done"
+
+
+class Jobs(Generic[T]):
+    """The lines in the background. ``ended`` is told of each that is done or cancelled."""
+
+    def __init__(self, ended: Callable[[Job[T]], None]) -> None:
+        self._jobs: dict[int, Job[T]] = {}
+        self._count = 0
+        self._ended = ended
+
+    def __iter__(self) -> Iterator[Job[T]]:
+        return iter(list(self._jobs.values()))
+
+    @property
+    def running(self) -> list[Job[T]]:
+        """Those that have not ended."""
+        return [job for job in self if job.state == "running"]
+
+    def start(self, line: str, work: Coroutine[Any, Any, T]) -> Job[T]:
+        """Begin, and return at once."""
+        self._count += 1
+        task = asyncio.get_running_loop().create_task(work)
+        job = self._jobs[self._count] = Job(self._count, line, task)
+        task.add_done_callback(lambda _: self._end(job))
+        return job
+
+    def _end(self, job: Job[T]) -> None:
+        ended = [each.number for each in self if each.state != "running"]
+        for number in ended[:-_MAX_ENDED]:
+            del self._jobs[number]
+        self._ended(job)
+
+    def find(self, number: str) -> Job[T]:
+        """Return a job by its number as it was typed. Raises `UsageError`."""
+        job = self._jobs.get(int(number)) if number.isdecimal() and len(number) < 10 else None
+        if job is None:
+            known = there_are(str(job.number) for job in self)
+            raise UsageError(f"there is no call {number!r} in the background; {known}")
+        return job
+
+    async def close(self) -> None:
+        """Cancel every call that still runs, and wait until it has ended."""
+        tasks = [job.task for job in self.running]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Session:
@@ -112,3 +258,25 @@ class Session:
         hint = did_you_mean(tool, known, prefix) or "help lists the commands"
         kind = "tool" if prefix or not others else "command or tool"
         raise UsageError(f"there is no {kind} {name!r}{problem}; {hint}")
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A command of the shell. ``usage``: its words, ``summary``: what it does; both for ``help``.
+
+    ``run`` takes the words behind its name. ``most`` and ``least``: how many there may be, None for
+    any number. ``details``: more for ``help NAME``.
+    """
+
+    name: str
+    usage: str
+    summary: str
+    run: Callable[[Session, Sequence[Word]], Awaitable[Finding]]
+    least: int = 0
+    most: int | None = 0
+    details: str = ""
+
+    def check(self, words: Sequence[Word]) -> None:
+        """Raise `UsageError` for too few words, or too many."""
+        if len(words) < self.least or (self.most is not None and len(words) > self.most):
+            raise UsageError(f"usage: {self.name} {self.usage}".rstrip())

@@ -19,18 +19,12 @@ from ..commands import CANCELLED, FAILED
 from ..failures import error_text, exit_code
 from ..render import one_line
 from ..screen import Screen
-from .commands import COMMANDS, SUMMARIES
+from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
-from .history import History, without_secrets
-from .jobs import Job, Jobs, in_words
-from .lines import Lines, open_lines
-from .outcome import Finding, Outcome, found_part
-from .output import send_on
-from .paths import follow_path, is_path, parse_path
-from .saved import SavedLines
-from .server_commands import call_tool
-from .session import Session
-from .watching import end_watching
+from .expectations import follow_path, is_path, parse_path
+from .history import History, SavedLines, without_secrets
+from .lines import Lines, open_lines, send_on
+from .session import Finding, Job, Jobs, Outcome, Session, found_part, in_words
 from .words import Line, Word, parse_line, split_words
 
 DEFAULT = "default"
