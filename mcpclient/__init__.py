@@ -100,9 +100,9 @@ if TYPE_CHECKING:
     from .config.scopes import FoundConfig as FoundConfig
     from .config.scopes import discover_configs as discover_configs
     from .config.server import ServerConfig as ServerConfig
-    from .config.variables import InputSpec as InputSpec
     from .config.writing import add_server as add_server
     from .config.writing import remove_server as remove_server
+    from .entries.variables import InputSpec as InputSpec
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
@@ -253,7 +253,7 @@ _MODULES = {
     ".config.problem": "Problem",
     ".config.scopes": "FoundConfig discover_configs",
     ".config.server": "ServerConfig",
-    ".config.variables": "InputSpec",
+    ".entries.variables": "InputSpec",
     ".config.writing": "add_server remove_server",
     ".errors": (
         "AuthError AuthorizationDenied AuthorizationRequired CallRefused CallTimeout "

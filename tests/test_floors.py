@@ -39,6 +39,7 @@ FLOORS = {
     "sandbox": 4,  # a server process with as few rights as it needs
     "net": 5,  # sockets, processes, the browser, files and the clock
     "transports": 6,  # an Outgoing goes in, messages come out
+    "entries": 6,  # one server's entry, from a file or from code
     "client": 7,  # one server
     "telemetry": 8,  # spans around calls
     "config": 8,  # files into servers
@@ -127,7 +128,7 @@ SIGNALS = {
     "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
     "config.document.DocumentError": "config.reading: becomes a problem",
-    "config.shapes.values.EntryError": "gate.load: becomes a problem",
+    "entries.entry.EntryError": "gate, client.configured: becomes a problem, or a UsageError",
     "formats.jsonc.JsoncError": "config: becomes a problem",
     "formats.yaml_flow.FrontMatterError": "protocol.skills, config: an error or a problem",
     "framing.websocket_frames.FrameViolation": "framing.websocket: closes the connection",

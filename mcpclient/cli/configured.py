@@ -10,8 +10,8 @@ from typing import Callable
 
 from ..config.config import Config
 from ..config.server import ServerConfig
-from ..config.variables import InputsOption, InputSpec, references
 from ..display import shown_command, shown_url
+from ..entries.variables import InputsOption, InputSpec, references
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..gate.approvals import Approvals

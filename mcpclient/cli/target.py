@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..client.connection.targets import SCRIPT_ENDINGS, TRANSPORTS
+from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
+from ..net.process.launch import SCRIPT_ENDINGS
 from .command import Server
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")

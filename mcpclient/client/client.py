@@ -33,10 +33,12 @@ from .validation import OutputSchemas
 if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
+    from . import configured
     from .answers.roots import RootsOption
     from .connection import client_options
     from .connection.client_options import ClientOptions
 else:
+    configured = OnDemand(".configured", __name__)
     client_options = OnDemand(".connection.client_options", __name__)
 
 
@@ -90,6 +92,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     _eras = EraMemory()
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
+        if isinstance(target, Mapping):
+            target, given = configured.client_arguments(target, given)  # type: ignore[assignment]
         options = Options.of(given, os.environ, self._eras)
         self._connection = Connection(route_to(target, options), options)
         self._outputs = OutputSchemas(options.validate, options.schema_limits)

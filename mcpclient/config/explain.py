@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..display import shown_command, shown_url
+from ..entries.entry import Entry
 from .reading import WrittenServer
 from .server import ServerConfig
-from .shapes.entry import Entry
 
 
 def explanation(

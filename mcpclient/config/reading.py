@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..entries.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 from ..net.files import read_file
 from .document import MAX_FILE_SIZE, Document, DocumentError, read_document
 from .problem import Problem, Severity
 from .scopes import Place
-from .shapes.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 
 _NO_SERVERS = "it configures no servers"
 # Types of what an application has inside: no server that anyone else could reach.

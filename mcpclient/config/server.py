@@ -5,12 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Callable, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from ..client.connection.targets import Target
-from .naming import Naming
+from ..entries.fields import Naming
+from ..lazy import OnDemand
 from .sheet import Sheet
+
+if TYPE_CHECKING:
+    from ..client import configured
+else:
+    configured = OnDemand("..client.configured", __name__)
 
 State = Literal["ready", "disabled", "needs_approval", "denied"]
 """Whether a server may be connected, and if not, why not."""
@@ -64,6 +70,27 @@ class ServerConfig:
         default=None, repr=False, hash=False, compare=False
     )
 
+    def with_mapping_read(self) -> ServerConfig:
+        """Return the server with a target that is a mapping read, as connecting would read it.
+
+        Raises `UsageError` for a mapping that is not an entry.
+        """
+        if not isinstance(self.target, Mapping):
+            return self
+        entry, target, options = configured.read_mapping(self.target, self.name, is_judged=True)
+        return replace(
+            self,
+            target=target,
+            options={**options, **self.options},
+            enabled=self.enabled and entry.enabled,
+            include=self.include or entry.include,
+            exclude=self.exclude or entry.exclude,
+            trusted=self.trusted or entry.trusted,
+            lazy=self.lazy or entry.lazy,
+            naming=self.naming or entry.naming,
+            raw=configured.entry_of(self.target),
+        )
+
     def fingerprint(self) -> str:
         """Return a digest of the entry as written, 64 hexadecimal digits.
 
@@ -71,6 +98,8 @@ class ServerConfig:
         code is known by its target and its options.
         """
         content: object = self.raw or [_plain(self.target), _plain(self.options)]
+        if self.raw and self.scope == "program":
+            content = [_plain(self.raw), {}]  # as before the mapping was read
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -18,11 +18,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..display import HIDDEN
+from ..entries.entry import Entry
+from ..entries.variables import InputSpec, Variables, has_references, references
 from ..framing.escaping import escape_line
 from ..net.files import read_file
 from ..recording.secrets import TOKEN, is_secret_name
-from .shapes.entry import Entry
-from .variables import InputSpec, Variables, has_references, references
 
 # Larger files are known by their size and time: reading them would hold up every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024

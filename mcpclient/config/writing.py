@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..entries.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
+from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
 from ..formats.edits import add_table, remove_member, remove_table, set_member
 from ..formats.jsonc import JsoncError
@@ -14,10 +16,6 @@ from ..net.paths import config_folder
 from ..net.regular_files import make_private
 from ..suggestions import there_is_no
 from .document import MAX_FILE_SIZE, DocumentError, read_document
-from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
-from .shapes.entry import read_entry
-from .shapes.values import EntryError
-from .shapes.writing import in_shape_of
 
 
 def add_server(
@@ -170,3 +168,32 @@ def _names(text: str, path: str, kind: FileKind) -> list[str]:
     if servers is not None and not isinstance(servers, Mapping):
         raise UsageError(f"the servers in {path} are not an object, so none is added or removed")
     return list(servers or ())
+
+
+_CODEX = {"headers": "http_headers"}
+_OPENCODE = {"env": "environment"}
+
+
+def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry that ``application`` reads as the same server."""
+    given = {key: value for key, value in entry.items() if value not in (None, {}, [])}
+    is_remote = "url" in given and "command" not in given
+    if application == "opencode":
+        command = given.pop("command", None)
+        words = [] if command is None else [command, *given.pop("args", ())]
+        kind: dict[str, Any] = (
+            {"type": "remote"} if is_remote else {"type": "local", "command": words}
+        )
+        given.pop("type", None)
+        return {**kind, **{_OPENCODE.get(key, key): value for key, value in given.items()}}
+    if application == "codex":
+        given.pop("type", None)
+        return {_CODEX.get(key, key): value for key, value in given.items()}
+    if application == "gemini" and is_remote and given.pop("type", "http") == "http":
+        return {"httpUrl": given.pop("url"), **given}
+    if application == "windsurf" and is_remote:
+        given.pop("type", None)
+        return {"serverUrl": given.pop("url"), **given}
+    if application in ("claude-code", "vscode") and is_remote and "type" not in given:
+        return {"type": "http", **given}  # without a type it is taken for a command
+    return given

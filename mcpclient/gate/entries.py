@@ -12,23 +12,28 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..auth.options import IdentityProvider
+from ..client.configured import authentication_of
 from ..config.document import MAX_FILE_SIZE
 from ..config.problem import Problem, Severity
 from ..config.reading import ConfigFile, ConfigReader, WrittenServer
-from ..config.resolve import resolve, written_target
 from ..config.server import ServerConfig
-from ..config.shapes.applications import project_of
-from ..config.shapes.entry import Entry, read_entry
-from ..config.shapes.values import EntryError, Report
 from ..config.sheet import NamedFiles, named_files, sheet_of
-from ..config.variables import Inputs, InputsOption, Variables, references
+from ..entries.applications import project_of
+from ..entries.entry import Entry, EntryError, Report, read_entry
+from ..entries.resolve import resolve, written_target
+from ..entries.variables import (
+    MAX_VALUE_FILE_SIZE,
+    Inputs,
+    InputsOption,
+    Variables,
+    folders_of,
+    references,
+)
 from ..errors import UsageError
 from ..net.files import read_file
 from ..net.paths import home_folder
 from .gate import Gate
 
-# What an entry may read values from: an .env file, or one with a token.
-_MAX_VALUE_FILE_SIZE = 1024 * 1024
 # Names of tools that begin with their server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
 
@@ -59,7 +64,7 @@ class Entries:
         self.gate = gate
         self._environ = environ
         self._given_inputs = inputs
-        self._identity_provider = identity_provider
+        self._authenticate = partial(authentication_of, identity_provider=identity_provider)
         self._start = start
         self._home = str(home_folder(environ))
         self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
@@ -151,7 +156,7 @@ class Entries:
 
         def resolved(server: ServerConfig) -> ServerConfig:
             variables = self._variables(inputs, folders, file, read)
-            target, options = resolve(entry, variables, base, read, report, self._identity_provider)
+            target, options = resolve(entry, variables, base, read, report, self._authenticate)
             return replace(server, target=target, options=options)
 
         return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
@@ -170,19 +175,8 @@ class Entries:
         is_projects = file.scope in ("project", "file")
         workspace = project if is_projects and project != self._home else self._start
         base = project if is_projects else os.path.dirname(os.path.realpath(file.path))
-        return file.place.project or base, {
-            "workspaceFolder": workspace,
-            "workspaceRoot": workspace,
-            "workspaceFolderBasename": os.path.basename(workspace),
-            "CLAUDE_PROJECT_DIR": workspace,
-            "CLAUDE_PLUGIN_ROOT": around,
-            "extensionPath": around,
-            "userHome": self._home,
-            "cwd": workspace,
-            "pathSeparator": os.sep,
-            "/": os.sep,
-            "fileDirname": around,
-        }
+        folders = folders_of(workspace, around, self._home)
+        return file.place.project or base, folders
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +290,6 @@ def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
 
 def _read_values(files: NamedFiles, path: str) -> str:
     content = files.read(path)
-    if len(content) > _MAX_VALUE_FILE_SIZE:
-        raise OSError(errno.EFBIG, f"larger than {_MAX_VALUE_FILE_SIZE} bytes")
+    if len(content) > MAX_VALUE_FILE_SIZE:
+        raise OSError(errno.EFBIG, f"larger than {MAX_VALUE_FILE_SIZE} bytes")
     return content.decode("utf-8", "replace")

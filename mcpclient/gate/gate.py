@@ -8,14 +8,13 @@ from os.path import realpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.connection.target_names import runs_here
-from ..client.connection.targets import entry_of
-from ..config.headers_helper import HeadersHelper
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
 from ..config.server import ServerConfig, State
-from ..config.shapes.fields import SANDBOX_FIELDS, restrictions_in
+from ..entries.fields import SANDBOX_FIELDS, restrictions_in
+from ..entries.resolve import HeadersHelper
 from ..errors import UsageError
 from ..lazy import OnDemand
 from .approvals import Approvals
@@ -122,6 +121,7 @@ class Gate:
         """
         if self._rules is None:
             self.look_up_rules()
+        server = server.with_mapping_read()
         if server.state in ("needs_approval", "denied"):
             return Judgement(server, server.reason)
         is_on = switched_on or (resolve is None and _was_asked_for(server))
@@ -181,9 +181,7 @@ def _was_asked_for(server: ServerConfig) -> bool:
 def _restrictions(server: ServerConfig) -> Mapping[str, object]:
     if server.sheet is not None:
         return server.sheet.restrictions
-    if not isinstance(server.target, Mapping):
-        return {}
-    return restrictions_in(entry_of(server.target))
+    return restrictions_in(server.raw)
 
 
 def in_sandbox(server: ServerConfig) -> ServerConfig:

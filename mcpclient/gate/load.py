@@ -10,12 +10,12 @@ from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Source
 from ..config.explain import explanation
 from ..config.policy.policy import Policy
-from ..config.policy.urls import canonical_url
 from ..config.problem import Problem
 from ..config.reading import ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, check_scopes, places_of
 from ..config.server import ServerConfig
-from ..config.variables import InputsOption
+from ..entries.urls import canonical_url
+from ..entries.variables import InputsOption
 from ..errors import UsageError
 from ..net.paths import absolute_path
 from .approvals import Approvals

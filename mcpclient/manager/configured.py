@@ -7,24 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..client.connection.target_names import name_targets, runs_here
-from ..client.connection.targets import Target, entry_of
+from ..client.connection.targets import Target
 from ..client.events.callbacks import Hooks
 from ..config.config import Config
 from ..config.server import ServerConfig
-from ..config.shapes.applications import APPLICATIONS
-from ..config.shapes.entry import read_entry
-from ..config.shapes.fields import FIELDS
-from ..config.shapes.values import EntryError
 from ..errors import UsageError
 from ..gate.gate import Gate, strict_sandbox
 from ..transports.base import Transport
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
-
-_PLAIN = APPLICATIONS["mcpclient"]
-# What a client does not know of an entry, and a manager has to.
-_SETTINGS = ("enabled", "disabled", "include", "exclude", "tools")
 
 
 def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
@@ -47,23 +39,13 @@ def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
 
 def _configured(name: str, server: Any) -> ServerConfig:
     if not isinstance(name, str) or not name:
-        raise UsageError(f"the name of a server is a text, not {name!r}")
-    if isinstance(server, ServerConfig):
-        return server if server.name == name else replace(server, name=name)
-    if isinstance(server, Mapping):
-        return ServerConfig(name, target=server, **_settings_of(name, entry_of(server)))
-    return ServerConfig(name, target=server)
-
-
-def _settings_of(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an entry says about whether it is used, and which of its tools are."""
-    said = {key: value for key, value in entry.items() if key in FIELDS}
-    said = {key: value for key, value in said.items() if FIELDS[key].name in _SETTINGS}
+        raise UsageError(f"the name of a server must be a string, not {name!r}")
+    config = server if isinstance(server, ServerConfig) else ServerConfig(name, target=server)
     try:
-        read = read_entry(name, {**said, "command": "-"}, _PLAIN, lambda *told, hint="": None)
-    except EntryError as error:
-        raise UsageError(f"{name}: {'.'.join(map(str, error.path))}: {error}") from None
-    return {setting: getattr(read, setting) for setting in ("enabled", "include", "exclude")}
+        read = config.with_mapping_read()
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+    return read if read.name == name else replace(read, name=name)
 
 
 # Options for all servers that mean nothing for some of them are left out there.

@@ -15,11 +15,11 @@ from ..client.connection.options import OPTION_NAMES, check_names
 from ..client.connection.targets import Target
 from ..client.toolboxes import Toolboxes
 from ..config.config import Config
-from ..config.naming import Naming
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
-from ..config.variables import InputsOption
+from ..entries.fields import Naming
+from ..entries.variables import InputsOption
 from ..errors import (
     ClientClosed,
     ConnectionLost,

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
-from ..config.naming import Naming
+from ..entries.fields import Naming
 from ..errors import UsageError
 
 _STYLES: dict[str, Callable[[str, str], str]] = {

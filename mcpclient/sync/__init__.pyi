@@ -34,11 +34,11 @@ from ..client.events.callbacks import Hooks
 from ..client.prompts import Reference
 from ..client.tools import ToolOutcome
 from ..config.config import Config
-from ..config.naming import Naming
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
-from ..config.variables import InputsOption
+from ..entries.fields import Naming
+from ..entries.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.approvals import Approvals

@@ -60,7 +60,10 @@ PARTS: dict[str, Part] = {
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
     "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.workers")),
-    "config": Part("configuration files, policy, approvals", ("config.", "gate.", "formats.")),
+    "config": Part(
+        "configuration files, policy, approvals",
+        ("config.", "gate.", "formats.", "entries.", "client.configured"),
+    ),
     "manager": Part("many servers", ("manager.",)),
     "models": Part("tools for language models", ("adapters.",)),
     "recording": Part(

@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient.cli.configured import asking_for_inputs
 from mcpclient.cli.main import main
-from mcpclient.config.variables import InputSpec
+from mcpclient.entries.variables import InputSpec
 from mcpclient.net.login.terminal import Terminal
 from tests.cli.test_asking import terminal
 

@@ -87,7 +87,7 @@ def test_all_that_are_configured(tmp_path: Path) -> None:
         return statuses(inspector) == {"connected", "failed"}
 
     assert "#t=" in serve(["--no-browser", "--config", str(path)], settled, errors)
-    assert "it needs a command or a url" in errors.getvalue()
+    assert "a server needs a command or a url" in errors.getvalue()
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(UsageError, match="no server is configured"):
         understand(["inspect", "--config", str(path)])

@@ -43,4 +43,4 @@ def test_each_value_is_told_with_its_line_and_no_secret(tmp_path: Path) -> None:
     assert "  url: https://mcp.slack.com/v1 (line 21)" in texts["slack"]
     assert "  headers: Authorization (line 22)" in texts["slack"]
     assert "  oauth: given" in texts["slack"]
-    assert texts["broken"].endswith("  state: not used, it needs a command or a url")
+    assert texts["broken"].endswith("  state: not used, a server needs a command or a url")

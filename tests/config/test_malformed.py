@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpclient.config.shapes.fields import FIELDS
+from mcpclient.entries.fields import FIELDS
 from mcpclient.gate.load import load_config
 from tests.support.strategies import json_values
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.shapes.applications import APPLICATIONS
-from mcpclient.config.shapes.entry import Entry, read_entry
 from mcpclient.config.sheet import NamedFile, NamedFiles, Sheet, named_files, sheet_of
-from mcpclient.config.variables import Inputs, Variables
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import Entry, read_entry
+from mcpclient.entries.variables import Inputs, Variables
 
 COMMAND = {"command": "npx", "args": ["-y", "a server"]}
 URL = {"url": "https://x.example/mcp"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Config, ServerConfig, load_config
-from mcpclient.config.variables import InputSpec
+from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.manager.configured import same_server

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Approvals, Manager, Policy, ServerConfig, Status, load_config
-from mcpclient.config.headers_helper import HeadersHelper
 from mcpclient.config.scopes import Place
+from mcpclient.entries.resolve import HeadersHelper
 from mcpclient.gate import gate
 from mcpclient.gate.gate import Gate
 from tests.manager.fleet import Member

@@ -14,7 +14,7 @@ from mcpclient.config.config import Config
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.scopes import Place
 from mcpclient.config.server import ServerConfig
-from mcpclient.config.variables import InputSpec
+from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.gate.approvals import Approvals

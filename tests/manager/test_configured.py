@@ -19,7 +19,7 @@ URL = "https://github.example.com/mcp"
     [
         ({"a": URL, "b": ["npx", "x"]}, {"a": URL, "b": ["npx", "x"]}),
         ({"a": ServerConfig("b", target=URL)}, {"a": URL}),
-        ({"mcpServers": {"a": {"url": URL}}}, {"a": {"url": URL}}),
+        ({"mcpServers": {"a": {"url": URL}}}, {"a": URL}),
         (Config({"a": ServerConfig("a", target=URL)}), {"a": URL}),
         ([URL, ["npx", "x"]], {"github": URL, "npx": ["npx", "x"]}),
         ({}, {}),

@@ -42,7 +42,7 @@ from ...protocol.negotiation import (
 from ...transports.base import Transport
 from ...transports.recording import recorded
 from .limits import RequestOptions
-from .options import IncompleteHeaders, Options, Route
+from .options import Options, Route
 from .session import Session
 
 if TYPE_CHECKING:
@@ -329,8 +329,9 @@ def explain(
             url = transport.description.replace("://", "s://", 1)
             error.advise(f"If the server speaks TLS on this port, write {url}")
     elif isinstance(error, HttpError) and error.status in (401, 403):
-        if isinstance(options.headers, IncompleteHeaders) and options.headers.missing:
-            names = ", ".join(options.headers.missing)
+        missing = getattr(options.headers, "missing", ())  # see `IncompleteHeaders`
+        if missing:
+            names = ", ".join(missing)
             error.advise(f"Set {names}: a header was left out, since it has no value.")
     elif isinstance(error, HttpError) and options.transport and _is_no_endpoint(error):
         error.advise(

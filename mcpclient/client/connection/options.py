@@ -101,14 +101,6 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
             raise UsageError(suggestions.there_is_no("option", name, known))
 
 
-class IncompleteHeaders(dict[str, str]):
-    """Headers of a configuration, and the variables for others of them that have no value."""
-
-    def __init__(self, headers: Mapping[str, str], missing: Sequence[str]) -> None:
-        super().__init__(headers)
-        self.missing: tuple[str, ...] = tuple(missing)
-
-
 class Options(NamedTuple):
     """Everything about a connection but its target, checked, and with defaults for what was not
     given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers, in

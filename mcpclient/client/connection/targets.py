@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Literal, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
 from ...lazy import OnDemand
 from ...net.paths import absolute_path
+from ...net.process.launch import INTERPRETERS
 from ...net.process.stderr import (
     FirstStart,
     SecondStart,
@@ -25,15 +25,12 @@ from ...transports.stdio import StdioTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
-    import difflib
     import shlex
 
     from ...sandbox import rights
-    from ...sandbox.rights import Sandbox
     from . import applications, url_routes
     from .applications import AsgiApp, ServerObject
 else:
-    difflib = OnDemand("difflib")
     shlex = OnDemand("shlex")
     rights = OnDemand("...sandbox.rights", __name__)
     applications = OnDemand(".applications", __name__)
@@ -52,17 +49,6 @@ Target = Union[
 """A URL, a command (string or list), a path to a script, a configuration mapping, a transport, an
 ASGI application, or a server object of the Python SDK or of fastmcp."""
 
-# Which program runs a script, by the ending of its name.
-_INTERPRETERS = {
-    ".py": sys.executable,
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-}
-
-SCRIPT_ENDINGS = tuple(_INTERPRETERS)
-"""How the names of scripts end that are run as they are."""
-
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -71,8 +57,6 @@ def route_to(target: Target, options: Options) -> Route:
     if isinstance(target, Transport):
         refuse(options, ("auth", "env", "cwd", "sandbox"), "a transport of your own")
         return Route(target.description, None, lambda: target)
-    if isinstance(target, Mapping):
-        return _configured(target, options)
     if isinstance(target, str) and _URL.match(target):
         return _to_url(target, options)
     if isinstance(target, (str, os.PathLike)):
@@ -93,11 +77,9 @@ def route_to(target: Target, options: Options) -> Route:
 def destination_of(target: Target) -> str | list[str] | None:
     """Return the URL or the whole command that connecting to ``target`` uses, for judging it.
 
-    None for a transport, which is neither. Raises `UsageError` as `route_to` does.
+    None for a transport, which is neither. A mapping is read first, see `client.configured`. Raises
+    `UsageError` as `route_to` does.
     """
-    if isinstance(target, Mapping):
-        entry = entry_of(target)
-        return entry["url"] if isinstance(entry.get("url"), str) else _words_in(entry)
     if isinstance(target, str) and _URL.match(target):
         return target
     if isinstance(target, (str, os.PathLike)):
@@ -107,7 +89,7 @@ def destination_of(target: Target) -> str | list[str] | None:
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
     path = os.path.expanduser(os.fspath(text))
-    interpreter = _INTERPRETERS.get(os.path.splitext(path)[1].lower())
+    interpreter = INTERPRETERS.get(os.path.splitext(path)[1].lower())
     if interpreter is not None and os.path.exists(path):
         return [interpreter, os.path.abspath(path)]  # the server may start in another folder
     if os.path.isfile(path) and (isinstance(text, os.PathLike) or os.path.dirname(path)):
@@ -212,117 +194,3 @@ class _Launches:
 
 def _to_url(text: str, options: Options) -> Route:
     return url_routes.route_to_url(text, options)._replace(destination=text)
-
-
-TRANSPORT_NAMES: dict[str, str | None] = {
-    "stdio": "stdio",
-    "local": "stdio",
-    "http": "http",
-    "https": "http",
-    "http-stream": "http",
-    "streamable": "http",
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamablehttp": "http",
-    "sse": "sse",
-    "ws": "ws",
-    "websocket": "ws",
-    "socket": "socket",
-    "remote": None,
-}
-"""What configuration files call the transports, in lower case; None: found out from the URL."""
-
-TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
-"""The values of the option ``transport``."""
-
-
-# The keys of an entry. Those that only other programs read are here to be no misspelling of these.
-_KEYS = (
-    *("command", "args", "env", "environment", "cwd", "url", "headers", "type", "transport"),
-    *("mcpServers", "envFile", "enabled", "disabled", "timeout", "tools", "auth", "oauth", "name"),
-    *("sandbox", "sandboxEnabled"),
-)
-
-
-def _configured(config: Mapping[str, Any], options: Options) -> Route:
-    """Read one server's entry as the usual configuration files write it."""
-    config = entry_of(config)
-    _refuse_misspelled(config)
-    kind = config.get("type") or config.get("transport")
-    if kind is not None:
-        if not isinstance(kind, str) or kind.lower() not in TRANSPORT_NAMES:
-            raise UsageError(f"unknown transport type in the configuration: {kind!r}")
-        options = options._replace(transport=options.transport or TRANSPORT_NAMES[kind.lower()])
-    if isinstance(config.get("url"), str):
-        headers = options.headers or _mapping_in(config, "headers")
-        return _to_url(config["url"], options._replace(headers=headers))
-    words = _words_in(config)
-    cwd = options.cwd or config.get("cwd")
-    if cwd is not None and not isinstance(cwd, (str, os.PathLike)):
-        raise UsageError("cwd in a server's configuration is a string")
-    return _to_command(
-        words,
-        options._replace(
-            env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
-            cwd=cwd,
-            sandbox=_sandbox_of(options.sandbox, config),
-        ),
-    )
-
-
-def _sandbox_of(
-    given: Sandbox | Literal["required"] | None, config: Mapping[str, Any]
-) -> Sandbox | Literal["required"] | None:
-    """Return the sandbox that a caller gives, or else the one that the entry states."""
-    states_one = "sandbox" in config or "sandboxEnabled" in config
-    if states_one and (given is None or given == "required"):
-        return rights.sandbox_in(config) or given
-    return given
-
-
-def _refuse_misspelled(config: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for a key that is nearly a known one; others are for other programs."""
-    for name in config:
-        if isinstance(name, str) and name not in _KEYS:
-            near = difflib.get_close_matches(name, _KEYS, n=1, cutoff=0.8)
-            if near:
-                raise UsageError(
-                    f"unknown key {name!r} in a server's configuration; did you mean {near[0]!r}?"
-                )
-
-
-def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the one entry of ``{"mcpServers": {…}}``, or what is one already."""
-    servers = config.get("mcpServers")
-    if not isinstance(servers, Mapping):
-        return config
-    if len(servers) != 1:
-        names = ", ".join(map(repr, servers)) or "none"
-        raise UsageError(
-            f"a client connects to one server, and the configuration names {len(servers)}: "
-            f"{names}; give the entry of one, or use mcpclient.connect_all() for all"
-        )
-    entry = next(iter(servers.values()))
-    if not isinstance(entry, Mapping):
-        raise UsageError("a server's configuration is a mapping")
-    return entry
-
-
-def _words_in(entry: Mapping[str, Any]) -> list[str]:
-    """Return the whole command of an entry."""
-    command = entry.get("command")
-    if not command:
-        found = ", ".join(map(repr, entry)) or "nothing"
-        raise UsageError(f"a server's configuration needs a command or a url; it has {found}")
-    arguments = entry.get("args") or []
-    if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
-        raise UsageError("command and args in a server's configuration are a string and a list")
-    words = [command] if isinstance(command, str) else [str(word) for word in command]
-    return words + [str(argument) for argument in arguments]
-
-
-def _mapping_in(config: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    value = config.get(name) or None
-    if value is not None and not isinstance(value, Mapping):
-        raise UsageError(f"{name} in a server's configuration is a mapping")
-    return value

@@ -12,14 +12,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 
-from .packages import Word, base_name, runners_in
+from ...entries.resolve import base_name, is_shell
+from .packages import Word, runners_in
 
-_SHELLS = frozenset(
-    {
-        *("sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "tcsh", "zsh"),
-        *("cmd", "env", "eval", "powershell", "pwsh", "wsl"),
-    }
-)
 # What a shell puts something else in the place of.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")
 # How often texts for a shell may stand inside each other before nobody can tell what is meant.
@@ -74,11 +69,6 @@ def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
         words = [None] if in_shell else []
     if words:
         yield tuple(words)
-
-
-def is_shell(program: str) -> bool:
-    """Whether a program reads a text as commands."""
-    return base_name(program) in _SHELLS
 
 
 def spellings(

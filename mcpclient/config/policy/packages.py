@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Optional
+
+from ...entries.resolve import base_name
 
 Word = Optional[str]
 """One element of a command; None: a shell makes it of something that cannot be known here."""
@@ -29,8 +30,6 @@ _RUNNERS: dict[tuple[str, ...], tuple[str, ...]] = {
 # Programs that also run files: only with such a word do they fetch a package that is named.
 _TELLTALES = {("deno",): "npm:", ("uv", "run"): "--with"}
 _MAX_SUBCOMMAND_POSITION = 12
-_PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
-_SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm", "pnpm.cjs": "pnpm", "yarn.js": "yarn"}
 
 # Options without a value, after which the package still follows.
 _FLAGS = frozenset(
@@ -107,11 +106,3 @@ def names_package(pattern: str, word: str) -> bool:
     if pattern not in ("*", "**") and pattern.count("/") != word.count("/"):
         return False
     return word[:1] != "-" and bool(_PACKAGE.fullmatch(word)) and not _FILE.search(word)
-
-
-def base_name(program: str) -> str:
-    """Return a program's name without its folder and ending, in lower case."""
-    name = os.path.basename(program.replace("\\", "/")).casefold()
-    for ending in _PROGRAM_ENDINGS:
-        name = name[: -len(ending)] if name.endswith(ending) else name
-    return _SCRIPTS.get(name, name)

@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Any, Union
 
 from ...auth.options import Endpoints, ServerTrust
-from ...client.connection.targets import Target, destination_of, entry_of
+from ...client.connection.targets import Target, destination_of
+from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
 from ...net.process.programs import links_of
 from ..server import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
 from .surroundings import folder_of, is_plain_variable
-from .urls import CanonicalUrl, canonical_url
 
 # Wherever it stands in an argument, as in git+https://… and --url=https://…
 _URL = re.compile(r"(?:https?|wss?)://[^\s\"'<>`]+", re.IGNORECASE)
@@ -95,6 +95,7 @@ class Policy:
         variables. It is allowed as what is connected to: with the values of its variables.
         """
         try:
+            server = server.with_mapping_read()
             connected = _judged(server.target)
         except UsageError as error:
             return Verdict(False, None, f"it cannot be judged: {error}")
@@ -231,18 +232,13 @@ def _urls_in(value: object) -> Iterator[CanonicalUrl]:
         yield from _urls_in(named)
 
 
-def _entry_of(server: ServerConfig) -> Mapping[str, Any]:
-    return entry_of(server.target) if isinstance(server.target, Mapping) else {}
-
-
 def _folder_of(server: ServerConfig) -> str | None:
-    return folder_of(server, _entry_of(server))
+    return folder_of(server)
 
 
 def _env_of(server: ServerConfig) -> Mapping[str, str]:
     """Return the variables of the server's process, wherever they are given."""
-    entry = _entry_of(server)
-    given = server.options.get("env") or entry.get("env") or entry.get("environment")
+    given = server.options.get("env")
     return given if isinstance(given, Mapping) else {}
 
 

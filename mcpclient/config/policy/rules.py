@@ -18,10 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ...errors import UsageError
-from .commands import commands_inside, is_shell, spellings
-from .packages import Word, base_name, names_package, package_words, runners_in
-from .urls import (
+from ...entries.resolve import base_name, is_shell
+from ...entries.urls import (
     CanonicalUrl,
     ascii_host,
     canonical_host,
@@ -29,6 +27,9 @@ from .urls import (
     readings_of,
     segments_of,
 )
+from ...errors import UsageError
+from .commands import commands_inside, spellings
+from .packages import Word, names_package, package_words, runners_in
 
 # Flags that change nothing about what is run.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}

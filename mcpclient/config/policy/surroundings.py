@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 
+from ...entries.applications import kind_of, project_of
 from ..server import ServerConfig
-from ..shapes.applications import kind_of, project_of
 
 # Names as patterns, each with the reason for which a file may set it beside an allowed command.
 _VARIABLES = {
@@ -46,12 +45,12 @@ def is_plain_variable(name: str, value: str) -> bool:
     return not value or (_NAMED.fullmatch(value) is not None and ".." not in value)
 
 
-def folder_of(server: ServerConfig, entry: Mapping[str, object]) -> str | None:
+def folder_of(server: ServerConfig) -> str | None:
     """Return the folder in which an entry asks to start; None where it is the usual one.
 
     Usual is the folder of this program, and for a project's server the project.
     """
-    given = server.options.get("cwd") or entry.get("cwd")
+    given = server.options.get("cwd")
     if not isinstance(given, (str, os.PathLike)):
         return None
     folder = os.path.realpath(given)

@@ -192,6 +192,17 @@ _PROGRAM_EXTENSIONS = (".com", ".exe")
 _BATCH_EXTENSIONS = (".bat", ".cmd")
 
 # What names a file to be run by another program, and not a command to be searched.
+INTERPRETERS = {
+    ".py": sys.executable,
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+}
+"""The program that runs a script, by the ending of the script's name."""
+
+SCRIPT_ENDINGS = tuple(INTERPRETERS)
+"""The endings of scripts that are run as they are."""
+
 SCRIPT_EXTENSIONS = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 

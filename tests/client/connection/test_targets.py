@@ -23,10 +23,7 @@ from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
-from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.stdio import StdioTransport
-from mcpclient.transports.streamable_http import StreamableHttpTransport
-from mcpclient.transports.websocket import WebSocketTransport
 
 
 def route(target: Any, **fields: Any) -> Route:
@@ -189,67 +186,6 @@ def test_a_transport_of_the_callers_own() -> None:
     assert found.key is None
 
 
-# Configurations
-
-
-@pytest.mark.parametrize(
-    ("config", "command"),
-    [
-        ({"command": "npx", "args": ["-y", 5]}, ["npx", "-y", "5"]),
-        ({"command": "npx", "args": None}, ["npx"]),
-        ({"command": ["npx", "-y"], "type": "local"}, ["npx", "-y"]),
-        ({"mcpServers": {"one": {"command": "npx"}}}, ["npx"]),
-        ({"command": "npx", "type": "stdio"}, ["npx"]),
-    ],
-)
-def test_configured_commands(config: dict[str, Any], command: list[str]) -> None:
-    """F-API-1, F-MANY-7: entries as configuration files have them."""
-    assert command_of(config) == command
-
-
-@pytest.mark.parametrize(
-    ("config", "kind"),
-    [
-        ({"url": "http://h/"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "http", "headers": {"X": "1"}}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamable-http"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamable_http"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamableHttp"}, StreamableHttpTransport),
-        ({"url": "http://h/", "transport": "sse"}, LegacySseTransport),
-        ({"url": "http://h/", "type": "remote", "headers": None}, StreamableHttpTransport),
-        ({"url": "ws://h/", "type": "ws"}, WebSocketTransport),
-        ({"url": "ws://h/", "type": "websocket"}, WebSocketTransport),
-    ],
-)
-def test_configured_urls(config: dict[str, Any], kind: type[Transport]) -> None:
-    """F-API-1, F-MANY-7: the names of transports that are in use."""
-    assert isinstance(route(config).open(), kind)
-
-
-def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-HTTP-1, F-MANY-7: what the caller gives goes before what the file says."""
-    given: list[Any] = []
-    monkeypatch.setattr(
-        "mcpclient.client.connection.url_routes.StreamableHttpTransport",
-        lambda *_, headers, **__: given.append(headers),
-    )
-    config = {"url": "http://h/", "headers": {"X": "file"}}
-    route(config).open()
-    route(config, headers={"X": "caller"}).open()
-    assert given == [{"X": "file"}, {"X": "caller"}]
-
-
-def test_environment_and_folder_of_a_configuration() -> None:
-    """F-STD-1: what the caller gives goes before what the file says."""
-    config = {"command": "npx", "env": {"A": "file"}, "cwd": "/from-file"}
-    assert "/from-file" in str(route(config).key)
-    assert "/from-caller" in str(route(config, cwd="/from-caller").key)
-    for name in ("env", "environment"):
-        config = {"command": "npx", name: {"A": "file"}}
-        assert vars(route(config).open())["_env"] == {"A": "file"}
-        assert vars(route(config, env={"A": "caller"}).open())["_env"] == {"A": "caller"}
-
-
 # Mistakes
 
 
@@ -269,21 +205,6 @@ def test_environment_and_folder_of_a_configuration() -> None:
         ("npx", {"transport": "http"}, "needs a URL"),
         ("http://h/", {"transport": "stdio"}, "does not fit"),
         ("ws://h/", {"transport": "sse"}, "does not fit"),
-        ({}, {}, "needs a command or a url"),
-        ({"command": ""}, {}, "needs a command or a url"),
-        ({"command": {"a": 1}}, {}, "a string and a list"),
-        ({"command": "npx", "args": "-y server"}, {}, "a string and a list"),
-        ({"command": "npx", "env": ["A=1"]}, {}, "env .* is a mapping"),
-        ({"command": "npx", "cwd": 5}, {}, "cwd .* is a string"),
-        ({"url": "http://h/", "headers": "X: 1"}, {}, "headers .* is a mapping"),
-        ({"url": "http://h/", "type": "carrier-pigeon"}, {}, "unknown transport type"),
-        ({"url": "http://h/", "type": ["http"]}, {}, "unknown transport type"),
-        ({"comand": "npx"}, {}, "unknown key 'comand' .* did you mean 'command'"),
-        ({"command": "npx", "arg": ["x"]}, {}, "unknown key 'arg' .* did you mean 'args'"),
-        ({"mcpServer": {"a": {}}}, {}, "did you mean 'mcpServers'"),
-        ({"mcpServers": {}}, {}, "names 0: none"),
-        ({"mcpServers": {"a": {}, "b": {}}}, {}, "names 2: 'a', 'b'"),
-        ({"mcpServers": {"a": "npx"}}, {}, "is a mapping"),
     ],
 )
 def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
@@ -298,8 +219,6 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
         ("https://x/mcp", "https://x/mcp"),
         ("npx -y a", ["npx", "-y", "a"]),
         (("npx", "a"), ["npx", "a"]),
-        ({"url": "https://x", "command": "npx"}, "https://x"),
-        ({"mcpServers": {"a": {"command": ["npx"], "args": [1]}}}, ["npx", "1"]),
     ],
 )
 def test_the_destination_of_a_target(target: Any, expected: object) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.config.policy.commands import commands_inside, is_shell, spellings
+from mcpclient.config.policy.commands import commands_inside, spellings
+from mcpclient.entries.resolve import is_shell
 
 INSIDE = {
     "itself": (["npx", "a"], ("npx", "a")),

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from mcpclient.config.policy.packages import (
-    base_name,
     names_package,
     package_words,
     runners_in,
 )
 from mcpclient.config.policy.rules import CommandRule, read_rule
+from mcpclient.entries.resolve import base_name
 
 
 def no_links(program: str) -> Sequence[str]:

@@ -215,8 +215,11 @@ def test_a_target_made_in_code_is_judged_as_it_is_connected_to(target: Any) -> N
 
 
 def test_a_url_in_a_mapping_is_judged() -> None:
-    both = {"url": "https://evil.com/", "command": "good"}
-    assert not is_allowed(Policy(deny=["url:https://evil.com/*"]), both)
+    evil = Policy(deny=["url:https://evil.com/*"])
+    assert not is_allowed(evil, {"url": "https://evil.com/"})
+    both = {"url": "https://evil.com/", "command": "good"}  # as in a file, the command counts
+    assert not is_allowed(evil, {**both, "type": "http"})
+    assert is_allowed(evil, both) and not is_allowed(Policy(deny=["command:good"]), both)
     assert not is_allowed(Policy(deny=["url:https://evil.com/*"]), "  https://EVIL.com/")
     assert "cannot be judged" in Policy().judge(server({"command": 3})).reason
     steered = {"command": "npx", "args": ["a"], "env": {"PATH": "/tmp"}}

@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule, read_rule
-from mcpclient.config.policy.urls import canonical_url
+from mcpclient.entries.urls import canonical_url
 from mcpclient.errors import UsageError
 
 

@@ -75,7 +75,7 @@ def test_the_usual_folder_of_a_server(tmp_path: Path) -> None:
 
     def folder(cwd: str | None, scope: str = "project") -> str | None:
         options = {} if cwd is None else {"cwd": cwd}
-        return folder_of(ServerConfig("x", scope, source, ["a"], options), {})
+        return folder_of(ServerConfig("x", scope, source, ["a"], options))
 
     assert folder(None) is None
     assert folder(str(project)) is None
@@ -84,4 +84,5 @@ def test_the_usual_folder_of_a_server(tmp_path: Path) -> None:
     evil = os.path.realpath(tmp_path / "evil")
     assert folder(evil) == evil
     assert folder(str(project), "user") == os.path.realpath(project)
-    assert folder_of(ServerConfig("x", target={"command": "a"}), {"cwd": evil}) == evil
+    written = ServerConfig("x", target={"command": "a", "cwd": evil})
+    assert folder_of(written.with_mapping_read()) == evil

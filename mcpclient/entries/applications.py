@@ -1,8 +1,7 @@
 """Which file belongs to which application, and what is particular about it.
 
 Facts from the applications' own documentation and source, November 2026. Where a file could be read
-in two ways its name decides first, and the key that holds the servers second.
-"""
+in two ways its name decides first, and the key that holds the servers second."""
 
 from __future__ import annotations
 

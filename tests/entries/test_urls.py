@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.config.policy.urls import (
+from mcpclient.entries.urls import (
     ascii_host,
     canonical_host,
     canonical_url,

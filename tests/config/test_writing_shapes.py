@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.shapes.applications import APPLICATIONS
-from mcpclient.config.shapes.entry import read_entry
-from mcpclient.config.shapes.writing import in_shape_of
+from mcpclient.config.writing import in_shape_of
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import read_entry
 
 STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}, "cwd": None}
 REMOTE = {"url": "https://x/mcp", "headers": {"A": "b"}, "env": {}}

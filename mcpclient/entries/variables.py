@@ -4,8 +4,7 @@ Known everywhere: ``${NAME}``, ``${NAME:-default}``, ``${env:NAME}``, ``{env:NAM
 ``${{ secrets.NAME }}``, ``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that
 editors name, and ``~`` at the beginning of a path; in Gemini's files ``$NAME`` too. A default
 stands for a variable that is not set; one that is set and empty stays empty. Anything else is
-text: ``${process.env.X}``, ``%X%``.
-"""
+text: ``${process.env.X}``, ``%X%``."""
 
 from __future__ import annotations
 
@@ -17,6 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ..errors import UsageError, safe_str
+
+MAX_VALUE_FILE_SIZE = 1024 * 1024
+"""The size in bytes of a file that an entry may read values from: .env, or one with a token."""
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (
@@ -94,6 +96,23 @@ def _spec_of(item: Mapping[str, Any]) -> InputSpec:
         choices=tuple(word for word in words if isinstance(word, str)),
         password=item.get("password") is True,
     )
+
+
+def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
+    """Return the folders that variables name: the project's, that of the file, and the user's."""
+    return {
+        "workspaceFolder": workspace,
+        "workspaceRoot": workspace,
+        "workspaceFolderBasename": os.path.basename(workspace),
+        "CLAUDE_PROJECT_DIR": workspace,
+        "CLAUDE_PLUGIN_ROOT": around,
+        "extensionPath": around,
+        "userHome": home,
+        "cwd": workspace,
+        "pathSeparator": os.sep,
+        "/": os.sep,
+        "fileDirname": around,
+    }
 
 
 @dataclass(frozen=True)
@@ -219,3 +238,41 @@ def strings_in(value: Any) -> Iterator[str]:
             pending += [part for item in reversed(list(each.items())) for part in reversed(item)]
         elif isinstance(each, (list, tuple)):
             pending += reversed(each)
+
+
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)", re.DOTALL)
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
+    """Return the variables of a text, and the numbers of the lines that are none.
+
+    A value may stand in quotes, and in double ones with escapes; a comment begins with ``#`` behind
+    white space. Values are not read for variables.
+    """
+    found: dict[str, str] = {}
+    wrong: list[int] = []
+    for number, line in _lines(text):
+        match = _LINE.match(line)
+        if match is None:
+            wrong.append(number)
+            continue
+        name, value = match.groups()
+        quoted = _QUOTED.match(value)
+        if quoted is None:
+            found[name] = re.split(r"\s#", value, maxsplit=1)[0].strip()
+        elif quoted.group(2) is not None:
+            found[name] = quoted.group(2)
+        else:
+            found[name] = _ESCAPE.sub(
+                lambda escape: _ESCAPES.get(escape.group(1), escape.group(1)), quoted.group(1)
+            )
+    return found, wrong
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcpclient.auth.options import BearerToken, EnterpriseManaged, IdentityProvider, OAuth
-from mcpclient.config.authentication import authentication_of
-from mcpclient.config.shapes.values import EntryError
+from mcpclient.client.configured import authentication_of
+from mcpclient.entries.entry import EntryError
 
 PROVIDER = IdentityProvider("https://idp/token", "me", "assertion")
 
@@ -59,7 +59,7 @@ def test_what_is_read(given: Any, expected: OAuth | BearerToken) -> None:
 @pytest.mark.parametrize("given", [{}, {"xaa": True}])
 def test_a_secret_needs_to_know_who_may_see_it(given: dict[str, Any]) -> None:
     """F-AUTH-2: the server alone does not say where a secret goes."""
-    with pytest.raises(EntryError, match="may see the secret") as caught:
+    with pytest.raises(EntryError, match="client_secret needs an issuer") as caught:
         read({"clientId": "c", "clientSecret": "s", **given}, PROVIDER)
     assert "trustFirstIssuer" in caught.value.hint
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.config.variables import Inputs, InputSpec, Variables, references
+from mcpclient.entries.variables import Inputs, InputSpec, Variables, references
 from mcpclient.errors import UsageError
 
 ENVIRON = {"A": "value", "EMPTY": "", "AGAIN": "${A}", "SPACE": "a b"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Callable, Literal, NamedTuple, Union
 
 
 class Field(NamedTuple):
@@ -156,3 +156,37 @@ def _is_off(value: Any) -> bool:
 def is_comment(name: str) -> bool:
     """Whether a key is a comment in disguise, as people write where there are none."""
     return name[:1] in ("_", "$", "#") or name.startswith(("//", "x-", "comment"))
+
+
+TRANSPORT_NAMES: dict[str, str | None] = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "https": "http",
+    "http-stream": "http",
+    "streamable": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamablehttp": "http",
+    "sse": "sse",
+    "ws": "ws",
+    "websocket": "ws",
+    "socket": "socket",
+    "remote": None,
+}
+"""What configuration files call the transports, in lower case; None: found out from the URL."""
+
+TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
+"""The values of the option ``transport``."""
+
+NamingStyle = Literal["server__tool", "mcp__server__tool", "server_tool", "tool"]
+
+NAMING_STYLES: tuple[NamingStyle, ...] = (
+    "server__tool",
+    "mcp__server__tool",
+    "server_tool",
+    "tool",
+)
+
+Naming = Union[NamingStyle, Callable[[str, str], str]]
+"""One of the styles, or a function that takes the server's name and the tool's."""

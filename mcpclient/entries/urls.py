@@ -1,7 +1,6 @@
 """One spelling for each URL of a server, so that what is judged is what is connected to.
 
-Source: RFC 3986, section 6.2 (normalization); RFC 5890 for names beyond ASCII.
-"""
+Source: RFC 3986, section 6.2 (normalization); RFC 5890 for names beyond ASCII."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from ...auth.url_guard import is_meant_as_ipv4, parse_canonical_ipv4
-from ...errors import UsageError
-from ...framing.uri import DEFAULT_PORTS, parse_url
+from ..auth.url_guard import is_meant_as_ipv4, parse_canonical_ipv4
+from ..errors import UsageError
+from ..framing.uri import DEFAULT_PORTS, parse_url
 
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 # What servers read in different ways: separators and signs that are encoded, and parameters.

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.connection.targets import TRANSPORT_NAMES
-from mcpclient.config.shapes.fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in
-from mcpclient.config.shapes.values import READERS
+from mcpclient.entries.entry import READERS
+from mcpclient.entries.fields import (
+    FIELDS,
+    IGNORED,
+    RESTRICTIVE,
+    TRANSPORT_NAMES,
+    is_comment,
+    restrictions_in,
+)
 
 
 def test_every_field_has_a_reader_and_one_meaning() -> None:

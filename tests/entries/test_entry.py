@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.shapes.applications import APPLICATIONS
-from mcpclient.config.shapes.entry import Entry, read_entry
-from mcpclient.config.shapes.values import EntryError
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import Entry, EntryError, read_entry
 
 
 def read(raw: Any, application: str = "mcpclient") -> tuple[Entry, list[str]]:
@@ -201,22 +200,26 @@ def test_what_is_told(raw: dict[str, Any], expected: str) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str, str]] = {
-    "no object": ("npx", "mcpclient", "an entry has to be an object, not a text"),
-    "nothing": ({}, "mcpclient", "it needs a command or a url"),
-    "misspelled": ({"comand": "npx"}, "mcpclient", "it needs a command or a url"),
-    "empty": ({"command": ""}, "mcpclient", "it needs a command or a url"),
-    "an extension": ({"settings": {}}, "zed", "it needs a command or a url"),
+    "no object": ("npx", "mcpclient", "an entry must be an object, not a string"),
+    "nothing": ({}, "mcpclient", "a server needs a command or a url"),
+    "misspelled": ({"comand": "npx"}, "mcpclient", "a server needs a command or a url"),
+    "empty": ({"command": ""}, "mcpclient", "a server needs a command or a url"),
+    "an extension": ({"settings": {}}, "zed", "a server needs a command or a url"),
     "a type that is none": ({"command": "x", "type": "htp"}, "mcpclient", "'htp' is not a"),
     "a type without its URL": ({"command": "x", "type": "http"}, "mcpclient", "needs a url"),
     "a type without its command": ({"url": "https://x", "type": "stdio"}, "roo", "a command"),
-    "a token": ({"url": "https://x", "bearer_token": "t"}, "codex", "a token in the file"),
+    "a token": (
+        {"url": "https://x", "bearer_token": "t"},
+        "codex",
+        "tokens in configuration files are ignored",
+    ),
     "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
     "a backslash that is none": ({"command": "C:\temp"}, "mcpclient", "a tab or the end"),
     "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),
     "a way to name": ({"command": "x", "naming": "tol"}, "mcpclient", "is not a way to name"),
-    "env_vars": ({"command": "x", "env_vars": [3]}, "codex", "names of variables"),
-    "oauth": ({"url": "https://x", "oauth": 3}, "mcpclient", "has to be an object"),
-    "filters": ({"command": "x", "tools": "a"}, "mcpclient", "has to be a list of texts"),
+    "env_vars": ({"command": "x", "env_vars": [3]}, "codex", "names of environment variables"),
+    "oauth": ({"url": "https://x", "oauth": 3}, "mcpclient", "must be an object"),
+    "filters": ({"command": "x", "tools": "a"}, "mcpclient", "must be a list of strings"),
 }
 
 

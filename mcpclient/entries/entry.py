@@ -4,17 +4,184 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...client.connection.targets import TRANSPORT_NAMES
-from ...errors import safe_repr
-from ...suggestions import did_you_mean, there_are
-from ..naming import NAMING_STYLES, NamingStyle
+from ..errors import safe_repr
+from ..suggestions import did_you_mean, there_are
 from .applications import Application
-from .fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in
-from .values import READERS, EntryError, Report, kind_of_value, read_words
+from .fields import (
+    FIELDS,
+    IGNORED,
+    NAMING_STYLES,
+    RESTRICTIVE,
+    TRANSPORT_NAMES,
+    NamingStyle,
+    is_comment,
+    restrictions_in,
+)
+
+_CONTROL = re.compile(r"[\x01-\x1f]")
+# In seconds; more is likely a number of milliseconds.
+_MAX_TIME, _MAX_ASSUMED_TIME = 3600.0, 999.0
+
+Report = Callable[..., None]
+"""Called as ``report(message, *path, hint=…)`` with each warning about an entry."""
+
+
+class EntryError(ValueError):
+    """An entry that cannot be used. ``path``: the field, and where in it; ``hint``: what to do."""
+
+    def __init__(self, message: str, *path: str | int, hint: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.hint = hint
+
+
+def _text(given: Any, key: str, application: Any, report: Report) -> str:
+    if not isinstance(given, str):
+        raise EntryError(f"must be a string, not {kind_of_value(given)}", key)
+    _check_text(given, key)
+    return given
+
+
+def _ignore(message: str, *path: str | int, hint: str = "") -> None:
+    """For what is worth no warning."""
+
+
+def read_words(
+    given: Any, key: str, application: Any = None, report: Report = _ignore
+) -> list[str]:
+    """Return a list of strings. Raises `EntryError` for anything else."""
+    if not isinstance(given, list):
+        raise EntryError(f"must be a list of strings, not {kind_of_value(given)}", key)
+    return [_as_text(item, report, key, index) for index, item in enumerate(given)]
+
+
+def _command_words(given: Any, key: str, application: Any, report: Report) -> list[str]:
+    if isinstance(given, str):
+        _check_text(given, key)
+        words = [given] if given.strip() else []
+    else:
+        words = read_words(given, key, application, report)
+    if words and not words[0].strip():
+        raise EntryError("the first word, the program, is empty", key, 0)
+    if words and _CONTROL.search(words[0]):
+        hint = "JSON reads \\t and \\n as such; a backslash is written \\\\"
+        raise EntryError("the program has a tab or the end of a line in its name", key, hint=hint)
+    return words
+
+
+def _texts(given: Any, key: str, application: Any, report: Report) -> dict[str, str]:
+    if isinstance(given, list):  # as some write them: [{"name": …, "value": …}]
+        pairs = {
+            item["name"]: item.get("value")
+            for item in given
+            if isinstance(item, Mapping) and isinstance(item.get("name"), str)
+        }
+        if len(pairs) != len(given):
+            raise EntryError("must be an object, not a list", key)
+        given = pairs
+    if not isinstance(given, Mapping):
+        raise EntryError(f"must be an object, not {kind_of_value(given)}", key)
+    found = {}
+    for name, value in given.items():
+        if not name.strip() or "\0" in name or "=" in name or "\n" in name or "\r" in name:
+            raise EntryError("a name is empty, or holds = or a control character", key)
+        if value is None:
+            report("null gives it no value, so it is left out", key, name)
+            continue
+        found[name] = _as_text(value, report, key, name)
+    return found
+
+
+def _flag(given: Any, key: str, application: Any, report: Report) -> bool:
+    if isinstance(given, str) and given.lower() in ("true", "false"):
+        report(f"a string that says {given.lower()}", key, hint="write it without quotes")
+        return given.lower() == "true"
+    if not isinstance(given, bool):
+        raise EntryError(f"must be true or false, not {kind_of_value(given)}", key)
+    return given
+
+
+def _time(given: Any, key: str, application: Application, report: Report) -> float | None:
+    if application.seconds is None:
+        return _seconds(given, key, application, report, longest=_MAX_ASSUMED_TIME)
+    return _seconds(given, key, application, report, application.seconds)
+
+
+def _milliseconds(given: Any, key: str, application: Any, report: Report) -> float | None:
+    return _seconds(given, key, application, report, 0.001)
+
+
+def _seconds(
+    given: Any,
+    key: str,
+    application: Any,
+    report: Report,
+    unit: float = 1.0,
+    *,
+    longest: float = _MAX_TIME,
+) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1e12:
+        report(
+            f"a number that is not negative, not {kind_of_value(given)}; the usual limit holds", key
+        )
+        return None
+    seconds = float(given) * unit
+    if unit == 1.0 and seconds > longest:
+        report("that many seconds are a long time", key, hint="is it meant in milliseconds?")
+    return seconds
+
+
+def _any(given: Any, key: str, application: Any, report: Report) -> Any:
+    return given
+
+
+READERS: dict[str, Callable[[Any, str, Application, Report], Any]] = {
+    "text": _text,
+    "words": read_words,
+    "command": _command_words,
+    "texts": _texts,
+    "flag": _flag,
+    "time": _time,
+    "seconds": _seconds,
+    "milliseconds": _milliseconds,
+    "any": _any,
+}
+
+
+def _as_text(value: Any, report: Report, *path: str | int) -> str:
+    """Return a text; a number or a flag stands for its spelling, which is told."""
+    if isinstance(value, (bool, int, float)):
+        report(f"{kind_of_value(value)} is taken as a string", *path, hint="write it in quotes")
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if not isinstance(value, str):
+        raise EntryError(f"must be a string, not {kind_of_value(value)}", *path)
+    _check_text(value, *path)
+    return value
+
+
+def _check_text(text: str, *path: str | int) -> None:
+    if "\0" in text:
+        raise EntryError("strings cannot contain NUL characters", *path)
+
+
+def kind_of_value(value: Any) -> str:
+    """Return the kind of a JSON value in words, never the value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    return "an object" if isinstance(value, Mapping) else type(value).__name__
+
 
 _MAX_TOLD = 20  # unknown fields of one entry
 
@@ -57,15 +224,15 @@ class Entry:
 def read_entry(name: str, entry: Any, application: Application, report: Report) -> Entry:
     """Read one entry. Warnings go to ``report``; raises `EntryError` when it cannot be used."""
     if not isinstance(entry, Mapping):
-        raise EntryError(f"an entry has to be an object, not {kind_of_value(entry)}")
+        raise EntryError(f"an entry must be an object, not {kind_of_value(entry)}")
     entry = _flattened(entry)
     _report_unknown(entry, report)
     values, names = _given_values(entry, application, report)
     if values.get("bearer_token") is not None:
         raise EntryError(
-            "a token in the file is not read",
+            "tokens in configuration files are ignored",
             "bearer_token",
-            hint="name a variable that holds it: bearer_token_env_var",
+            hint="use bearer_token_env_var, the name of a variable that holds it",
         )
     return Entry(
         name=name,
@@ -89,14 +256,18 @@ def _flattened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return entry
 
 
-def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
+def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an entry that are not fields of a server."""
     known = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
-    unknown = [
+    return [
         key
         for key, value in entry.items()
         if value is not None and key not in known and not is_comment(key)  # Goose writes nulls
     ]
-    for key in unknown[:_MAX_TOLD]:
+
+
+def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
+    for key in unknown_fields(entry)[:_MAX_TOLD]:
         hint = did_you_mean(key, FIELDS) or "it changes nothing"
         report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)
 
@@ -139,7 +310,9 @@ def _reach(
             hint = did_you_mean(wrong, ("command", "url"))
         if "settings" in entry and application.name == "zed":
             hint = "its command is made by an extension of Zed"
-        raise EntryError("it needs a command or a url", *_given(names, command, url), hint=hint)
+        raise EntryError(
+            "a server needs a command or a url", *_given(names, command, url), hint=hint
+        )
     is_remote = not command or (bool(url) and transport not in (None, "stdio"))
     if transport is not None and is_remote is (transport == "stdio"):
         needed = "url" if command else "command"
@@ -225,7 +398,9 @@ def _env_names(given: Any, names: dict[str, str]) -> Iterator[str]:
     for index, item in enumerate(given if isinstance(given, list) else [given]):
         name = item.get("name") if isinstance(item, Mapping) else item
         if not isinstance(name, str) or not name:
-            raise EntryError("has to be a list of names of variables", names["env_names"], index)
+            raise EntryError(
+                "must be a list of names of environment variables", names["env_names"], index
+            )
         yield name
 
 
@@ -237,7 +412,7 @@ def _oauth(given: Any, scopes: Any, names: dict[str, str]) -> Mapping[str, Any] 
     if given is None or isinstance(given, (bool, str)):
         return limit if given or (limit and given is not False) else None
     if not isinstance(given, Mapping):
-        raise EntryError(f"has to be an object, not {kind_of_value(given)}", names["oauth"])
+        raise EntryError(f"must be an object, not {kind_of_value(given)}", names["oauth"])
     return None if given.get("enabled") is False else {**limit, **given}
 
 

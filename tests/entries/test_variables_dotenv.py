@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from mcpclient.config.dotenv import parse_dotenv
+from mcpclient.entries.variables import parse_dotenv
 from tests.support.strategies import texts
 
 TEXT = """\ufeff# comment

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from mcpclient.auth.options import OAuth
-from mcpclient.config.resolve import Resolved, resolve, written_target
-from mcpclient.config.shapes.applications import APPLICATIONS
-from mcpclient.config.shapes.entry import read_entry
-from mcpclient.config.shapes.values import EntryError
-from mcpclient.config.variables import Inputs, Variables
+from mcpclient.client.configured import authentication_of
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import EntryError, read_entry
+from mcpclient.entries.resolve import Resolved, resolve, written_target
+from mcpclient.entries.variables import Inputs, Variables
 
 ENVIRON = {
     "A": "value",
@@ -39,7 +39,7 @@ def resolved(raw: dict[str, Any]) -> tuple[Resolved, list[str]]:
 
     entry = read_entry("a", raw, APPLICATIONS["mcpclient"], report)
     variables = Variables(ENVIRON, Inputs(None, None), {"userHome": "/h"}, read)
-    return resolve(entry, variables, "/w", read, report), told
+    return resolve(entry, variables, "/w", read, report, authentication_of), told
 
 
 def test_a_command_and_its_options() -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from mcpclient.config.naming import NAMING_STYLES, NamingStyle
+from mcpclient.entries.fields import NAMING_STYLES, NamingStyle
 from mcpclient.gate.load import load_config
 from mcpclient.manager.naming import ToolNames
 

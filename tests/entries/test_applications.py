@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.shapes.applications import find_servers, kind_of, project_of
+from mcpclient.entries.applications import find_servers, kind_of, project_of
 from mcpclient.gate.load import load_config
 
 KINDS = {

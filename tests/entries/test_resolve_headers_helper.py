@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config import headers_helper
-from mcpclient.config.headers_helper import HeadersHelper
+from mcpclient.entries import resolve
+from mcpclient.entries.resolve import HeadersHelper
 from mcpclient.errors import ConnectFailed
 
 posix = pytest.mark.skipif(os.name != "posix", reason="its lines are for sh")
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said_without_its_output(
 @posix
 def test_it_has_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-8: then it is killed with all that it started."""
-    monkeypatch.setattr(headers_helper, "_SECONDS", 0.05)
+    monkeypatch.setattr(resolve, "_SECONDS", 0.05)
     made = HeadersHelper("sleep 1000 & sleep 1000", "s", "https://x", str(tmp_path))
     with pytest.raises(ConnectFailed, match="did not end"):
         headers_of(made)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.shapes.applications import APPLICATIONS
-from mcpclient.config.shapes.values import READERS, EntryError, kind_of_value
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import READERS, EntryError, kind_of_value
 
 
 def read(kind: str, given: Any, application: str = "mcpclient") -> tuple[Any, list[str]]:
@@ -77,4 +77,4 @@ def test_what_is_refused(kind: str, given: Any) -> None:
 def test_values_are_told_by_their_kind() -> None:
     values: list[Any] = [None, True, 1, "a", {}, []]
     kinds = [kind_of_value(value) for value in values]
-    assert kinds == ["null", "true or false", "a number", "a text", "an object", "a list"]
+    assert kinds == ["null", "true or false", "a number", "a string", "an object", "a list"]

@@ -2,31 +2,115 @@
 
 What a variable that is not set may cost: a header or a variable of the server is left out rather
 than sent empty or as ``${TOKEN}``; a word of a command becomes empty, unless a shell is to read it;
-a program or a host that depends on it makes the entry unusable.
-"""
+a program or a host that depends on it makes the entry unusable."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..auth.options import IdentityProvider
-from ..client.connection.options import IncompleteHeaders
-from ..client.connection.targets import SCRIPT_ENDINGS
-from ..errors import UsageError
+from ..errors import ConnectFailed, McpError, UsageError
 from ..lazy import OnDemand
-from .authentication import authentication_of
-from .dotenv import parse_dotenv
-from .headers_helper import HeadersHelper
-from .policy.commands import is_shell
-from .policy.urls import canonical_url
-from .shapes.entry import Entry
-from .shapes.fields import SANDBOX_FIELDS
-from .shapes.values import EntryError, Report
-from .variables import Expanded, Variables
+from ..net.process.launch import SCRIPT_ENDINGS
+from ..net.process.programs import output_of
+from .entry import Entry, EntryError, Report
+from .fields import SANDBOX_FIELDS
+from .urls import canonical_url
+from .variables import Expanded, Variables, parse_dotenv
+
+_SECONDS = 10.0
+# How long printed headers hold: the tokens in them usually live for ten minutes or an hour.
+_VALID_SECONDS = 300.0
+_MAX_OUTPUT = 64 * 1024
+
+
+class IncompleteHeaders(dict[str, str]):
+    """Headers of a configuration, and the variables for others of them that have no value."""
+
+    def __init__(self, headers: Mapping[str, str], missing: Sequence[str]) -> None:
+        super().__init__(headers)
+        self.missing: tuple[str, ...] = tuple(missing)
+
+
+@dataclass
+class HeadersHelper:
+    """The headers of a server, some of them printed by a program as a JSON object of strings.
+
+    ``line``: what a shell is to run, in the folder ``base``; it finds the name and the URL of its
+    server in ``CLAUDE_CODE_MCP_SERVER_NAME`` and ``CLAUDE_CODE_MCP_SERVER_URL``. ``fixed``: the
+    headers of the entry itself; a printed one of the same name counts more.
+
+    The program has 10 seconds and 64 KiB. It runs for the first request, and again for one that
+    comes 5 minutes later. Neither its output nor its stderr is ever shown or logged.
+    """
+
+    line: str = field(repr=False)
+    name: str
+    url: str = field(repr=False)
+    base: str
+    fixed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _running: asyncio.Future[dict[str, str]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _valid_until: float = field(default=0.0, init=False, repr=False, compare=False)
+
+    @property
+    def words(self) -> list[str]:
+        """The command that is run, for judging it."""
+        if os.name == "nt":
+            return ["cmd", "/d", "/s", "/c", self.line]
+        return ["/bin/sh", "-c", self.line]
+
+    async def __call__(self) -> Mapping[str, str]:
+        """Return the headers. Raises `ConnectFailed` where the program does not print any."""
+        running, now = self._running, asyncio.get_running_loop().time()
+        has_failed = (
+            running is not None
+            and running.done()
+            and (running.cancelled() or running.exception() is not None)
+        )
+        if running is None or has_failed or now >= self._valid_until:
+            running = self._running = asyncio.ensure_future(self._printed())
+            self._valid_until = now + _VALID_SECONDS
+        # One request that is given up must not cost the others their headers.
+        return await asyncio.shield(running)
+
+    async def _printed(self) -> dict[str, str]:
+        env = {
+            **os.environ,
+            "CLAUDE_CODE_MCP_SERVER_NAME": self.name,
+            "CLAUDE_CODE_MCP_SERVER_URL": self.url,
+        }
+        try:
+            code, output = await output_of(
+                self.words, env, self.base, limit=_MAX_OUTPUT, seconds=_SECONDS
+            )
+        except (asyncio.TimeoutError, TimeoutError):
+            raise self._failed(f"did not end within {_SECONDS:g} seconds") from None
+        except McpError:
+            raise self._failed("cannot be started") from None
+        if len(output) > _MAX_OUTPUT:
+            raise self._failed(f"printed more than {_MAX_OUTPUT} bytes")
+        if code != 0:
+            raise self._failed(f"exited with code {code}")
+        try:
+            found = json.loads(output)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+            raise self._failed("did not print a JSON object of strings")
+        printed = {name.lower() for name in found}
+        kept = {name: text for name, text in self.fixed.items() if name.lower() not in printed}
+        return {**kept, **found}
+
+    def _failed(self, reason: str) -> ConnectFailed:
+        return ConnectFailed(self.name, f"its headersHelper {reason}")
+
 
 if TYPE_CHECKING:
     from ..sandbox import rights
@@ -36,6 +120,14 @@ else:
 Resolved = tuple["str | list[str]", "dict[str, Any]"]
 """A target and the options to connect with."""
 
+_PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
+_SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm", "pnpm.cjs": "pnpm", "yarn.js": "yarn"}
+_SHELLS = frozenset(
+    {
+        *("sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "tcsh", "zsh"),
+        *("cmd", "env", "eval", "powershell", "pwsh", "wsl"),
+    }
+)
 _GIVE_INPUT = "it is asked for on a terminal; give a default, or inputs= in code"
 _EXPLICITLY_RELATIVE = re.compile(r"\.{1,2}[/\\]")
 _HEADER_FIELDS = ("headers", "header_variables", "bearer_variable")
@@ -53,13 +145,14 @@ def resolve(
     base: str,
     read: Callable[[str], str],
     report: Report,
-    identity_provider: IdentityProvider | None = None,
+    authenticate: Callable[[Mapping[str, Any] | str, str, Callable[[str], str]], Any],
 ) -> Resolved:
     """Return what an entry connects to, and how. Warnings go to ``report``.
 
-    ``base``: the folder where the relative paths of the file begin, wherever the caller stands.
-    ``read``: as in `Variables`. ``identity_provider``: the enterprise's, if it has one. Raises
-    `EntryError`, and what the caller's function for inputs raises.
+    ``base``: the folder where the relative paths of a file begin, or "" for an entry given in code,
+    whose paths are the caller's. ``read``: as in `Variables`. ``authenticate``: makes a value of
+    ``auth=`` from the field ``oauth``, its name, and a function that puts the values of variables
+    in. Raises `EntryError`, and what the caller's function for inputs raises.
     """
     resolver = _Resolver(entry, variables, report)
     options: dict[str, Any] = {
@@ -68,11 +161,11 @@ def resolve(
         if value is not None
     }
     if entry.url is None:
-        target: str | list[str] = resolver.command(None if entry.cwd else base)
+        target: str | list[str] = resolver.command(None if entry.cwd or not base else base)
         options.update(_of_process(resolver, base, read))
     else:
         target = resolver.url(entry.url)
-        options.update(_of_url(resolver, target, base, identity_provider))
+        options.update(_of_url(resolver, target, base, authenticate))
     return target, options
 
 
@@ -238,7 +331,7 @@ def _env_file(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dic
 
 
 def _of_url(
-    resolver: _Resolver, url: str, base: str, identity_provider: IdentityProvider | None
+    resolver: _Resolver, url: str, base: str, authenticate: Callable[..., Any]
 ) -> dict[str, Any]:
     entry = resolver.entry
     options: dict[str, Any] = {}
@@ -258,7 +351,18 @@ def _of_url(
         options["transport"] = entry.transport
     if entry.oauth is not None:
         place = resolver.field("oauth")
-        options["auth"] = authentication_of(
-            entry.oauth, place, lambda text: resolver.text(text, place), identity_provider
-        )
+        options["auth"] = authenticate(entry.oauth, place, lambda text: resolver.text(text, place))
     return options
+
+
+def is_shell(program: str) -> bool:
+    """Whether a program reads a text as commands."""
+    return base_name(program) in _SHELLS
+
+
+def base_name(program: str) -> str:
+    """Return a program's name without its folder and ending, in lower case."""
+    name = os.path.basename(program.replace("\\", "/")).casefold()
+    for ending in _PROGRAM_ENDINGS:
+        name = name[: -len(ending)] if name.endswith(ending) else name
+    return _SCRIPTS.get(name, name)

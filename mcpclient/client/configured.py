@@ -1,0 +1,235 @@
+"""A server's entry, given as a mapping, as the target and the options of a client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..auth.options import BearerToken, Endpoints, EnterpriseManaged, IdentityProvider, OAuth
+from ..entries.applications import APPLICATIONS
+from ..entries.entry import Entry, EntryError, kind_of_value, read_entry, unknown_fields
+from ..entries.fields import FIELDS, SANDBOX_FIELDS, restrictions_in
+from ..entries.resolve import resolve
+from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, Variables, folders_of
+from ..errors import AuthError, UsageError
+from ..framing.logs import logger_for
+from ..net.files import read_file
+from ..net.paths import absolute_path, home_folder
+from ..sandbox import rights
+from ..suggestions import did_you_mean
+
+_logger = logger_for("mcpclient.client")
+
+_TIMES = ("timeout", "connect_timeout")
+
+
+class ReadMapping(NamedTuple):
+    """A mapping that was read: its entry, and the target and options of the client it describes."""
+
+    entry: Entry
+    target: str | list[str]
+    options: dict[str, Any]
+
+
+def read_mapping(
+    mapping: Mapping[str, Any], name: str = "", *, is_judged: bool = False
+) -> ReadMapping:
+    """Read a server's entry that is given in code as configuration files have it.
+
+    Values of variables come from this process's environment, and relative paths are the caller's.
+    ``is_judged``: a gate refuses servers whose sandbox cannot be carried out, so that one is left
+    out here. Warnings go to the log. Raises `UsageError` for an entry that cannot be used, and for
+    a key that looks like a misspelled one; other unknown keys are for other programs.
+    """
+    raw = _as_json(entry_of(mapping))
+    if is_judged:
+        try:
+            rights.sandbox_in(restrictions_in(raw))
+        except UsageError:
+            raw = {key: value for key, value in raw.items() if key not in SANDBOX_FIELDS}
+    for key in unknown_fields(raw):
+        meant = did_you_mean(key, (*FIELDS, "mcpServers"))
+        if meant:
+            raise UsageError(f"unknown key {key!r} in a server's configuration; {meant}")
+
+    def report(message: str, *path: str | int, hint: str = "") -> None:
+        place = ".".join(map(str, (name, *path) if name else path))
+        _logger.warning("%s: %s%s", place, message, f" ({hint})" if hint else "")
+
+    folder = absolute_path()
+    folders = folders_of(folder, folder, str(home_folder(os.environ)))
+    variables = Variables(os.environ, Inputs(None, None), folders, _read)
+    try:
+        entry = read_entry(name, raw, APPLICATIONS["mcpclient"], report)
+        target, options = resolve(entry, variables, "", _read, report, authentication_of)
+    except EntryError as error:
+        place = ".".join(map(str, error.path)) or "a server's configuration"
+        hint = f" ({error.hint})" if error.hint else ""
+        raise UsageError(f"{place}: {error}{hint}") from None
+    return ReadMapping(entry, target, options)
+
+
+def client_arguments(
+    mapping: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[str | list[str], dict[str, Any]]:
+    """Return the target and the options of one client for a mapping and the caller's own options.
+
+    An option of the caller counts more than the entry's. Raises `UsageError` for an entry that
+    disables its server, or restricts it in a way that one client does not carry out.
+    """
+    entry, target, options = read_mapping(mapping)
+    if not entry.enabled:
+        raise UsageError("the configuration disables this server; remove disabled to connect to it")
+    if entry.include or entry.exclude:
+        raise UsageError(
+            "a client offers all tools of its server; use mcpclient.connect_all() for an entry "
+            "that filters them"
+        )
+    for field in entry.restrictions:
+        if field not in SANDBOX_FIELDS or entry.url is not None:
+            raise UsageError(f"the entry asks for {field}, which this client does not carry out")
+    if entry.trusted:
+        options["trusted"] = True
+    for name, value in given.items():
+        if name == "sandbox" and value == "required" and name in options:
+            continue  # the sandbox that the entry states is one
+        if value or name in _TIMES or name not in options:  # a timeout of None is a choice
+            options[name] = value
+    return target, options
+
+
+def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the one entry of ``{"mcpServers": {…}}``, or what is one already."""
+    servers = config.get("mcpServers")
+    if not isinstance(servers, Mapping):
+        return config
+    if len(servers) != 1:
+        names = ", ".join(map(repr, servers)) or "none"
+        raise UsageError(
+            f"a client connects to one server, and the configuration names {len(servers)}: "
+            f"{names}; give the entry of one, or use mcpclient.connect_all() for all"
+        )
+    entry = next(iter(servers.values()))
+    if not isinstance(entry, Mapping):
+        raise UsageError("a server's configuration is a mapping")
+    return entry
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as a file would have it: paths as strings, sequences as lists."""
+    if isinstance(value, Mapping):
+        return {key: _as_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(item) for item in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _read(path: str) -> str:
+    return read_file(path, limit=MAX_VALUE_FILE_SIZE).decode("utf-8", "replace")
+
+
+# What applications call the options of `OAuth`.
+_TEXTS = {
+    "client_id": ("clientId", "client_id", "CLIENT_ID"),
+    "client_secret": ("clientSecret", "client_secret", "CLIENT_SECRET"),
+    "client_name": ("clientName", "client_name"),
+    "redirect_uri": ("redirectUri", "redirect_uri"),
+    "issuer": ("issuer",),
+    "resource": ("resource",),
+    "account": ("account",),
+}
+_ENDPOINTS = {
+    "token_endpoint": ("tokenUrl", "tokenEndpoint", "token_endpoint"),
+    "authorization_endpoint": (
+        "authorizationUrl",
+        "authorizationEndpoint",
+        "authorization_endpoint",
+    ),
+}
+
+
+def authentication_of(
+    given: Mapping[str, Any] | str,
+    field: str,
+    expand: Callable[[str], str],
+    identity_provider: IdentityProvider | None = None,
+) -> OAuth | BearerToken | EnterpriseManaged:
+    """Return what identifies the user. ``given`` is an object of options, "oauth", or a token.
+
+    ``expand`` puts the values of variables into a text. ``identity_provider``: the enterprise's,
+    for entries that say ``"xaa": true``. Raises `EntryError`.
+    """
+    if isinstance(given, str):
+        return OAuth() if given.lower() == "oauth" else BearerToken(expand(given))
+    token = given.get("token")
+    if isinstance(token, str):
+        return BearerToken(expand(token))
+    try:
+        options = _options(given, field, expand)
+        if given.get("xaa") is not True:
+            return OAuth(**options)
+        if identity_provider is None:
+            raise EntryError(
+                "the enterprise's identity provider is not known",
+                field,
+                "xaa",
+                hint="give it: load_config(identity_provider=…)",
+            )
+        _require_issuer(options, field)
+        return EnterpriseManaged(identity_provider=identity_provider, **options)
+    except (UsageError, TypeError) as error:
+        reason = str(error) if isinstance(error, UsageError) else "an option does not fit xaa"
+        raise EntryError(reason, field) from None
+    except AuthError:  # its text would show a value
+        raise EntryError("invalid URL", field) from None
+
+
+def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str]) -> dict[str, Any]:
+    options: dict[str, Any] = _texts(given, _TEXTS, field, expand)
+    scopes = given.get("scopes", given.get("scope"))
+    if scopes is not None:
+        scopes = scopes.split() if isinstance(scopes, str) else scopes
+        if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+            raise EntryError("must be a list of strings", field, "scopes")
+        options["scopes"] = tuple(expand(scope) for scope in scopes)
+    port = given.get("callbackPort")
+    if isinstance(port, int) and not isinstance(port, bool) and "redirect_uri" not in options:
+        options["redirect_uri"] = f"http://localhost:{port}/callback"
+    endpoints = _texts(given, _ENDPOINTS, field, expand)
+    if "token_endpoint" in endpoints:
+        options["endpoints"] = Endpoints(**endpoints)
+    if given.get("trustFirstIssuer") is True:
+        options["trust_first_issuer"] = True
+    if "client_secret" in options:
+        _require_issuer(options, field)
+    return options
+
+
+def _require_issuer(options: Mapping[str, Any], field: str) -> None:
+    """A secret goes to no issuer that only the server names, unless the entry says so."""
+    if not options.keys() & {"issuer", "endpoints", "trust_first_issuer"}:
+        raise EntryError(
+            "client_secret needs an issuer",
+            field,
+            "issuer",
+            hint='add "issuer": "https://…", or "trustFirstIssuer": true to trust the first one',
+        )
+
+
+def _texts(
+    given: Mapping[str, Any],
+    names: Mapping[str, tuple[str, ...]],
+    field: str,
+    expand: Callable[[str], str],
+) -> dict[str, str]:
+    found = {}
+    for option, spellings in names.items():
+        for spelling in spellings:
+            value = given.get(spelling)
+            if value is None or value == "":
+                continue
+            if not isinstance(value, str):
+                raise EntryError(f"must be a string, not {kind_of_value(value)}", field, spelling)
+            found[option] = expand(value)
+    return found

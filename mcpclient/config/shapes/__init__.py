@@ -1,1 +1,0 @@
-"""The shapes that applications give their servers, as tables, and the reader of one entry."""
