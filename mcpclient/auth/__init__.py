@@ -4,8 +4,8 @@ Nothing here opens a connection, reads a clock or a file, or shows a browser. A 
 (`effects`) and is sent their answers, so all of OAuth is tested without a network. The runner, the
 browser and the stores are in `net.login`.
 
-Where to look: `flow` decides after a 401 or a 403, with an `authorized_request` for each request;
-`discovery` finds the authorization server, `clients` the client's identity there;
-`authorization_code` and `obtaining` get `grants` of `tokens`; `url_guard` guards every URL that a
-server names; `signing`, with `p256`, holds the only cryptography.
+Where to look: `flow` decides after a 401 or a 403; `discovery` finds the authorization server,
+`clients` the client's identity there; `authorization_code` and `obtaining` get `grants` of
+`tokens`; `url_guard` checks every URL that a server names; `signing` and `p256` hold all
+cryptography.
 """

@@ -1,8 +1,7 @@
 """The authorization code grant with PKCE: out to the user's browser, and back with a code.
 
-Sources: OAuth 2.1, RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (iss). What must be remembered
-between the way out and the way back is a `Pending` record, so that another process can continue
-with the answer.
+Sources: OAuth 2.1, RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (iss). Between the way out and
+the way back a `Pending` record is stored, so that another process can continue with the callback.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ _MAX_CALLBACK_LENGTH = 65536
 class Pending:
     """An authorization between the way out and the way back.
 
-    ``client.issuer`` is the issuer the user was sent to; ``iss_expected`` says that its answers
-    always name it (RFC 9207). ``created_at`` is in seconds since the epoch.
+    ``client.issuer`` is the issuer the user was sent to; ``iss_expected``: its callbacks always
+    name it (RFC 9207). ``created_at``: in seconds since the epoch.
     """
 
     state: str
@@ -66,7 +65,7 @@ class Pending:
         return f"Pending(issuer={self.client.issuer!r})"
 
     def to_record(self) -> dict[str, object]:
-        """This as JSON can carry it, secrets included."""
+        """Return a JSON object, secrets included."""
         return {
             "state": self.state,
             "verifier": self.verifier,
@@ -84,7 +83,7 @@ class Pending:
 
     @classmethod
     def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
-        """What `to_record` gave, or None when it is damaged."""
+        """Read a record of `to_record`; None when it is damaged."""
         client = RegisteredClient.from_record(
             part_of(record, "client"), secret=options.client_secret, signer=options.signer
         )
@@ -119,11 +118,11 @@ class Pending:
 
 
 def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
-    """The grant a user gives in a browser.
+    """Obtain the grant that a user gives in a browser.
 
-    Raises AuthorizationRequired (from the shell) when nobody waits for the user,
+    Raises AuthorizationRequired (from the runner) when the program does not wait for the user,
     AuthorizationDenied when the user declines, AuthError when the server does not support PKCE or
-    the answer belongs to no request, and what registration and token requests raise.
+    the callback has an unknown state; and as registration and token requests do.
     """
     server = request.discovery.server
     authorization_endpoint = _checked_endpoint(server)
@@ -160,7 +159,7 @@ def finish(
     policy: UrlPolicy,
     keep: Callable[[Grant], Flow[None]] = keep_nowhere,
 ) -> Flow[Grant]:
-    """The grant for the code in ``callback``, whose state chose ``pending``, kept by ``keep``.
+    """Exchange the code in ``callback``, whose state chose ``pending``, for a grant; store it.
 
     Raises AuthError when its ``iss`` is not the issuer this authorization was begun with,
     AuthorizationDenied when it reports an error, TokenRequestFailed when the code is refused.
@@ -190,14 +189,14 @@ def finish(
 
 
 def code_challenge(verifier: str) -> str:
-    """The S256 challenge for ``verifier`` (RFC 7636 section 4.2)."""
+    """Return the S256 challenge for ``verifier`` (RFC 7636 section 4.2)."""
     return base64url(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def parse_callback(text: str) -> Callback:
-    """The callback in what a user pastes: the whole address, or its query.
+    """Parse the address that a user pastes, whole or only its query.
 
-    Raises UsageError when it contains none, or a parameter twice (RFC 6749 section 3.1).
+    Raises UsageError when it is not one, or has a parameter twice (RFC 6749 section 3.1).
     """
     text = text.strip()
     query = text.partition("?")[2].partition("#")[0] if "?" in text else text
@@ -210,15 +209,15 @@ def parse_callback(text: str) -> Callback:
         len(parameters.get(name, ())) > 1 for name in names
     ):
         raise UsageError(
-            "that is not the address the browser was sent back to, which has code= and state= in it"
+            "not the address that the browser was sent back to, which has code= and state= in it"
         )
     return Callback(*(parameters.get(name, [None])[0] for name in names))
 
 
 def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pending]:
-    """The authorization that ``state`` belongs to, removed from the store: it serves only once.
+    """Take the authorization that ``state`` belongs to out of the store: it serves only once.
 
-    Raises AuthError when there is none.
+    Raises AuthError for an unknown state.
     """
     kept: list[StoredItem] = []
     found = None
@@ -229,7 +228,7 @@ def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pe
             kept.append(record)
     if found is None:
         raise AuthError(
-            "the state that came back is not that of an authorization begun here; log in again"
+            "the state in the callback belongs to no login that was begun here; log in again"
         )
     yield from save(_key(server_name), {"pending": kept} if kept else None)
     return found
@@ -241,7 +240,7 @@ def forget_pending(server_name: str) -> Flow[None]:
 
 
 def same_state(text: str, other: str) -> bool:
-    """Compare two states in constant time, so that one cannot be guessed byte by byte."""
+    """Compare two states in constant time, so that neither can be guessed byte by byte."""
     return hmac.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
@@ -271,7 +270,7 @@ def _created_at(record: StoredItem) -> float:
 def _checked_endpoint(server: AuthorizationServer) -> str:
     if server.authorization_endpoint is None:
         raise AuthError("the authorization server has no authorization_endpoint")
-    # Absent means unsupported, and the specification says to refuse.
+    # Absent means unsupported, and a client must refuse then (MCP authorization).
     if "S256" not in (server.code_challenge_methods_supported or ()):
         raise AuthError(
             f"the authorization server {without_query(server.issuer)} does not offer PKCE with "
@@ -292,7 +291,7 @@ def _authorization_url(endpoint: str, pending: Pending) -> str:
     if pending.scopes:
         parameters.append(("scope", " ".join(pending.scopes)))
     if OFFLINE_ACCESS in pending.scopes:
-        # Without consent asked for, the scope is ignored (OpenID Connect Core section 11).
+        # Without prompt=consent the scope is ignored (OpenID Connect Core section 11).
         parameters.append(("prompt", "consent"))
     if pending.resource is not None:
         parameters.append(("resource", pending.resource))
@@ -303,14 +302,14 @@ def _authorization_url(endpoint: str, pending: Pending) -> str:
 
 
 def _code(pending: Pending, callback: Callback) -> str:
-    # The issuer comes first: what another server says is not even shown (RFC 9207 section 2.4).
+    # The issuer comes first: an error of another server is not even shown (RFC 9207 section 2.4).
     if callback.iss is None:
         if pending.iss_expected:
-            raise AuthError("the answer does not name its issuer, which this server always does")
+            raise AuthError("the callback does not name its issuer, as this server always does")
     elif callback.iss != pending.client.issuer:
         raise AuthError(
-            "the answer names another issuer than "
-            f"{without_query(pending.client.issuer)}, which was asked; it is not used"
+            f"the callback names another issuer than {without_query(pending.client.issuer)}, "
+            "which was asked; it is not used"
         )
     if callback.error is not None:
         secrets = (pending.verifier, pending.state)
@@ -318,5 +317,5 @@ def _code(pending: Pending, callback: Callback) -> str:
             safe_text(callback.error, secrets), safe_text(callback.error_description, secrets)
         )
     if not callback.code:
-        raise AuthError("the answer holds no code")
+        raise AuthError("the callback has no code")
     return callback.code

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-# Longer header fields are not read to the end; no server has that much to say.
+# Longer header fields are not read to the end; no known server sends as much.
 _MAX_FIELD_LENGTH = 16_384
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -39,10 +39,9 @@ class Challenge:
 
 @dataclass(frozen=True)
 class AuthorizationChallenge:
-    """What a server's Bearer and DPoP challenges say together.
+    """The demand of a server's Bearer and DPoP challenges together.
 
-    ``scopes`` is None when no scope was named. ``dpop_only`` tells that DPoP was offered and Bearer
-    was not.
+    ``scopes`` is None when no scope was named. ``dpop_only``: DPoP was offered and Bearer was not.
     """
 
     resource_metadata: str | None = None
@@ -52,9 +51,9 @@ class AuthorizationChallenge:
 
 
 def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
-    """Every challenge in the values of the WWW-Authenticate header fields, in order.
+    """Parse the values of the WWW-Authenticate header fields, in order.
 
-    Never raises: what does not follow the grammar is skipped up to the next comma.
+    Never raises: text outside the grammar is skipped up to the next comma.
     """
     challenges: list[Challenge] = []
     for text in fields:
@@ -97,9 +96,9 @@ def _value(parameter: re.Match[str]) -> str:
 
 
 def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
-    """What the WWW-Authenticate header fields of a 401 or 403 say about OAuth.
+    """Read the OAuth challenge of a 401 or 403 from its WWW-Authenticate header fields.
 
-    Of each parameter the first Bearer or DPoP challenge that has it counts (RFC 6750 section 3,
+    Each parameter comes from the first Bearer or DPoP challenge that has it (RFC 6750 section 3,
     RFC 9728 section 5.1, RFC 9449 section 7.1).
     """
     parameters: dict[str, str] = {}
@@ -121,7 +120,7 @@ def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
 
 OFFLINE_ACCESS = "offline_access"
 
-# Bounds what a server can make a client carry around; no known server comes near.
+# Bounds on the scopes that a server makes a client store and send; no known server comes near.
 _MAX_SCOPES = 200
 _MAX_SCOPE_LENGTH = 256
 # A scope token by RFC 6749 section 3.3.
@@ -129,12 +128,12 @@ _SCOPE_TOKEN = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{_MAX_SCOPE_LENGTH}}}")
 
 
 def parse_scope(text: str) -> tuple[str, ...]:
-    """The scopes in a space-separated ``text``, each once, without what cannot be a scope."""
+    """Split a space-separated string into valid scopes, each once."""
     return union(text.split())
 
 
 def union(*groups: Iterable[str]) -> tuple[str, ...]:
-    """All scopes of ``groups``, each once, in the order of their first appearance."""
+    """Return the valid scopes of ``groups``, each once, in the order of their first appearance."""
     valid = (scope for group in groups for scope in group if _SCOPE_TOKEN.fullmatch(scope))
     return tuple(dict.fromkeys(valid))[:_MAX_SCOPES]
 
@@ -148,10 +147,10 @@ def select_scopes(
     held: tuple[str, ...] = (),
     wants_refresh_token: bool = False,
 ) -> tuple[str, ...]:
-    """The scopes to put into a token request; when there are none, leave the parameter out.
+    """Return the scopes for a token request; an empty tuple leaves the parameter out.
 
-    The ``challenged`` scopes are what the server said the request needs. If it named none, the
-    scopes of the resource's metadata (``resource_supported``) are used. Scopes that the user
+    The ``challenged`` scopes are those that the server's challenge named. If it named none, those
+    of the resource's metadata (``resource_supported``) are used. Scopes that the user
     ``configured`` replace those of the metadata, and are added to those of a challenge. ``held``
     are the scopes asked for before; they are always kept, so that a step-up loses nothing.
     ``offline_access`` is added where a refresh token is wanted and the authorization server lists

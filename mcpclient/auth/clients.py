@@ -55,7 +55,7 @@ class RegisteredClient:
     is_configured: bool = False
 
     def to_record(self) -> dict[str, object]:
-        """This client as JSON can carry it, with the secret it was given on registration."""
+        """Return a JSON object, with the secret of a dynamic registration."""
         return {
             "client_id": self.client_id,
             "issuer": self.issuer,
@@ -68,7 +68,7 @@ class RegisteredClient:
     def from_record(
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> RegisteredClient | None:
-        """The client in ``record``, or None when it holds none.
+        """Read a record of `to_record`; None when it is damaged.
 
         ``secret`` and ``signer`` are those the caller configured.
         """
@@ -89,7 +89,7 @@ def configured_client(
     client_id: str,
     server: AuthorizationServer,
 ) -> RegisteredClient:
-    """The client that the caller configured, as it is at ``server``."""
+    """Return the client that the caller configured, with its method at ``server``."""
     method = options.token_endpoint_auth_method or choose_method(
         server.token_endpoint_auth_methods_supported,
         has_secret=options.client_secret is not None,
@@ -103,9 +103,9 @@ def configured_client(
 def choose_method(
     supported: Sequence[str] | None, *, has_secret: bool, signer: Signer | None = None
 ) -> str:
-    """The token endpoint authentication method that fits the client and the server.
+    """Choose the token endpoint authentication method that fits the client and the server.
 
-    ``supported`` is what the server's metadata lists; None means Basic (RFC 8414 section 2).
+    ``supported``: the methods in the server's metadata; None means Basic (RFC 8414 section 2).
     """
     if signer is not None:
         return PRIVATE_KEY_JWT
@@ -120,9 +120,9 @@ def choose_method(
 def authenticate(
     client: RegisteredClient, form: list[tuple[str, str]], headers: dict[str, str]
 ) -> Flow[None]:
-    """Add to ``form`` and ``headers`` of a token request what proves who the client is.
+    """Add the client's proof of its identity to ``form`` and ``headers`` of a token request.
 
-    Raises AuthError when the client lacks what its method needs, or the method is not supported.
+    Raises AuthError when a secret or signer is missing, or the method is not supported.
     """
     if client.method == NONE:
         # A workload's assertion may stand for its client as well.
@@ -141,7 +141,7 @@ def authenticate(
         # Form-encoded before base64, by RFC 6749 section 2.3.1.
         pair = f"{quote(client.client_id, safe='')}:{quote(client.client_secret, safe='')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode("ascii")
-        # The official Python SDK's server wants it here too; section 3.2.1 allows it.
+        # The official Python SDK's server requires it here too; section 3.2.1 allows it.
         form.append(("client_id", client.client_id))
     else:
         raise AuthError(f"the client authentication method {client.method!r} is not supported")
@@ -152,8 +152,8 @@ def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
     claims: dict[str, object] = {
         "iss": client.client_id,
         "sub": client.client_id,
-        # The issuer, not the token endpoint: a token endpoint named by an attacker's metadata must
-        # not get an assertion that is good elsewhere.
+        # The issuer, not the token endpoint: a token endpoint from an attacker's metadata must not
+        # get an assertion that another server accepts.
         "aud": client.issuer,
         "iat": issued_at,
         "exp": issued_at + _ASSERTION_LIFETIME,
@@ -174,9 +174,9 @@ def identify_client(
     scopes: tuple[str, ...],
     policy: UrlPolicy,
 ) -> Flow[RegisteredClient]:
-    """Which client to be at ``server``, registered first if need be.
+    """Return the client to use at ``server``, registered first if need be.
 
-    ``redirect_uri`` is None for the device grant, in which nobody is redirected. Raises
+    ``redirect_uri`` is None for the device grant, which does not redirect. Raises
     RegistrationRequired when there is no way to register, or the server refused, and AuthError for
     a registration without a client_id.
     """
@@ -194,13 +194,13 @@ def identify_client(
 
 
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
-    """The redirect URIs of the stored registration at ``issuer``, if there is one."""
+    """Return the redirect URIs of the stored registration at ``issuer``."""
     record = yield from load(_client_key(issuer))
     return _redirects(record) if record is not None else ()
 
 
 def forget_registration(issuer: str) -> Flow[None]:
-    """Drop the registration at ``issuer``: the server does not know it any more."""
+    """Drop the registration at ``issuer``, which the server has forgotten."""
     yield from save(_client_key(issuer), None)
 
 
@@ -290,7 +290,7 @@ def _registration_method(server: AuthorizationServer, options: OAuth) -> str:
 
 
 def _application_type(redirect_uri: str) -> str:
-    """What OpenID Connect Registration section 2 calls the kind of client behind the URI."""
+    """Return the application_type of a client (OpenID Connect Registration section 2)."""
     if urlsplit(redirect_uri).scheme not in ("http", "https"):
         return "native"
     return "native" if host_of(redirect_uri) in LOOPBACK_HOSTS else "web"
@@ -318,10 +318,10 @@ T = TypeVar("T")
 
 
 def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
-    """Run ``flow``, which shows credentials to ``issuer``, unless they are another one's.
+    """Run ``flow``, which shows credentials to ``issuer``, unless they belong to another issuer.
 
-    Of many servers that come first with the same secret, one is trusted before the next may try.
-    Raises RegistrationRequired.
+    Where several servers try the same unbound secret at once, the first is trusted before the next
+    may try: hence the lock. Raises RegistrationRequired.
     """
     key = _credential_key(options)
     yield from check_binding(options, server_name, issuer)
@@ -336,7 +336,7 @@ def _first(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) 
 
 
 def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
-    """Raise RegistrationRequired when the credentials belong to another one than ``issuer``."""
+    """Raise RegistrationRequired when the credentials belong to another issuer."""
     record = yield from _binding(options, server_name)
     if record is None or record.get("issuer") == issuer:
         return
@@ -349,7 +349,7 @@ def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[
 
 
 def bind(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
-    """Remember that ``issuer`` has taken the credentials."""
+    """Remember that ``issuer`` has accepted the credentials."""
     if options.knows_issuer or not (options.client_id or options.holds_secret):
         return
     key = _credential_key(options)
@@ -364,7 +364,7 @@ def bind(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
 
 
 def unbind(options: OAuthOptions, server_name: str) -> Flow[None]:
-    """Forget whom the credentials belong to: these, and those first trusted for this server."""
+    """Forget the issuer of these credentials, and of those first trusted for this server."""
     record = yield from load(_server_key(server_name))
     first_trusted = None if record is None else record.get("credential")
     for key in {_credential_key(options), first_trusted, _server_key(server_name)}:
@@ -388,7 +388,7 @@ def _server_key(server_name: str) -> str:
 
 
 def _credential_key(options: OAuthOptions) -> str | None:
-    """The name of the secret in the store; it holds nothing of the secret itself.
+    """Return the name of the secret in the store, which does not contain the secret.
 
     A secret or an assertion that was replaced by a newer one is still the same credential.
     """

@@ -30,7 +30,7 @@ class ProtectedResource:
 
     @classmethod
     def parse(cls, document: Mapping[str, object]) -> ProtectedResource:
-        """Read ``document``. Raises AuthError when a field is missing or has the wrong type."""
+        """Read a document. Raises AuthError when a field is missing or has the wrong type."""
         resource = _text(document, "resource")
         servers = _texts(document, "authorization_servers")
         if resource is None or not servers:
@@ -66,7 +66,7 @@ class AuthorizationServer:
 
     @classmethod
     def parse(cls, document: Mapping[str, object]) -> AuthorizationServer:
-        """Read ``document``. Raises AuthError when a field is missing or has the wrong type."""
+        """Read a document. Raises AuthError when a field is missing or has the wrong type."""
         issuer = _text(document, "issuer")
         token_endpoint = _text(document, "token_endpoint")
         if issuer is None or token_endpoint is None:
@@ -118,10 +118,10 @@ def _flag(document: StoredItem, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found about a server.
+    """The authorization server of an MCP server.
 
-    ``resource`` is None when the server publishes no metadata about itself.
-    ``resource_metadata_url`` is where the server said its metadata is, None when it did not say.
+    ``resource``: the MCP server's own metadata; None when it publishes none.
+    ``resource_metadata_url``: the URL of the metadata in the challenge; None when it named none.
     """
 
     server: AuthorizationServer
@@ -130,14 +130,14 @@ class Discovery:
 
 
 def protected_resource_urls(server_url: str) -> list[str]:
-    """Where metadata about ``server_url`` may be, in the order to ask (RFC 9728 section 3.1)."""
+    """Return the URLs of metadata about ``server_url``, in the order to ask (RFC 9728, 3.1)."""
     site, path = _site_and_path(server_url)
     root = f"{site}/.well-known/oauth-protected-resource"
     return [root + path, root] if path else [root]
 
 
 def authorization_server_urls(issuer: str) -> list[str]:
-    """Where metadata of ``issuer`` may be, in the order to ask (RFC 8414 sections 3.1 and 5)."""
+    """Return the URLs of metadata of ``issuer``, in the order to ask (RFC 8414, 3.1 and 5)."""
     site, path = _site_and_path(issuer)
     urls = [
         f"{site}/.well-known/oauth-authorization-server{path}",
@@ -149,7 +149,7 @@ def authorization_server_urls(issuer: str) -> list[str]:
 
 
 def _site_and_path(url: str) -> tuple[str, str]:
-    """Scheme and authority as they are written, and the path without a last slash."""
+    """Return scheme and authority as they are written, and the path without a last slash."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
 
@@ -175,8 +175,8 @@ def speaks_for(resource: str, metadata_url: str, server_url: str) -> bool:
     """Whether metadata found at ``metadata_url``, for ``resource``, may speak for ``server_url``.
 
     ``resource`` must be the server itself (RFC 9728 section 3.3). Many servers name a parent, which
-    counts only at the parent's own place: whoever has one path of a host must not get tokens that
-    are good for all of it. Raises `SsrfError` for what is not a URL.
+    counts only at the parent's own well-known URL: the owner of one path of a host must not get
+    tokens for the whole host. Raises `SsrfError` for an invalid URL.
     """
     if not resource_covers(resource, server_url):
         return False
@@ -197,8 +197,8 @@ def discover(
 ) -> Flow[Discovery]:
     """Find the authorization server of ``server_url``.
 
-    ``trust`` is what the user said: the only issuer to accept, or endpoints, with which nothing is
-    fetched. ``resource_metadata_url`` is the one from the challenge, if it named one.
+    ``trust``: the user's choice of the only issuer to accept, or of endpoints, with which no
+    metadata is fetched. ``resource_metadata_url``: that of the challenge, if it named one.
     ``protocol_version`` is sent with every request. Raises AuthError when there is no usable
     metadata, SsrfError for unsafe URLs.
     """
@@ -223,7 +223,7 @@ def _configured_server(issuer: str | None, endpoints: Endpoints) -> Authorizatio
         registration_endpoint=endpoints.registration_endpoint,
         device_authorization_endpoint=endpoints.device_authorization_endpoint,
         revocation_endpoint=endpoints.revocation_endpoint,
-        # Whoever names the endpoints vouches for what cannot be read about them.
+        # A user who names the endpoints vouches for PKCE, which no metadata shows here.
         code_challenge_methods_supported=("S256",),
     )
 
@@ -246,11 +246,11 @@ class _Finder:
     policy: UrlPolicy
     headers: dict[str, str]
     unread: list[str] = field(default_factory=list)
-    """What was found in place of metadata, in words: place by place."""
+    """A description of each response that was not metadata."""
 
     def protected_resource(self, named_url: str | None) -> Flow[ProtectedResource | None]:
         if named_url is not None:
-            # A relative reference is against the grammar, yet only one reading of it is possible.
+            # A relative reference violates the grammar, but has only one possible meaning.
             urls = [resolve(self.server_url, named_url)]
         else:
             urls = protected_resource_urls(self.server_url)
@@ -272,7 +272,7 @@ class _Finder:
                 f"not for {shown_url(self.server_url)}; if that is right, name it as resource="
             )
         if named_url is not None:
-            raise AuthError(f"there is no resource metadata to be read: {self.unread[-1]}")
+            raise AuthError(f"there is no resource metadata: {self.unread[-1]}")
         return None
 
     def listed_server(self, resource: ProtectedResource) -> Flow[AuthorizationServer]:
@@ -291,7 +291,7 @@ class _Finder:
             server = yield from self._server(self.trust.issuer, {self.trust.issuer})
             if server is not None:
                 return server
-        # Nobody named the issuer, and with or without a slash it has the same metadata URL.
+        # The issuer is a guess here, and with or without a slash it has the same metadata URL.
         server = yield from self._server(origin, {origin, f"{origin}/"})
         if server is not None:
             return server
@@ -302,12 +302,12 @@ class _Finder:
             authorization_endpoint=f"{origin}/authorize",
             token_endpoint=f"{origin}/token",
             registration_endpoint=f"{origin}/register",
-            # That revision requires PKCE of everyone and has no way to say so.
+            # That revision requires PKCE of all servers and has no metadata field for it.
             code_challenge_methods_supported=("S256",),
         )
 
     def _server(self, place: str, spellings: set[str]) -> Flow[AuthorizationServer | None]:
-        """The server whose metadata is where that of the issuer ``place`` would be."""
+        """Return the server whose metadata is at the well-known URLs of the issuer ``place``."""
         document = yield from self._first_document(authorization_server_urls(place), None)
         if document is None:
             return None
@@ -320,7 +320,7 @@ class _Finder:
             return server
         if server.issuer not in spellings:
             raise AuthError(
-                f"metadata found for the issuer {without_query(place)} is that of another one, "
+                f"the metadata of the issuer {without_query(place)} names another issuer, "
                 f"{without_query(server.issuer)}; if you trust that one, name it as issuer=, or "
                 "name its endpoints="
             )
@@ -332,7 +332,7 @@ class _Finder:
         return server
 
     def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
-        """What the issuer says of itself: nobody else may say where a secret for it goes."""
+        """Return the issuer's own metadata: nothing else may say where a secret for it goes."""
 
         def is_own(url: str, document: StoredItem) -> bool:
             return AuthorizationServer.parse(document).issuer == issuer
@@ -354,26 +354,25 @@ class _Finder:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
             found = ""
             if response.status == 200:
-                # A web application may answer every path with a page; that is no metadata.
+                # A web application may answer every path with a page, which is not metadata.
                 document = parse_object(response.body)
-                if document is not None and is_usable(url, document):
+                if document is None:
+                    found = ", but not with a JSON object"
+                elif is_usable(url, document):
                     return document
-                found = (
-                    ", and other metadata"
-                    if document is not None
-                    else ", and what is no JSON object"
-                )
+                else:
+                    found = ", but with metadata of another resource or issuer"
             unread = f"{shown_url(url)} answered with HTTP {response.status}{found}"
             self.unread.append(unread)
             if response.status >= 500 or response.status == 429:
                 failure = AuthError(unread)
-        # A server in trouble must not look like one without metadata.
+        # A server that fails must not look like one without metadata.
         if failure is not None:
             raise failure
         return None
 
     def _no_metadata(self, issuer: str) -> AuthError:
         return AuthError(
-            f"the authorization server {without_query(issuer)} has no metadata to be read: "
+            f"the authorization server {without_query(issuer)} has no metadata: "
             f"{self.unread[-1]}; if you know its endpoints, name them as endpoints="
         )

@@ -23,24 +23,24 @@ from .url_guard import UrlPolicy, assert_safe_url, resolve
 
 T = TypeVar("T")
 
-# What a store keeps: an object that JSON can carry.
+# A record in a store: a JSON object.
 StoredItem = Mapping[str, object]
 
 
 @dataclass(frozen=True, repr=False)
 class Response:
-    """An HTTP answer. ``headers`` are (name, value) pairs in order; a name may come twice."""
+    """An HTTP response. ``headers``: (name, value) pairs in order; a name may come twice."""
 
     status: int
     headers: Sequence[tuple[str, str]]
     body: bytes
 
     def header_values(self, name: str) -> list[str]:
-        """Every value of the header ``name``, in order; case does not matter."""
+        """Return every value of the header ``name``, in any case, in order."""
         return [value for key, value in self.headers if key.lower() == name.lower()]
 
     def header(self, name: str) -> str | None:
-        """The first value of the header ``name``, or None."""
+        """Return the first value of the header ``name``, or None."""
         return next(iter(self.header_values(name)), None)
 
     def __repr__(self) -> str:
@@ -51,10 +51,9 @@ class Response:
 class Fetch:
     """Send one HTTP request and answer with a `Response`, whatever its status.
 
-    The shell follows no redirect and reads at most ``max_body`` + 1 bytes of the answer's body.
-    Before it connects, it calls `url_guard.check_address` with ``url``, ``policy`` and the very
-    address it is about to connect to. A failure of the network is thrown into the flow as a
-    `NetworkError`.
+    The runner follows no redirect and reads at most ``max_body`` + 1 bytes of the body. Before it
+    connects, it calls `url_guard.check_address` with ``url``, ``policy`` and the very address it is
+    about to connect to. It throws a failure of the network into the flow as a `NetworkError`.
     """
 
     method: str
@@ -70,9 +69,9 @@ class Fetch:
 
 @dataclass(frozen=True, repr=False)
 class OpenRedirect:
-    """Get ready for the user's return and answer with the redirect URI that leads back.
+    """Prepare for the user's return and answer with the redirect URI that leads back.
 
-    ``configured`` is the caller's own redirect URI: answer with exactly that. Without one, any URI
+    ``configured``: the caller's own redirect URI, the only possible answer. Without one, any URI
     will do, but one of ``registered``, which the authorization server knows already, saves a new
     registration.
     """
@@ -88,8 +87,8 @@ class OpenRedirect:
 class Authorize:
     """Lead the user to ``url`` and answer with the `Callback` that comes to ``redirect_uri``.
 
-    A shell that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow. What
-    is needed to go on later is saved by then, and `flow.Authorization.finish` continues from it.
+    A runner that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow. The
+    flow's state is saved by then, and `flow.Authorization.finish` continues from it.
     """
 
     url: str
@@ -118,8 +117,8 @@ class Callback:
 class ShowDeviceCode:
     """Tell the user to open ``verification_uri`` and to enter ``user_code``; answer at once.
 
-    ``verification_uri_complete``, when the server gave one, has the code in it already.
-    ``expires_in`` is in seconds.
+    ``verification_uri_complete``, when the server gave one, contains the code. ``expires_in``: in
+    seconds.
     """
 
     user_code: str
@@ -145,7 +144,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class RandomBytes:
-    """Answer with ``count`` bytes fit for secrets, as from `secrets.token_bytes`."""
+    """Answer with ``count`` random bytes fit for secrets, as from `secrets.token_bytes`."""
 
     count: int
 
@@ -159,7 +158,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Save:
-    """Store ``record`` under ``key``, or remove what is there when it is None."""
+    """Store ``record`` under ``key``; None removes the record there."""
 
     key: str
     record: StoredItem | None = field(repr=False)
@@ -167,7 +166,7 @@ class Save:
 
 @dataclass(frozen=True, repr=False)
 class Ask:
-    """Call the user's own ``function`` without arguments, and await what it returns if need be."""
+    """Call the user's own ``function``, plain or async, without arguments."""
 
     function: Callable[[], object]
 
@@ -179,8 +178,8 @@ class Ask:
 class Exclusive:
     """Run ``flow`` under the lock called ``name`` and answer with its result.
 
-    The lock keeps out every other task and every other process that shares the store. ``flow``
-    looks at the store again first, so that of many waiters only the first does the work.
+    The lock excludes every other task and process that shares the store. ``flow`` loads from the
+    store again first, so that of many waiters only the first does the work.
     """
 
     name: str
@@ -194,8 +193,8 @@ class Exclusive:
 class Shielded:
     """Run ``flow`` to its end once it has begun, and answer with its result.
 
-    Whatever becomes of the caller, the shell gives it 5 seconds for that: the server may have
-    replaced a refresh token by then, and what it answers must not be lost.
+    Even if the caller is cancelled, the runner gives it 5 seconds for that: the server may have
+    replaced a refresh token by then, and its response must not be lost.
     """
 
     flow: Generator[object, object, object]
@@ -234,43 +233,36 @@ def fetch(request: Fetch) -> Flow[Response]:
 
 
 def open_redirect(configured: str | None, registered: tuple[str, ...]) -> Flow[str]:
-    """The redirect URI of this authorization."""
     return cast(str, (yield OpenRedirect(configured, registered)))
 
 
 def authorize(url: str, state: str, redirect_uri: str) -> Flow[Callback]:
-    """What came back after the user visited ``url``."""
     return cast(Callback, (yield Authorize(url, state, redirect_uri)))
 
 
 def show_device_code(request: ShowDeviceCode) -> Flow[None]:
-    """Show the user a device code."""
     yield request
 
 
 def now() -> Flow[float]:
-    """Seconds since the epoch."""
     return cast(float, (yield Now()))
 
 
 def wait(seconds: float) -> Flow[None]:
-    """Let ``seconds`` pass."""
     yield Wait(seconds)
 
 
 def random_bytes(count: int) -> Flow[bytes]:
-    """``count`` unpredictable bytes."""
     return cast(bytes, (yield RandomBytes(count)))
 
 
 def load(key: str) -> Flow[StoredItem | None]:
-    """The record stored under ``key``; None also for one that is not an object."""
+    """Return the record under ``key``; None also for one that is not an object."""
     record = yield Load(key)
     return record if isinstance(record, Mapping) else None
 
 
 def save(key: str, record: StoredItem | None) -> Flow[None]:
-    """Store ``record`` under ``key``; None removes it."""
     yield Save(key, record)
 
 
@@ -283,31 +275,29 @@ def token_from(source: str | Callable[[], object]) -> Flow[str]:
 
 
 def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
-    """The result of ``flow``, run under a lock."""
     return cast(T, (yield Exclusive(name, cast("Generator[object, object, object]", flow))))
 
 
 def shielded(flow: Flow[T]) -> Flow[T]:
-    """The result of ``flow``, which nothing interrupts."""
     return cast(T, (yield Shielded(cast("Generator[object, object, object]", flow))))
 
 
 class CredentialStore(Protocol):
-    """Keeps credentials: records that JSON can carry, under keys that contain no secret.
+    """A store of credentials: JSON objects, under keys that contain no secret.
 
-    What is saved must be readable by the same user only.
+    Only the same user may be able to read it.
     """
 
     async def load(self, key: str) -> StoredItem | None:
-        """The record under ``key``, or None."""
+        """Return the record under ``key``, or None."""
 
     async def save(self, key: str, record: StoredItem | None) -> None:
-        """Store ``record`` under ``key``; None removes it. Whole or not at all."""
+        """Store ``record`` under ``key``, whole or not at all; None removes it."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """A lock called ``name`` that keeps out every task and process that uses the same store.
+        """Return a lock that excludes every task and process that uses the same store.
 
-        A store that serves one process only has to keep out that process's tasks.
+        A store of one process only has to exclude that process's tasks.
         """
         ...
 
@@ -316,18 +306,18 @@ class AuthProvider(CredentialStore, Protocol):
     """A host's own storage and its own way to lead a user to a URL and back."""
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
-        """The redirect URI that leads back here (see `effects.OpenRedirect`)."""
+        """Return the redirect URI that leads back here (see `effects.OpenRedirect`)."""
         ...
 
     async def authorize(self, request: Authorize) -> Callback | None:
-        """Lead the user to ``request.url`` and return what came back.
+        """Lead the user to ``request.url`` and return the callback.
 
-        Return None when nobody waits for the user: the call in progress then fails with
-        AuthorizationRequired, and `flow.Authorization.finish` goes on when the user is back.
+        None when the program does not wait for the user: the call in progress then fails with
+        AuthorizationRequired, and `finish_auth` continues when the user is back.
         """
 
     async def show_device_code(self, request: ShowDeviceCode) -> None:
-        """Tell the user where to enter which code."""
+        """Show the user the code, and the page to enter it."""
 
 
 # Metadata of real servers has a few kilobytes.
@@ -338,10 +328,10 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def parse_object(body: bytes) -> Mapping[str, object] | None:
-    """The JSON object in ``body``, or None when it is anything else."""
+    """Return the JSON object in ``body``; None for anything else."""
     try:
         document = json.loads(body.decode("utf-8-sig"))
-        # A lone surrogate would only fail later, where the text is first sent somewhere.
+        # A lone surrogate would only fail later, when the string is sent.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
@@ -351,10 +341,10 @@ def parse_object(body: bytes) -> Mapping[str, object] | None:
 def get_document(
     url: str, issuer_url: str | None, policy: UrlPolicy, headers: Mapping[str, str]
 ) -> Flow[Response]:
-    """GET ``url``; a few redirects are followed, each only after the guard has seen it.
+    """GET ``url``, with a few redirects, each checked by the guard first.
 
-    Raises SsrfError for a URL, or a redirect, to where the policy does not allow; AuthError for
-    too large an answer and too many redirects.
+    Raises SsrfError for a URL or a redirect that the policy forbids; AuthError for a response that
+    is too long, and for too many redirects.
     """
     for _ in range(_MAX_REDIRECTS + 1):
         assert_safe_url(url, issuer_url, policy)
@@ -378,7 +368,7 @@ def post(
 ) -> Flow[Response]:
     """POST a form (pairs) or JSON (bytes) to an endpoint of the authorization server.
 
-    A redirect is an error: it would hand secrets on. Raises SsrfError and AuthError.
+    A redirect is an error: it would pass secrets on. Raises SsrfError and AuthError.
     """
     assert_safe_url(url, issuer_url, policy)
     if isinstance(body, bytes):

@@ -1,4 +1,4 @@
-"""The grant of one server: obtained, renewed, replaced and forgotten, all decided without any I/O.
+"""The grant of one server: obtained, renewed, replaced and forgotten, all decided without I/O.
 
 One `Authorization` serves one server for as long as a client lives. Each HTTP request to the server
 takes an `AuthorizedRequest` from it::
@@ -9,21 +9,27 @@ takes an `AuthorizedRequest` from it::
         if not run(request.recover(response)):
             break
 
-``recover`` is true when the same request should be sent again with new headers. Whatever changes
-stored credentials happens under one lock, and looks at the store first. So when many tasks and
-processes meet the same expiry, one of them refreshes the token and the others use what it got.
+``recover`` is true when the same request should be sent again with new headers. Every change of
+stored credentials happens under one lock, and loads them from the store first. So when the token of
+many tasks and processes expires, one of them refreshes it and the others use the new one.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from enum import Enum
 from typing import cast
 
 from ..display import shown_url
-from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
+from ..errors import (
+    AuthError,
+    InsufficientScope,
+    NetworkError,
+    TokenRequestFailed,
+    negotiated_scheme,
+)
 from .authorization_code import finish, forget_pending, take_pending
-from .authorized_request import AuthorizedRequest, Replacement
 from .challenge import AuthorizationChallenge, read_challenge, union
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
@@ -42,8 +48,8 @@ from .effects import (
 from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
-from .signing import DpopProver, Es256Key
-from .url_guard import UrlPolicy, without_query
+from .signing import DpopProver, Es256Key, wants_nonce
+from .url_guard import UrlPolicy, origin_of, without_query
 
 # Any request will do, since only its refusal matters. A ping is harmless if it is not refused.
 _PROBE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
@@ -53,12 +59,25 @@ _PROBE_HEADERS = {
 }
 _MAX_PROBE_BODY = 64 * 1024
 
+# The most repetitions of one request; each reason has a lower bound of its own.
+_MAX_RECOVERIES = 5
+_MAX_NONCES = 2
+_MAX_STEP_UPS = 2
+
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
 
 
 def grant_key(kind: str, server_name: str) -> str:
-    """The key under which a store has the grant of a server; ``kind``: the class of its options."""
+    """Return the key of a server's grant in a store; ``kind``: the class of its options."""
     return f"grant {kind} {server_name}"
+
+
+class Replacement(Enum):
+    """The replacement of tokens that a server has refused."""
+
+    ADOPTED = "another task or process had already got new tokens"
+    REFRESHED = "the refresh token brought new tokens"
+    OBTAINED = "there is a new grant"
 
 
 class Authorization:
@@ -87,17 +106,17 @@ class Authorization:
         return f"Authorization({shown_url(self.server_url)!r})"
 
     def request(self, method: str, url: str) -> AuthorizedRequest:
-        """What one HTTP request needs: its headers, and what to do when it is refused."""
+        """Return the authorization of one HTTP request to ``url``."""
         return AuthorizedRequest(self, method, url)
 
     def current_grant(self) -> Flow[Grant | None]:
-        """The grant to use now, renewed if its time has come; None when there is none yet.
+        """Return the grant to use now, renewed if it is time; None when there is none yet.
 
-        Raises what `log_in` raises when a grant has ended and cannot be refreshed.
+        Raises as `log_in` when a grant has ended and cannot be refreshed.
         """
         if not self._loaded:
             stored = yield from self.stored_grant()
-            if not self._loaded:  # nor has another request got a newer one meanwhile
+            if not self._loaded:  # another request may have got a newer one while this one loaded
                 self._adopt(stored)
         grant = self._grant
         if grant is None or grant.tokens.renew_at is None:
@@ -108,10 +127,10 @@ class Authorization:
         return (yield from exclusive(self._key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
-        """The grant in the store, expired or not; None when there is none for these options.
+        """Return the grant in the store, expired or not; None when there is none for these options.
 
-        It is one for their account, scopes, resource and key, too: a login that was made for
-        something else is not used, whichever of two entries with one URL made it.
+        Account, scopes, resource and key must be those of the options: two entries of one URL may
+        ask for different logins.
         """
         grant, options = (yield from self._known_grant()), self.options
         if grant is None or not grant.is_as_asked(
@@ -121,7 +140,7 @@ class Authorization:
         return grant
 
     def _known_grant(self) -> Flow[Grant | None]:
-        """The grant in the store that comes from a client and a server of these options."""
+        """Return the stored grant, if its client and its issuer are those of the options."""
         record = yield from load(self._key)
         if record is None:
             return None
@@ -150,10 +169,10 @@ class Authorization:
         return response if response.status == 401 else None
 
     def log_in(self, refusal: Response | None = None) -> Flow[None]:
-        """Get a new grant, even where there is one already.
+        """Get a new grant, even if there is one already.
 
-        ``refusal``, the answer to a request without credentials, says where the server's metadata
-        is and which scopes it wants; without it the usual places are tried. Raises
+        ``refusal``, the response to a request without credentials, names the server's metadata and
+        the scopes it requires; without it the well-known URLs are tried. Raises
         AuthorizationRequired, AuthorizationDenied, RegistrationRequired, TokenRequestFailed,
         SsrfError and AuthError.
         """
@@ -161,34 +180,34 @@ class Authorization:
         yield from exclusive(self._key, self._obtain(read_challenge(fields), (), None))
 
     def log_out(self) -> Flow[Grant | None]:
-        """Forget every grant of the server and all that was remembered about how to get it.
+        """Forget every grant of the server, unfinished logins and bindings.
 
-        The result is the grant of these options, which `revoke` takes.
+        Returns the grant of these options, for `revoke`.
         """
         return (yield from exclusive(self._key, self._log_out()))
 
     def revoke(self, grant: Grant) -> Flow[None]:
-        """Have a grant that was forgotten revoked by its server, see `grants.revoke`."""
+        """Revoke a grant at its authorization server, see `grants.revoke`."""
         yield from revoke(grant, self.policy)
 
     def finish(self, callback: Callback) -> Flow[None]:
         """Continue an authorization begun earlier, perhaps in another process.
 
-        Raises AuthError when its state is unknown, and what `authorization_code.finish` raises.
+        Raises AuthError when its state is unknown, and as `authorization_code.finish` does.
         """
         yield from exclusive(self._key, self._finish(callback))
 
     def replace_rejected(
         self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
     ) -> Flow[Replacement]:
-        """After a 401 for a request that carried ``sent``: get other tokens."""
+        """Get other tokens after a 401 for a request that carried ``sent``."""
         return (yield from exclusive(self._key, self._replace(sent, challenge, may_refresh)))
 
     def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
-        """After a 403 for want of scope: get tokens with more. Raises InsufficientScope."""
+        """Get tokens with more scopes after a 403. Raises InsufficientScope."""
         yield from exclusive(self._key, self._step_up(sent, challenge))
 
-    # What follows runs under the lock.
+    # The methods below run under the lock.
 
     def _renew(self) -> Flow[Grant | None]:
         stored = yield from self.stored_grant()
@@ -206,7 +225,7 @@ class Authorization:
             )
             yield from self._obtain(challenge, stored.requested_scopes, stored.client.issuer)
         except (TokenRequestFailed, NetworkError):
-            # Renewal is early: what is still good may be used while the other side is in trouble.
+            # Renewal is early: a valid token may be used while the authorization server fails.
             if self._grant is None or stored.tokens.has_expired(time):
                 raise
         return self._grant
@@ -219,8 +238,7 @@ class Authorization:
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
             return Replacement.ADOPTED
-        # Never from memory: a 401 may mean that the server has moved to another authorization
-        # server.
+        # Discovery is never cached: after a 401 the server may have another authorization server.
         discovery = yield from self._discover(challenge)
         held: tuple[str, ...] = ()
         if stored is not None and stored.client.issuer == discovery.server.issuer:
@@ -305,13 +323,13 @@ class Authorization:
             raise
 
     def _try_refresh(self, grant: Grant) -> Flow[Grant | None]:
-        """Refresh and store the grant; None when there is no refresh token that works."""
+        """Refresh and store the grant; None when it has no valid refresh token."""
         if grant.tokens.refresh_token is None:
             return None
         try:
             return (yield from shielded(self._refresh(grant)))
         except TokenRequestFailed as error:
-            if not error.is_refusal:  # the user would have to log in again for nothing
+            if not error.is_refusal:  # the refresh token may still be valid
                 raise
             if error.error in ("invalid_client", "unauthorized_client"):
                 yield from forget_registration(grant.client.issuer)
@@ -341,7 +359,7 @@ class Authorization:
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
         if grant.tokens.refresh_token is None and isinstance(self.options, OAuth):
-            # Only the user can renew it, and should not be asked before it is necessary.
+            # Only the user can renew it, who should not be asked before it has expired.
             return grant.tokens.has_expired(time)
         return grant.tokens.should_renew(time)
 
@@ -372,3 +390,104 @@ class Authorization:
 
 def _differs(grant: Grant, sent: Grant | None) -> bool:
     return sent is None or grant.tokens.access_token != sent.tokens.access_token
+
+
+class AuthorizedRequest:
+    """The authorization of one HTTP request, through all its repetitions."""
+
+    def __init__(self, owner: Authorization, method: str, url: str) -> None:
+        self._owner = owner
+        self._method = method
+        self._url = url
+        self._sent: Grant | None = None
+        self._recoveries = 0
+        self._nonces = 0
+        self._step_ups = 0
+        self._may_refresh = True
+        self._is_new_grant = False
+
+    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
+        """Return the headers to send now, to ``url`` after a redirect; call it for every sending.
+
+        Empty while there is no grant, and for any other origin than the server's. Raises as
+        `Authorization.log_in` when a grant has ended and cannot be refreshed.
+        """
+        if url is not None:
+            self._url = url
+        if not self._is_for_server:
+            return {}
+        grant = yield from self._owner.current_grant()
+        self._sent = grant
+        if grant is None:
+            return {}
+        token = grant.tokens.access_token
+        if grant.prover is None:
+            return {"Authorization": f"Bearer {token}"}
+        proof = yield from grant.prover.proof(self._method, self._url, token)
+        return {"Authorization": f"DPoP {token}", "DPoP": proof}
+
+    @property
+    def _is_for_server(self) -> bool:
+        return origin_of(self._url) == self._owner.policy.server_origin
+
+    def _note(self, response: Response) -> None:
+        # Any response may carry the nonce for the next request (RFC 9449 section 8.2).
+        if self._sent is not None and self._sent.prover is not None:
+            self._sent.prover.note(response, self._url, for_resource=True)
+
+    def recover(self, response: Response) -> Flow[bool]:
+        """Get other tokens after a refusal; True when the request should be sent again.
+
+        False for responses that are not about authorization, and for those of other origins. Raises
+        InsufficientScope when no scope would help, AuthError when new tokens are refused too, and
+        as `Authorization.log_in` does.
+        """
+        fields = response.header_values("www-authenticate")
+        if negotiated_scheme(", ".join(fields)):  # Kerberos or NTLM: an OAuth token would not help
+            return False
+        challenge = read_challenge(fields)
+        lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
+        if not self._is_for_server or not (response.status == 401 or lacks_scope):
+            self._note(response)
+            return False
+        self._recoveries += 1
+        if self._recoveries > _MAX_RECOVERIES:
+            raise AuthError(
+                f"{shown_url(self._url)} refuses every token; it may need another resource="
+            )
+        if self._has_new_nonce(response, challenge):
+            return True
+        if lacks_scope:
+            yield from self._answer_forbidden(challenge)
+        else:
+            yield from self._answer_unauthorized(challenge)
+        return True
+
+    def _has_new_nonce(self, response: Response, challenge: AuthorizationChallenge) -> bool:
+        prover = None if self._sent is None else self._sent.prover
+        if prover is None or not prover.note(response, self._url, for_resource=True):
+            return False
+        if not wants_nonce(response.status, challenge.error):
+            return False
+        self._nonces += 1
+        return self._nonces <= _MAX_NONCES
+
+    def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
+        if self._is_new_grant:
+            raise AuthError(
+                f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
+                "need another resource= or issuer="
+            )
+        outcome = yield from self._owner.replace_rejected(
+            self._sent, challenge, may_refresh=self._may_refresh
+        )
+        if outcome is Replacement.REFRESHED:
+            self._may_refresh = False
+        self._is_new_grant = outcome is Replacement.OBTAINED
+
+    def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
+        self._step_ups += 1
+        if self._step_ups > _MAX_STEP_UPS:
+            held = () if self._sent is None else self._sent.requested_scopes
+            raise InsufficientScope(challenge.scopes or (), held)
+        yield from self._owner.step_up(self._sent, challenge)

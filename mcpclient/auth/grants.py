@@ -1,4 +1,4 @@
-"""A grant: tokens with everything needed to use, refresh and store them; and token requests."""
+"""Grants, which are tokens with the data to use, refresh and store them; and token requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECRET_FIELDS = frozenset(
 
 @dataclass(frozen=True)
 class TokenEndpoint:
-    """Where tokens come from: the URL, the issuer it belongs to, and what the guard allows."""
+    """A token endpoint: its URL, the issuer it belongs to, and the policy of the guard."""
 
     url: str
     issuer: str
@@ -36,17 +36,16 @@ class TokenEndpoint:
 
 
 def keep_nowhere(grant: Grant) -> Flow[None]:
-    """Keep the grant for the caller only."""
+    """Do not store the grant: only the caller gets it."""
     yield from ()
 
 
 @dataclass(frozen=True)
 class GrantRequest:
-    """What every way of obtaining a grant needs to know.
+    """A request for a grant, whatever its grant type.
 
-    ``resource`` is the resource indicator to send, None for none. ``prover`` is given when the
-    tokens are to be bound to a key (DPoP). ``keep`` stores the grant: nothing comes between the
-    server's answer and that.
+    ``resource``: the resource indicator to send, None for none. ``prover``: given when the tokens
+    are to be bound to a key (DPoP). ``keep`` stores the grant, at once after the server's response.
     """
 
     server_url: str
@@ -60,22 +59,22 @@ class GrantRequest:
 
     @property
     def server_name(self) -> str:
-        """How stored records call the server, and the account there."""
+        """The name of the server, and the account there, in stored records."""
         return store_name(account_url(self.server_url, self.account))
 
     @property
     def endpoint(self) -> TokenEndpoint:
-        """The token endpoint that was found."""
+        """The token endpoint of the authorization server."""
         server = self.discovery.server
         return TokenEndpoint(server.token_endpoint, server.issuer, self.policy)
 
     def obtain(
         self, client: RegisteredClient, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
     ) -> Flow[Grant]:
-        """The grant that one token request with ``form`` yields, kept as `keep` does.
+        """Obtain a grant with one token request for ``form``, and store it with ``keep``.
 
-        ``name_scopes=False`` is for a form with a code, which stands for its scopes already. Raises
-        what `request_token` does, and AuthError when the token is not bound to a key as asked.
+        ``name_scopes=False`` is for a form with a code, which implies its scopes. Raises as
+        `request_token` does, and AuthError when the token is not bound to a key as requested.
         """
         full_form = [*form]
         if self.scopes and name_scopes:
@@ -104,7 +103,7 @@ class GrantRequest:
 
 @dataclass(frozen=True)
 class Grant:
-    """Tokens of one client for one server, with what a refresh needs.
+    """Tokens of one client for one server, with all that a refresh needs.
 
     ``client.issuer`` is the authorization server they come from; they are used with no other.
     ``asked_scopes`` and ``asked_resource`` are those of the options it was obtained with; None:
@@ -123,7 +122,7 @@ class Grant:
     asked_resource: str | None = None
 
     def to_record(self) -> dict[str, object]:
-        """This grant as JSON can carry it, secrets included."""
+        """Return a JSON object, secrets included."""
         return {
             "client": self.client.to_record(),
             "tokens": self.tokens.to_record(),
@@ -141,7 +140,7 @@ class Grant:
     def from_record(
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> Grant | None:
-        """The grant in ``record``, or None when it is damaged.
+        """Read a record of `to_record`; None when it is damaged.
 
         ``secret`` and ``signer`` are those the caller configured.
         """
@@ -175,9 +174,9 @@ class Grant:
     def is_as_asked(
         self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool
     ) -> bool:
-        """Whether it is what these options ask for; without scopes, any are.
+        """Whether it fits these options; without scopes, any fit.
 
-        ``dpop``: only tokens that are bound to a key will do.
+        ``dpop``: only tokens that are bound to a key fit.
         """
         if scopes is not None:
             asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
@@ -195,18 +194,18 @@ def _texts(value: object) -> tuple[str, ...] | None:
 
 
 def prover_from(secret: object) -> DpopProver | None:
-    """The prover whose key a record holds; None for none. Raises UsageError for a damaged one."""
+    """Return the prover with the key in a record; None for none. Raises UsageError if damaged."""
     return DpopProver(Es256Key.from_secret(secret)) if isinstance(secret, str) else None
 
 
 def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
-    """The grant with fresh tokens; a rotated refresh token replaces the old one.
+    """Return the grant with fresh tokens; a rotated refresh token replaces the old one.
 
-    Raises TokenRequestFailed, whose ``error`` "invalid_grant" means that the refresh token is used
-    up, and AuthError when the grant has no refresh token.
+    Raises TokenRequestFailed, with the ``error`` "invalid_grant" for a refresh token that is no
+    longer valid, and AuthError when the grant has no refresh token.
     """
     if grant.tokens.refresh_token is None:
-        raise AuthError("there is no refresh token")
+        raise AuthError("the grant has no refresh token")
     form = [("grant_type", "refresh_token"), ("refresh_token", grant.tokens.refresh_token)]
     if grant.resource is not None:
         form.append(("resource", grant.resource))
@@ -218,15 +217,15 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
 
 
 def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
-    """Tell the authorization server that the tokens are to count no more (RFC 7009 section 2.1).
+    """Revoke the tokens at the authorization server (RFC 7009 section 2.1).
 
     Does nothing where it has no revocation endpoint. Raises TokenRequestFailed when it refuses,
-    SsrfError when the endpoint is not a place to send tokens to.
+    SsrfError when the guard forbids the endpoint.
     """
     if grant.revocation_endpoint is None:
         return
     tokens = grant.tokens
-    # With a refresh token, what came from it is revoked as well (section 2.1).
+    # Revoking a refresh token revokes its access tokens as well (section 2.1).
     kind = "access_token" if tokens.refresh_token is None else "refresh_token"
     token = tokens.refresh_token or tokens.access_token
     form = [("token", token), ("token_type_hint", kind)]
@@ -241,10 +240,10 @@ def request_token(
     form: Sequence[tuple[str, str]],
     prover: DpopProver | None,
 ) -> Flow[Mapping[str, object]]:
-    """The fields of the token endpoint's answer to ``form``.
+    """Send ``form`` to a token endpoint and return the fields of the response.
 
-    Where the server wants its nonce in the DPoP proof, the same form is sent once more with it.
-    Raises TokenRequestFailed; SsrfError when the endpoint is not a place to send secrets to.
+    Where the server requires its nonce in the DPoP proof, the form is sent once more with it.
+    Raises TokenRequestFailed; SsrfError when the guard forbids the endpoint.
     """
     response, secrets = yield from _post_form(endpoint, client, form, prover)
     if prover is not None and prover.note(response, endpoint.url, for_resource=False):
@@ -261,7 +260,7 @@ def _post_form(
     form: Sequence[tuple[str, str]],
     prover: DpopProver | None,
 ) -> Flow[tuple[Response, list[str]]]:
-    """The answer, and what was sent that no error may show."""
+    """Return the response, and the values in the request that no error may show."""
     full_form = [*form]
     headers: dict[str, str] = {}
     yield from authenticate(client, full_form, headers)
@@ -279,13 +278,13 @@ def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:
     if prover is not None and tokens.token_type != "DPoP":
         raise AuthError("the authorization server did not bind the token to the key (DPoP)")
     if prover is None and tokens.token_type == "DPoP":
-        raise AuthError("the authorization server bound the token to a key it was not given")
+        raise AuthError("the authorization server bound the token to an unknown key (DPoP)")
 
 
 def store_name(server_url: str) -> str:
-    """The name of a server in stored records: its URL, with a hash for a query.
+    """Return the name of a server in stored records: its URL, with a hash of its query.
 
-    The query itself may contain a key. What `account_url` has added stays.
+    The query itself may contain a key. The part that `account_url` has added stays.
     """
     parts = urlsplit(server_url)
     query, account = parts.query, parts.fragment
@@ -296,27 +295,27 @@ def store_name(server_url: str) -> str:
 
 
 def account_url(server_url: str, account: str | None) -> str:
-    """Return the URL of a server by which one of several accounts there is told from the others."""
+    """Return the URL of a server with the account, which tells several logins there apart."""
     return f"{server_url}#{quote(account, safe='')}" if account else server_url
 
 
 def part_of(record: StoredItem, name: str) -> StoredItem:
-    """The record inside a record; an empty one for anything else."""
+    """Return the record inside a record; an empty one for anything else."""
     value = record.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
 def text_of(record: StoredItem, name: str) -> str | None:
-    """The text in a record; None for anything else."""
+    """Return the string in a record; None for anything else."""
     value = record.get(name)
     return value if isinstance(value, str) else None
 
 
 def login_facts(grant: Grant, now: float) -> dict[str, Any]:
-    """Return what may be told of the login that gave ``grant``, as JSON can carry it.
+    """Describe the login that gave ``grant`` as a JSON object without secrets.
 
     ``expiresAt``: seconds since the epoch, None where the server did not say. ``scopes``: those
-    granted or, where the server did not say, those asked for. ``now``: seconds since the epoch.
+    granted or, where the server did not say, those requested. ``now``: seconds since the epoch.
     """
     tokens = grant.tokens
     if tokens.refresh_token is not None:

@@ -47,7 +47,7 @@ from .url_guard import assert_safe_url
 
 
 def obtain(request: GrantRequest, options: OAuthOptions) -> Flow[Grant]:
-    """The grant that ``options`` lead to. Raises what its grant type raises."""
+    """Obtain a grant by the grant type of ``options``. Raises as that does."""
     if isinstance(options, ClientCredentials):
         return (yield from by_client_credentials(request, options))
     if isinstance(options, EnterpriseManaged):
@@ -66,7 +66,7 @@ def scopes_for(
     challenge: AuthorizationChallenge,
     held: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """The scopes to ask for; ``held`` are those asked for before."""
+    """Return the scopes to request; ``held`` are those requested before."""
     resource = discovery.resource
     return select_scopes(
         challenged=challenge.scopes,
@@ -79,7 +79,7 @@ def scopes_for(
 
 
 def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:
-    """The resource indicator to send (RFC 8707), None for none.
+    """Return the resource indicator to send (RFC 8707), None for none.
 
     It is byte for byte as the metadata has it. Without metadata, or where the user named endpoints,
     it is the server's own URL, as it is required "regardless of whether authorization servers
@@ -91,7 +91,7 @@ def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -
 
 
 def canonical(server_url: str) -> str:
-    """The URL of a server as it names the resource: without query, fragment and a lone slash."""
+    """Return the URL of a server as a resource: without query, fragment and a lone slash."""
     parts = urlsplit(server_url)
     path = "" if parts.path == "/" else parts.path
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, "", ""))
@@ -107,7 +107,7 @@ def needs_dpop(
 
 
 def by_client_credentials(request: GrantRequest, options: ClientCredentials) -> Flow[Grant]:
-    """The grant a program gets for its own secret or key. Raises TokenRequestFailed."""
+    """Obtain a grant for the program's own secret or key. Raises TokenRequestFailed."""
     server = request.discovery.server
     client = configured_client(options, options.client_id, server)
     return (yield from request.obtain(client, [("grant_type", "client_credentials")]))
@@ -117,9 +117,9 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 
 def by_workload_identity(request: GrantRequest, options: WorkloadIdentity) -> Flow[Grant]:
-    """The grant for the workload's JWT, in exactly one token request.
+    """Obtain a grant for the workload's JWT, in exactly one token request.
 
-    Raises TokenRequestFailed; nothing is tried after a refusal.
+    Raises TokenRequestFailed, without a retry.
     """
     assertion = yield from token_from(options.assertion)
     form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
@@ -132,7 +132,10 @@ _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Grant]:
-    """The grant the identity provider's policy allows. Raises TokenRequestFailed of either side."""
+    """Exchange the user's identity assertion for an ID-JAG, and that for a grant.
+
+    Raises TokenRequestFailed, of the identity provider or of the authorization server.
+    """
     server = request.discovery.server
     assertion = yield from _exchange(request, options)
     client = configured_client(options, options.client_id, server)
@@ -160,7 +163,7 @@ def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
     )
     fields = yield from request_token(endpoint, client, form, None)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
-        raise AuthError("the identity provider gave another token than an ID-JAG")
+        raise AuthError("the identity provider issued another token than an ID-JAG")
     return str(fields["access_token"])
 
 
@@ -173,7 +176,7 @@ _USER_CODE = re.compile(r"[!-~]{1,64}", re.ASCII)
 
 
 def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
-    """The grant a user gives by entering the code that is shown.
+    """Obtain a grant that the user gives by entering the code that is shown.
 
     ``endpoint`` is the server's device_authorization_endpoint. Raises AuthorizationDenied when the
     user declines or the code expires, and what registration and token requests raise.
@@ -196,12 +199,12 @@ def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Gran
         except TokenRequestFailed as error:
             interval += _slower(error)
         except NetworkError:
-            # Section 3.5: a client that met a timeout must ask less often.
+            # RFC 8628 section 3.5: after a timeout a client must poll less often.
             interval = min(interval * 2, _MAX_INTERVAL)
 
 
 def _slower(error: TokenRequestFailed) -> float:
-    """How many seconds longer to wait before the next try; raises when there is none."""
+    """Return the seconds to add to the interval; raise when polling must end."""
     if error.error == "authorization_pending":
         return 0.0
     if error.error == "slow_down":
@@ -210,7 +213,7 @@ def _slower(error: TokenRequestFailed) -> float:
         raise AuthorizationDenied(error.error, error.description) from None
     if error.is_refusal or error.status < 400:
         raise error
-    return _SLOW_DOWN  # the server is in trouble, while the user may be entering the code
+    return _SLOW_DOWN  # the server fails for now, while the user may be entering the code
 
 
 def _request_codes(
@@ -237,10 +240,10 @@ def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[st
     address = fields.get("verification_uri", fields.get("verification_url"))
     complete = fields.get("verification_uri_complete")
     if not isinstance(device_code, str) or not isinstance(address, str):
-        raise AuthError("the device authorization answer lacks device_code or verification_uri")
+        raise AuthError("the device authorization response lacks device_code or verification_uri")
     if not isinstance(user_code, str) or not _USER_CODE.fullmatch(user_code):
-        raise AuthError("the device authorization answer has no user_code that can be shown")
-    # The user is led there as to an authorization endpoint; often it is a short address elsewhere.
+        raise AuthError("the device authorization response has no printable user_code")
+    # The user opens it as an authorization endpoint; often it is a short URL on another host.
     assert_safe_url(address, None, request.policy)
     if isinstance(complete, str):
         assert_safe_url(complete, None, request.policy)

@@ -1,4 +1,4 @@
-"""How users identify themselves to a protected server: the values of ``auth=``."""
+"""The values of ``auth=``: the options by which a caller identifies itself to a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TokenSource = Union[str, Callable[[], object]]
 class Endpoints:
     """Endpoints of an authorization server whose metadata is missing or wrong.
 
-    They are used as they are, and the user vouches that the server does PKCE with S256.
+    They are used unchecked, and the user vouches that the server supports PKCE with S256.
     """
 
     token_endpoint: str
@@ -78,20 +78,20 @@ class ServerTrust:
 
     @property
     def knows_issuer(self) -> bool:
-        """Whether the user said which authorization server it is."""
+        """Whether the user named the authorization server."""
         return self.issuer is not None or self.endpoints is not None
 
     def _check_issuer(self) -> None:
-        """Raise UsageError for a secret, when nobody has said which server may have it."""
+        """Raise UsageError for a secret without an issuer."""
         if self.holds_secret and not self.knows_issuer and not self.trust_first_issuer:
             raise UsageError(
-                f"which authorization server may have the secret of this {type(self).__name__}? "
-                "Name it as issuer=, or give its endpoints=, or say trust_first_issuer=True to "
-                "trust the one that the MCP server names first"
+                f"{type(self).__name__} with a secret needs issuer=, the authorization server that "
+                "may have it; or endpoints=; or trust_first_issuer=True, to trust the one that the "
+                "MCP server names first"
             )
 
     def url_policy(self, server_url: str) -> UrlPolicy:
-        """What the guard lets pass for ``server_url``: hosts that the user named may be private."""
+        """Return the guard's policy for ``server_url``; hosts the user named may be private."""
         named = [server_url, *self._named_urls()]
         return UrlPolicy(
             allow_insecure_http=self.local_development,
@@ -181,7 +181,7 @@ class ClientCredentials(ServerTrust):
 
     def __post_init__(self) -> None:
         if not self.client_id or (self.client_secret is None) == (self.signer is None):
-            raise UsageError("client credentials are a client_id and a client_secret or a signer")
+            raise UsageError("ClientCredentials needs a client_id and a client_secret or a signer")
         self._check_issuer()
 
 
@@ -200,8 +200,7 @@ class IdentityProvider:
 
 
 def _missing_provider() -> IdentityProvider:
-    # A field after fields with defaults needs one too, though there is no identity provider to
-    # guess.
+    # A field after fields with defaults needs one too, although none makes sense here.
     raise UsageError("enterprise-managed authorization needs an identity_provider")
 
 

@@ -1,9 +1,8 @@
 """ECDSA on the curve P-256 with SHA-256 and deterministic nonces (FIPS 186-5, RFC 6979).
 
-Written for the few signatures a client makes. Not constant-time: Python's integers take a time that
-depends on their values, so whoever can measure many signatures exactly may learn about the key.
-Where that matters, give a `mcpclient.auth.signing.Signer` that keeps the key in hardware or in a
-cryptographic library.
+For the few signatures of a client. Not constant-time: the time of Python's integer arithmetic
+depends on the values, so an attacker who measures many signatures may learn about the key. Where
+that matters, use a `mcpclient.Signer` that keeps the key in hardware or in a cryptographic library.
 
 The generator is multiplied by a comb of four teeth: 15 precomputed points, 64 doublings and at most
 64 additions in Jacobian coordinates.
@@ -31,19 +30,19 @@ _Jacobian = Optional[tuple[int, int, int]]  # None is the point at infinity
 
 
 def generator_multiple(scalar: int) -> _Affine:
-    """The point ``scalar`` times the generator, for 0 < scalar < ORDER."""
+    """Return the point ``scalar`` times the generator, for 0 < scalar < ORDER."""
     return _to_affine(_multiply_generator(scalar))
 
 
 def sign_digest(private: int, digest: bytes) -> tuple[int, int]:
-    """The signature (r, s) of a SHA-256 ``digest`` with the key ``private``."""
+    """Return the signature (r, s) of a SHA-256 ``digest`` with the key ``private``."""
     number = int.from_bytes(digest, "big")
     candidates = _nonces(private, digest)
     while True:
         nonce = next(candidates)
         r = generator_multiple(nonce)[0] % ORDER
         s = pow(nonce, -1, ORDER) * (number + r * private) % ORDER
-        # Of either being zero nobody has seen a case, but the standard says to try again.
+        # Zero has never been observed, but the standard requires another nonce then.
         if r and s:
             return r, s
 

@@ -32,9 +32,9 @@ _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 
 def read_private_pem(text: str | bytes) -> int:
-    """The private number in ``text``. Raises UsageError, which never shows any of the key.
+    """Return the private number in ``text``. Raises UsageError, which shows nothing of the key.
 
-    A key that does not fit its public key is damaged: it would sign, and no server would accept it.
+    A private key that does not fit its public key is an error: no server would accept a signature.
     """
     if isinstance(text, bytes):
         text = text.decode("ascii", "replace")
@@ -49,11 +49,11 @@ def read_private_pem(text: str | bytes) -> int:
             return _read_sec1(_decode(blocks["EC PRIVATE KEY"]))
     except (ValueError, IndexError):
         raise UsageError("the private key is not an unencrypted EC P-256 key") from None
-    raise UsageError("there is no private key in PEM form (PKCS#8 or SEC1) in the text")
+    raise UsageError("the PEM file has no private key (PKCS#8 or SEC1)")
 
 
 def _decode(block: str) -> bytes:
-    # Anything but base64 is damage, and must not be passed over.
+    # By default Python skips characters that are not base64; here they mean damage.
     return base64.b64decode("".join(block.split()), validate=True)
 
 
@@ -103,18 +103,18 @@ class _Der:
         self._position = 0
 
     def next_tag(self) -> int | None:
-        """The tag of the next element, None at the end."""
+        """Return the tag of the next element, None at the end."""
         return self._data[self._position] if self._position < len(self._data) else None
 
     def only(self, tag: int) -> bytes:
-        """The content of the next element, which must have ``tag`` and be the last."""
+        """Return the content of the next element, which must have ``tag`` and be the last."""
         content = self.take(tag)
         if self.next_tag() is not None:
             raise ValueError("more than one element")
         return content
 
     def take(self, tag: int) -> bytes:
-        """The content of the next element, which must have ``tag``."""
+        """Return the content of the next element, which must have ``tag``."""
         if self.next_tag() != tag:
             raise ValueError("another element")
         length = self._data[self._position + 1]
@@ -131,7 +131,7 @@ class _Der:
 
 
 class Signer(Protocol):
-    """A private key as the flows see it: in memory, in hardware, or behind a library.
+    """A private key in memory, in hardware, or in a library.
 
     ``algorithm``: its JWS name, for example "RS256" or "EdDSA". ``key_id``: put into the header as
     ``kid`` unless None.
@@ -147,7 +147,7 @@ class Signer(Protocol):
         """The name under which the authorization server knows the key, or None."""
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of ``message`` in the form JWS wants (for ECDSA: r and s, not DER)."""
+        """Return the signature of ``message`` in the form of JWS (for ECDSA: r and s, not DER)."""
         ...
 
 
@@ -173,14 +173,14 @@ class Es256Key:
 
     @classmethod
     def from_random(cls, seed: bytes) -> Es256Key:
-        """The key that ``seed``, at least 40 random bytes, stands for (FIPS 186-5 A.2.1)."""
+        """Derive a key from ``seed``, at least 40 random bytes (FIPS 186-5 A.2.1)."""
         if len(seed) < 40:
             raise UsageError("a key is made from at least 40 random bytes")
         return cls(int.from_bytes(seed, "big") % (ORDER - 1) + 1)
 
     @classmethod
     def from_secret(cls, text: str) -> Es256Key:
-        """The key that `to_secret` gave ``text`` for. Raises UsageError."""
+        """Read a key that `to_secret` wrote. Raises UsageError."""
         try:
             private = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except ValueError:
@@ -188,16 +188,16 @@ class Es256Key:
         return cls(int.from_bytes(private, "big"))
 
     def to_secret(self) -> str:
-        """The private key as JWK writes it (``d``), for a store that keeps it safe."""
+        """Return the private key as in a JWK (``d``), for a safe store."""
         return base64url(self._private.to_bytes(32, "big"))
 
     def public_jwk(self) -> dict[str, str]:
-        """The public key as a JSON Web Key (RFC 7517)."""
+        """Return the public key as a JSON Web Key (RFC 7517)."""
         x, y = (base64url(number.to_bytes(32, "big")) for number in self._public)
         return {"kty": "EC", "crv": "P-256", "x": x, "y": y}
 
     def sign(self, message: bytes) -> bytes:
-        """The 64 bytes r, s over the SHA-256 of ``message`` (RFC 7518 section 3.4)."""
+        """Return the 64 bytes r, s over the SHA-256 of ``message`` (RFC 7518 section 3.4)."""
         r, s = sign_digest(self._private, hashlib.sha256(message).digest())
         return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
@@ -206,7 +206,7 @@ class Es256Key:
 
 
 def sign_jwt(header: Mapping[str, object], claims: Mapping[str, object], signer: Signer) -> str:
-    """A JWT in compact serialization (RFC 7515 section 7.1); ``alg`` and ``kid`` are added."""
+    """Sign a JWT in compact serialization (RFC 7515 section 7.1); adds ``alg`` and ``kid``."""
     full_header: dict[str, object] = {"alg": signer.algorithm, **header}
     if signer.key_id is not None:
         full_header["kid"] = signer.key_id
@@ -216,7 +216,7 @@ def sign_jwt(header: Mapping[str, object], claims: Mapping[str, object], signer:
 
 
 def base64url(data: bytes) -> str:
-    """Base64 for URLs without padding (RFC 7515 section 2)."""
+    """Encode bytes in base64 for URLs, without padding (RFC 7515 section 2)."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
@@ -224,7 +224,7 @@ def _json(value: Mapping[str, object]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("utf-8")
 
 
-# RFC 9449 section 8.1 sets no limit; a server has no need of more.
+# RFC 9449 section 8.1 sets no limit; no known server sends as much.
 _MAX_NONCE_LENGTH = 1024
 
 
@@ -240,9 +240,9 @@ class DpopProver:
     _nonces: dict[tuple[str, bool], str] = field(default_factory=dict, repr=False)
 
     def proof(self, method: str, url: str, access_token: str | None = None) -> Flow[str]:
-        """The value of the DPoP header for one request.
+        """Return the value of the DPoP header for one request.
 
-        Give ``access_token`` for a request to the resource, none for a request for a token.
+        ``access_token``: for requests to the resource; None for a request for a token.
         """
         claims: dict[str, object] = {
             "jti": base64url((yield from random_bytes(16))),
@@ -258,7 +258,7 @@ class DpopProver:
         return sign_jwt({"typ": "dpop+jwt", "jwk": self.key.public_jwk()}, claims, self.key)
 
     def note(self, response: Response, url: str, *, for_resource: bool) -> bool:
-        """Remember the nonce in ``response``, if any. True when it is a new one."""
+        """Store the nonce in ``response``, if any. Returns True for a new one."""
         nonce = response.header("dpop-nonce")
         if nonce is None or len(nonce) > _MAX_NONCE_LENGTH or not nonce.isascii():
             return False
@@ -269,10 +269,10 @@ class DpopProver:
 
 
 def access_token_hash(access_token: str) -> str:
-    """The ``ath`` claim: the token's SHA-256 in base64url (RFC 9449 section 4.2)."""
+    """Return the ``ath`` claim: the token's SHA-256 in base64url (RFC 9449 section 4.2)."""
     return base64url(hashlib.sha256(access_token.encode("ascii")).digest())
 
 
 def wants_nonce(status: int, error: object) -> bool:
-    """Whether an answer asks to repeat the request with the nonce it carries."""
+    """Whether a response asks to repeat the request with its nonce."""
     return status in (400, 401) and error == "use_dpop_nonce"

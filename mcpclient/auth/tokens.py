@@ -9,26 +9,30 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..display import HIDDEN
-from ..errors import AuthError, TokenRequestFailed
+from ..errors import AuthError, TokenRequestFailed, UsageError
 from .challenge import parse_scope
-from .effects import Response, StoredItem, parse_object
+from .effects import Flow, Response, StoredItem, parse_object, token_from
+from .options import ApiKey, BearerToken
+from .url_guard import origin_of
 
 # A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60
 
-# Longer lifetimes are as good as none, and could not be kept in every store.
+# Longer lifetimes are as good as none, and some stores have no number for them.
 _MAX_LIFETIME = 10 * 365 * 24 * 3600
 
-# What may stand in an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5), and no
-# more: a line break in a token would be a header of the server's own.
+# The characters of an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5). With a
+# line break in a token, a server could add headers to requests.
 _TOKEN = re.compile(r"[!-~]{1,65536}", re.ASCII)
 _UNPRINTABLE = re.compile(rf"[^ -~{HIDDEN}]+")
 _MAX_DESCRIPTION_LENGTH = 300
+# A header value; between its ends there may be spaces.
+_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class TokenSet:
-    """An access token and what came with it.
+    """The tokens of one response.
 
     ``token_type`` is "Bearer" or "DPoP". ``expires_at`` and ``renew_at`` are seconds since the
     epoch. They, and ``scopes`` (those granted), are None where the server did not say.
@@ -50,7 +54,7 @@ class TokenSet:
         return self.expires_at is not None and now >= self.expires_at
 
     def to_record(self) -> dict[str, object]:
-        """These tokens as JSON can carry them."""
+        """Return a JSON object, secrets included."""
         return {
             "access_token": self.access_token,
             "token_type": self.token_type,
@@ -62,7 +66,7 @@ class TokenSet:
 
     @classmethod
     def from_record(cls, record: StoredItem) -> TokenSet | None:
-        """The tokens in ``record``, or None when it holds none that can be used."""
+        """Read a record of `to_record`; None when it is damaged."""
         access_token = record.get("access_token")
         refresh_token = record.get("refresh_token")
         scopes = record.get("scopes")
@@ -79,10 +83,10 @@ class TokenSet:
 
 
 def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[str, object]:
-    """The fields of a successful token response.
+    """Return the fields of a successful token response.
 
-    It may be JSON or, as some servers answer, form-encoded. Raises TokenRequestFailed for an error,
-    even one with status 200; ``secrets`` are cut out of the server's words.
+    It may be JSON or, from some servers, form-encoded. Raises TokenRequestFailed for an error, even
+    with status 200; ``secrets`` are removed from the server's message.
     """
     fields = _fields(response)
     raise_for_error(response, fields, secrets)
@@ -95,14 +99,14 @@ def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[
 
 
 def token_set(fields: Mapping[str, object], now: float, previous: TokenSet | None) -> TokenSet:
-    """The tokens in ``fields``; what a refresh leaves out stays as it was in ``previous``.
+    """Return the tokens in ``fields``; fields that a refresh leaves out stay as in ``previous``.
 
     ``now`` is in seconds since the epoch. Raises AuthError for a token_type other than Bearer and
     DPoP.
     """
     token_type = str(fields.get("token_type") or "Bearer")
     if token_type.lower() not in ("bearer", "dpop"):
-        raise AuthError("the authorization server gave a token of a type that cannot be used")
+        raise AuthError("the authorization server issued a token of an unsupported type")
     lifetime = _lifetime(fields.get("expires_in"))
     refresh_token = fields.get("refresh_token")
     scope = fields.get("scope")
@@ -125,7 +129,7 @@ def token_set(fields: Mapping[str, object], now: float, previous: TokenSet | Non
 def raise_for_error(
     response: Response, fields: Mapping[str, object], secrets: Sequence[str]
 ) -> None:
-    """Raise TokenRequestFailed when the answer is an error (RFC 6749 section 5.2)."""
+    """Raise TokenRequestFailed when the response is an error (RFC 6749 section 5.2)."""
     error = fields.get("error")
     if error is None and 200 <= response.status < 300:
         return
@@ -151,10 +155,10 @@ def _fields(response: Response) -> Mapping[str, object]:
 
 
 def safe_text(text: object, secrets: Sequence[str]) -> str:
-    """A server's words as an error may show them: printable, short, without ``secrets``."""
+    """Return a server's message as an error may show it: printable, short, without ``secrets``."""
     if not isinstance(text, str):
         return ""
-    # A server may repeat what it was sent.
+    # A server may repeat the request, secrets included.
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return _UNPRINTABLE.sub(" ", text)[:_MAX_DESCRIPTION_LENGTH].strip()
@@ -166,7 +170,7 @@ def _lifetime(value: object) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    # Servers that mean "never" send zero or less. Should one mean it literally, a 401 will tell.
+    # Servers that mean "never" send zero or less; if it has expired, a 401 follows.
     number = _number(value)
     return min(number, _MAX_LIFETIME) if number is not None and number > 0 else None
 
@@ -179,3 +183,57 @@ def _number(value: object) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+class StaticAuthorization:
+    """The authorization of one server by a `BearerToken` or an `ApiKey`."""
+
+    def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
+        self.server_url = server_url
+        self.options = options
+
+    def request(self, method: str, url: str) -> StaticRequest:
+        """Return the authorization of one HTTP request to ``url``."""
+        return StaticRequest(self, url)
+
+
+class StaticRequest:
+    """The authorization of one HTTP request by a `BearerToken` or an `ApiKey`."""
+
+    def __init__(self, owner: StaticAuthorization, url: str) -> None:
+        self._owner = owner
+        self._url = url
+        self._sent: dict[str, str] | None = None
+        self._was_repeated = False
+
+    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
+        """Return the header to send now, to ``url`` after a redirect.
+
+        Empty for any other origin than the server's. Raises UsageError when a header cannot carry
+        the token.
+        """
+        if url is not None:
+            self._url = url
+        if origin_of(self._url) != origin_of(self._owner.server_url):
+            return {}
+        self._sent = yield from self._header()
+        return self._sent
+
+    def recover(self, response: Response) -> Flow[bool]:
+        """Return True once, after a 401, if the user's function returns another token now."""
+        if response.status != 401 or self._was_repeated or self._sent is None:
+            return False
+        self._was_repeated = True
+        return (yield from self._header()) != self._sent
+
+    def _header(self) -> Flow[dict[str, str]]:
+        options = self._owner.options
+        if isinstance(options, BearerToken):
+            return {"Authorization": "Bearer " + _checked((yield from token_from(options.token)))}
+        return {options.header: _checked((yield from token_from(options.key)))}
+
+
+def _checked(value: str) -> str:
+    if not _VALUE.fullmatch(value):
+        raise UsageError("the token or key has characters that a header cannot carry")
+    return value

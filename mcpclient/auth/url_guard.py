@@ -72,15 +72,15 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
 
 
 def is_meant_as_ipv4(host: str) -> bool:
-    """Whether a host without a trailing dot is an IPv4 address or nothing: it ends in a number."""
+    """Whether a host without a trailing dot ends in a number, and can only be an IPv4 address."""
     return _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
 
 
 def parse_canonical_ipv4(text: str) -> int | None:
-    """The IPv4 address that ``text`` spells, as a number, or None when it spells none.
+    """Parse an IPv4 address in any spelling of inet_aton into a number; None for anything else.
 
-    Takes what inet_aton takes: one to four parts, each decimal, octal (leading ``0``) or
-    hexadecimal (leading ``0x``), the last part filling what is left; and one trailing dot.
+    It has one to four parts, each decimal, octal (leading ``0``) or hexadecimal (leading ``0x``),
+    of which the last one fills the remaining bytes; and may have one trailing dot.
     """
     parts = text[:-1].split(".") if text.endswith(".") else text.split(".")
     if not 1 <= len(parts) <= 4:
@@ -101,7 +101,7 @@ def parse_canonical_ipv4(text: str) -> int | None:
 
 
 def _parse_number(part: str) -> int | None:
-    # Far more digits than any address has; int() of a megabyte would take its time.
+    # Far more digits than any address has; int() of a megabyte is slow.
     if len(part) > 64 or not _NUMBER.fullmatch(part):
         return None
     if part[:2].lower() == "0x":
@@ -112,9 +112,9 @@ def _parse_number(part: str) -> int | None:
 
 
 def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
-    """Why no server may send a client to ``address``, or None when it is a public one.
+    """Return the kind of an address that is not public: "loopback", "IPv4-mapped private".
 
-    The reason is a word or two that name the kind of address: "loopback", "IPv4-mapped private".
+    None for a public address, the only kind to which a server may send a client.
     """
     if isinstance(address, IPv4Address):
         return next((reason for network, reason in _IPV4_RANGES if address in network), None)
@@ -144,7 +144,7 @@ _LOCAL_HINT = "for local development set local_development=True"
 
 @dataclass(frozen=True)
 class UrlPolicy:
-    """What the user allows beyond https URLs on the issuer's own public host.
+    """The user's exceptions to the rule: https URLs on the issuer's own public host.
 
     ``allow_insecure_http``: http as well. ``allow_loopback``: loopback, private and link-local
     hosts as well. ``allowed_hosts``: hosts where an endpoint may be, besides the issuer's.
@@ -207,20 +207,20 @@ def check_address(address: str, url: str, policy: UrlPolicy) -> None:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of ``url``, in one spelling: ``https://example.com:443``."""
+    """Return scheme, host and port of ``url`` in one spelling: ``https://example.com:443``."""
     parts = _split(url)
     return f"{parts.scheme}://{_normal_host(url, parts)}:{_port(url, parts)}"
 
 
 def host_of(url: str) -> str:
-    """The host of ``url`` in lower case, without brackets or trailing dot."""
+    """Return the host of ``url`` in lower case, without brackets or trailing dot."""
     return _normal_host(url, _split(url))
 
 
 def resolve(base: str, reference: str) -> str:
-    """The URL that ``reference``, which a server named, stands for relative to ``base``.
+    """Resolve ``reference``, which a server named, against ``base``.
 
-    It is not checked, and may point anywhere. Raises `SsrfError` when it cannot be read.
+    The result is not checked, and may point anywhere. Raises `SsrfError` for an invalid URL.
     """
     try:
         return urljoin(base, reference)
@@ -229,8 +229,9 @@ def resolve(base: str, reference: str) -> str:
 
 
 def without_query(url: str) -> str:
-    """``url`` without credentials, query and fragment: an issuer, say, whose path tells tenants
-    apart. What may have a key in its path is shown by `display.shown_url`.
+    """Return ``url`` without credentials, query and fragment.
+
+    It is for issuers, whose paths tell tenants apart; `display.shown_url` hides keys in paths too.
     """
     shown = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, separator, rest = shown.partition("://")
@@ -241,7 +242,7 @@ def without_query(url: str) -> str:
 def _split(url: str) -> SplitResult:
     # Backslashes, spaces and control characters are read differently by different parsers.
     if not _PLAIN_URL.fullmatch(url) or "\\" in url:
-        raise SsrfError(url, "it contains characters that a URL may not contain")
+        raise SsrfError(url, "it contains characters that are not allowed in a URL")
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -140,7 +140,7 @@ def test_a_wrong_state_is_refused(state: str | None) -> None:
     """F-AUTH-3: the code goes nowhere, and the right answer may still come."""
     world, fake = scene()
     world.user = lambda sent: Callback(code="c", state=state, iss=fake.issuer)
-    with pytest.raises(AuthError, match="not that of an authorization begun here"):
+    with pytest.raises(AuthError, match="belongs to no login that was begun here"):
         world.run(obtain(request(fake), OAuth()))
     assert not fake.token_forms
     assert KEY in world.store

@@ -357,7 +357,7 @@ def test_metadata_issuer_mismatch() -> None:
     """F-AUTH-1: metadata of another issuer is not used at all."""
     world = World()
     issuer = AuthorizationServerFake(world, metadata={"issuer": "https://attacker.example"})
-    rejected(world, ResourceServerFake(world, [issuer]), "that of another one")
+    rejected(world, ResourceServerFake(world, [issuer]), "names another issuer")
     assert issuer.metadata_url in world.urls()
     assert not world.urls("POST")
     assert not world.visited

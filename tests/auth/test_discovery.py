@@ -202,7 +202,7 @@ def test_the_named_metadata_is_the_only_one() -> None:
     ("response", "said"),
     [
         (Response(404, [], b""), "HTTP 404($|\n)"),
-        (Response(200, [], b"<html>Sign in"), "HTTP 200, and what is no JSON object($|\n)"),
+        (Response(200, [], b"<html>Sign in"), "HTTP 200, but not with a JSON object($|\n)"),
     ],
 )
 def test_what_is_there_in_place_of_metadata_is_said(response: Response, said: str) -> None:

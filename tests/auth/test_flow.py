@@ -597,7 +597,7 @@ def test_two_steps_and_two_processes() -> None:
     pasted = f"http://127.0.0.1:8765/callback?code={callback.code}&state={callback.state}"
     scene.world.run(scene.process().finish(parse_callback(pasted)))
     assert scene.call(scene.process()).status == 200
-    with pytest.raises(AuthError, match="not that of an authorization begun here"):
+    with pytest.raises(AuthError, match="belongs to no login that was begun here"):
         scene.world.run(scene.process().finish(parse_callback(pasted)))
 
 

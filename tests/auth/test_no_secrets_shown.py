@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 import mcpclient
-from mcpclient.auth.authorized_request import StaticAuthorization
 from mcpclient.auth.effects import Authorize, Callback, Fetch, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import (
@@ -25,6 +24,7 @@ from mcpclient.auth.options import (
     WorkloadIdentity,
 )
 from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.tokens import StaticAuthorization
 from mcpclient.errors import McpError
 
 from .world import World, call, form_of, json_response, unauthorized

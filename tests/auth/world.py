@@ -11,7 +11,6 @@ from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpclient.auth.authorization_code import code_challenge
-from mcpclient.auth.authorized_request import AuthorizedRequest, StaticRequest
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -30,7 +29,8 @@ from mcpclient.auth.effects import (
     StoredItem,
     Wait,
 )
-from mcpclient.auth.flow import Authorization
+from mcpclient.auth.flow import Authorization, AuthorizedRequest
+from mcpclient.auth.tokens import StaticRequest
 from mcpclient.errors import AuthorizationRequired
 
 T = TypeVar("T")

@@ -31,8 +31,6 @@ PACKAGE = "mcpclient"
 # Modules whose own tests have another name than the rule says.
 TEST_FILES = {
     "__init__.py": "test_exports",
-    # A request and the grant it carries are the two sides of one exchange.
-    "auth/authorized_request.py": "test_flow",
     # The loop's pipes and the threads' are two ways of one interface, and share its tests.
     "net/process/threads.py": "test_pipes",
 }

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import get_args
 
 from ...auth.authorization_code import parse_callback
-from ...auth.authorized_request import StaticAuthorization
 from ...auth.effects import AuthProvider, Callback
 from ...auth.flow import Authorization
 from ...auth.grants import account_url
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
+from ...auth.tokens import StaticAuthorization
 from ...errors import UsageError
 from ...framing.uri import http_url, parse_url
 from ...protocol.negotiation import LATEST_HANDSHAKE

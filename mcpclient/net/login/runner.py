@@ -17,7 +17,6 @@ from functools import partial
 from types import FrameType
 from typing import Any, Callable, TypeVar, cast
 
-from ...auth.authorized_request import AuthorizedRequest, StaticAuthorization, StaticRequest
 from ...auth.effects import (
     Ask,
     Authorize,
@@ -37,8 +36,9 @@ from ...auth.effects import (
     ShowDeviceCode,
     Wait,
 )
-from ...auth.flow import Authorization
+from ...auth.flow import Authorization, AuthorizedRequest
 from ...auth.grants import Grant
+from ...auth.tokens import StaticAuthorization, StaticRequest
 from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead

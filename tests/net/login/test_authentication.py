@@ -378,7 +378,7 @@ def test_two_steps(whole: bool) -> None:
             assert await awaiting_login({url: again}) == set()
             async with Client(url, auth=again) as client:
                 await client.list_tools()
-            with pytest.raises(AuthError, match="not that of an authorization begun here"):
+            with pytest.raises(AuthError, match="belongs to no login that was begun here"):
                 await finish_auth(url, callback, auth=again)
 
     asyncio.run(main())

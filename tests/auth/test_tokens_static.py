@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.authorized_request import StaticAuthorization
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import ApiKey, BearerToken
+from mcpclient.auth.tokens import StaticAuthorization
 from mcpclient.errors import UsageError
 
 from .world import World, call, unauthorized
