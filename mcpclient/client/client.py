@@ -25,7 +25,7 @@ from .listen import Listening, Subscription
 from .prompts import Prompts
 from .resources import Resources
 from .skills import Skills
-from .tasks import TaskNews
+from .tasks import TaskObserver
 from .toolboxes import Toolboxes
 from .tools import Tools
 from .validation import OutputSchemas
@@ -105,7 +105,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)
         self._held: dict[str, Subscription] = {}
-        self._task_news = TaskNews(self._connection)
+        self._task_observer = TaskObserver(self._connection)
         cached = ClientCache(self._connection) if options.cache else None
         self._caller = CallRecovery(self._connection, partial(self.list_tools, fresh=True), cached)
 
@@ -120,7 +120,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         the server answered. When it fails or is cancelled, nothing is left running.
         """
         self._connection.claim_loop()
-        await self._at_home(self._connection.open)
+        await self._in_owner_loop(self._connection.open)
         return self
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
             return
         if connection.loop is not None and connection.loop.is_running():
             with suppress(ConnectionLost):  # its loop has ended meanwhile
-                await self._at_home(connection.close)
+                await self._in_owner_loop(connection.close)
                 return
         connection.abort()
 

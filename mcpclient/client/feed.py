@@ -34,7 +34,7 @@ class Listener(Protocol):
     def take(self, event: ListenEvent) -> None:
         """Take an event that was asked for."""
 
-    def take_bad_news(self, error: McpError) -> None:
+    def report_error(self, error: McpError) -> None:
         """Take a failure that ends nothing."""
 
 
@@ -68,7 +68,7 @@ def source_for(connection: Connection, caller: CallRecovery, listener: Listener)
     """Return the source of the design that the connection's era has."""
     era = connection.era
     with_request = era is not None and era.listens_with_a_request
-    return (ListenRequest if with_request else SessionNews)(connection, caller, listener)
+    return (ListenRequest if with_request else SessionChanges)(connection, caller, listener)
 
 
 class ListenRequest(FeedSource):
@@ -113,7 +113,7 @@ class ListenRequest(FeedSource):
             self._listener.take(event)
 
 
-class SessionNews(FeedSource):
+class SessionChanges(FeedSource):
     """A part of the notifications that a session brings anyway, and of subscribed resources.
 
     Source: the tools, prompts, resources and tasks pages of revision 2025-11-25.
@@ -169,7 +169,7 @@ class SessionNews(FeedSource):
 
     def channel_lost(self, error: McpError) -> None:
         """Tell it, and go on: news may still come with the answers to calls."""
-        self._listener.take_bad_news(error)
+        self._listener.report_error(error)
 
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
@@ -202,7 +202,7 @@ class Feed(Observer):
         self._ended = False
         self._error: McpError | None = None
         self._error_told = False
-        self._bad_news: McpError | None = None
+        self._reported_error: McpError | None = None
 
     # For the handle
 
@@ -237,8 +237,8 @@ class Feed(Observer):
             event = self._backlog.take(math.inf if self._ended else clock())
             if event is not None:
                 return event
-            if self._bad_news is not None:
-                error, self._bad_news = self._bad_news, None
+            if self._reported_error is not None:
+                error, self._reported_error = self._reported_error, None
                 raise error.again()
             if self._error is not None and not self._error_told:
                 self._error_told = True
@@ -338,9 +338,9 @@ class Feed(Observer):
         self._heard = True
         self._put(event)
 
-    def take_bad_news(self, error: McpError) -> None:
+    def report_error(self, error: McpError) -> None:
         """Raise an error to whoever iterates, once, and go on."""
-        self._bad_news = error
+        self._reported_error = error
         self._note_change()
 
     def _put(self, event: ListenEvent) -> None:
@@ -356,7 +356,7 @@ class Feed(Observer):
 
     def connected(self) -> None:
         """Subscribe again: the new session knows nothing of the old."""
-        self._bad_news = None
+        self._reported_error = None
         if self._source is not None:
             self._source.session_over(None)
 

@@ -63,7 +63,7 @@ class Subscription:
         not react, and what `request` raises.
         """
         await self._allow()
-        await self._client._at_home(self._feed.open)
+        await self._client._in_owner_loop(self._feed.open)
         return self
 
     async def _allow(self) -> None:
@@ -74,7 +74,7 @@ class Subscription:
 
     async def close(self) -> None:
         """End the subscription. Idempotent."""
-        await self._client._at_home(self._feed.close)
+        await self._client._in_owner_loop(self._feed.close)
 
     async def __aenter__(self) -> Subscription:
         try:
@@ -97,7 +97,7 @@ class Subscription:
     async def __anext__(self) -> listening.ListenEvent:
         if self._unseen:
             await self._allow()
-        event = await self._client._at_home(self._feed.next)
+        event = await self._client._in_owner_loop(self._feed.next)
         if event is None:
             raise StopAsyncIteration
         return event

@@ -43,7 +43,7 @@ class Tasks(Requests):
 
     _listed: ListedTools
     _outputs: OutputSchemas
-    _task_news: TaskNews
+    _task_observer: TaskObserver
 
     async def call_tool_task(
         self,
@@ -77,7 +77,7 @@ class Tasks(Requests):
         if self._task_design.asks:
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
             if on_progress is not None:
-                token = self._task_news.relay_progress(on_progress)
+                token = self._task_observer.relay_progress(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
 
         async def make(call: Call) -> CallToolResult:
@@ -86,7 +86,7 @@ class Tasks(Requests):
             if call.meta:
                 asked = with_meta(asked, call.meta)
             limits = self._limits("tools/call", timeout, max_timeout, on_progress, call.headers)
-            return CallToolResult(await self._at_home(self._first_answer, asked, limits))
+            return CallToolResult(await self._in_owner_loop(self._first_answer, asked, limits))
 
         hooks = (*around, *self._connection.options.around)
         result = await self._call_through(hooks, make, name, arguments, meta, headers)
@@ -144,7 +144,7 @@ class Tasks(Requests):
             limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
             limits = limits._replace(headers=headers or {})
             by_default = isinstance(max_timeout, Default)
-            found = await self._at_home(self._wait_for, known, on_status, limits, by_default)
+            found = await self._in_owner_loop(self._wait_for, known, on_status, limits, by_default)
         return await self._outputs.checked(known.tool, found, self._caller.refresh_tools)
 
     async def cancel_task(
@@ -183,14 +183,14 @@ class Tasks(Requests):
             self._connection,
             self._caller,
             task,
-            self._task_news.inputs_of(task.id),
+            self._task_observer.inputs_of(task.id),
             limits,
             by_default,
             on_status,
         )
-        with self._task_news.telling(task.id, wait):
+        with self._task_observer.telling(task.id, wait):
             result = await wait.run()
-        self._task_news.forget_inputs(task.id)
+        self._task_observer.forget_inputs(task.id)
         return result
 
     def _has_to_be_a_task(self, name: str) -> bool:
@@ -261,7 +261,7 @@ class Tasks(Requests):
         self._connection.session.tasks.start(_quietly(work))
 
 
-class TaskNews(Observer):
+class TaskObserver(Observer):
     """Passes on what the server reports about tasks unasked: progress, and changes of status."""
 
     def __init__(self, connection: Connection) -> None:

@@ -190,7 +190,9 @@ class Tools(Tasks):
         params = [{"name": name, "arguments": arguments} for name, arguments in asked]
         if meta:
             params = [with_meta(each, meta) for each in params]
-        answers = await self._at_home(self._caller.call_together, "tools/call", params, limits)
+        answers = await self._in_owner_loop(
+            self._caller.call_together, "tools/call", params, limits
+        )
         strict = options.get("raise_on_error", False)
         return [
             await self._outcome(name, raw, raise_on_error=strict)
@@ -229,13 +231,13 @@ class Tools(Tasks):
         if self._has_to_be_a_task(name):
             params["task"] = {}
             if on_progress is not None:
-                token = self._task_news.relay_progress(on_progress)
+                token = self._task_observer.relay_progress(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
         limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
         if meta:
             params = with_meta(params, meta)
         if "task" in params or self._connection.options.tasks:
-            return self._at_home(self._without_task, params, limits)
+            return self._in_owner_loop(self._without_task, params, limits)
         return self._request("tools/call", params, limits)
 
 

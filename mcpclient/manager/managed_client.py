@@ -68,7 +68,7 @@ class ManagedClient(Client):
         """Open the connection; only `Server` calls this, once the server may start."""
         await super().connect()
 
-    def _at_home(
+    def _in_owner_loop(
         self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
     ) -> Coroutine[Any, Any, T]:
         """Run in the event loop of the manager, in which the connection is or will be."""
@@ -110,7 +110,7 @@ class ManagedClient(Client):
                 name, arguments, rest.timeout, rest.max_timeout, on_progress, meta, headers
             )
 
-        return self._at_home(self._persistent, name, request, limits)
+        return self._in_owner_loop(self._persistent, name, request, limits)
 
     async def _persistent(
         self,

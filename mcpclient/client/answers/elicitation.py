@@ -127,7 +127,7 @@ class ElicitationAnswerer(Observer):
             raise HandlerFailed(self.method, f"the answer does not fit the form: {problem}")
         return {"action": "accept", "content": filled_in}
 
-    async def visit(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
+    async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
         """Ask for visits that a call needs, one after the other. False: not all were agreed to.
 
         Nobody is asked for more than twenty. Raises `HandlerFailed`.

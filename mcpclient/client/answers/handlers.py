@@ -26,7 +26,7 @@ else:
 
 _logger = logger_for("mcpclient.client")
 
-TAKES_ITS_TIME = frozenset({"elicitation/create", "sampling/createMessage"})
+PAUSES_TIMEOUTS = frozenset({"elicitation/create", "sampling/createMessage"})
 """What a human is asked, or asked to approve. The server cannot go on before, so no call of this
 client's gets closer to its timeout meanwhile."""
 
@@ -106,7 +106,7 @@ class Handlers:
             _log(failure)
             raise
 
-    async def visit(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
+    async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
         """Ask for the visits to URLs that a call needs. False: not all were agreed to.
 
         Raises `HandlerFailed`.
@@ -114,7 +114,7 @@ class Handlers:
         if self._elicitation is None:
             return False
         try:
-            return await self._elicitation.visit(elicitations, self._server)
+            return await self._elicitation.ask_for_visits(elicitations, self._server)
         except HandlerFailed as failure:
             _log(failure)
             raise

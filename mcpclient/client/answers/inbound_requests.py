@@ -21,7 +21,7 @@ from ...net.clocks import timestamp
 from ...net.futures import BackgroundTasks, cancel
 from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, related_task_of, with_related_task
 from ..events.callbacks import Observer
-from .handlers import TAKES_ITS_TIME, Handlers, error_answer
+from .handlers import PAUSES_TIMEOUTS, Handlers, error_answer
 
 if TYPE_CHECKING:
     from ...net.clocks import PausableClocks
@@ -314,7 +314,7 @@ class InboundRequests:
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
-            with self._clocks.held() if method in TAKES_ITS_TIME else nullcontext():
+            with self._clocks.held() if method in PAUSES_TIMEOUTS else nullcontext():
                 result = await self._handlers.answer(method, params)
             answer = messages.response(request_id, result)
         except McpError as error:

@@ -408,7 +408,7 @@ class CallRecovery:
         if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
             with call.time.paused():
-                return await connection.options.handlers.visit(error.elicitations)
+                return await connection.options.handlers.ask_for_visits(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
         if headers_changed and call.method == "tools/call":
             await call.time.limit(self.refresh_tools())

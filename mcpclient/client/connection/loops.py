@@ -36,7 +36,7 @@ class LoopBound:
         """Whether this is a forked copy of the program that claimed a loop."""
         return self.loop is not None and self._process_id != os.getpid()
 
-    def home(self) -> asyncio.AbstractEventLoop | None:
+    def owner_loop(self) -> asyncio.AbstractEventLoop | None:
         """Return the event loop it lives in, None where it has none.
 
         Raises `UsageError` in a forked copy of the program that claimed the loop.
@@ -52,7 +52,7 @@ class LoopBound:
 
         It stays where it is until it is free, or its loop has stopped. Hold `claiming` meanwhile.
         """
-        running, home = asyncio.get_running_loop(), self.home()
+        running, home = asyncio.get_running_loop(), self.owner_loop()
         if home is running or (home is not None and not is_free and home.is_running()):
             return False
         self.loop, self._process_id = running, os.getpid()
@@ -60,7 +60,7 @@ class LoopBound:
 
     async def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Run ``work`` in its event loop, whichever loop asks; see `run_in`."""
-        home = self.home()
+        home = self.owner_loop()
         if home is None or home is asyncio.get_running_loop():
             return await work(*arguments)
         return await run_in(home, work, *arguments)

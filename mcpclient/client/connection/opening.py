@@ -244,7 +244,7 @@ class Opening:
         if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
             raise self._session.ended.again()
         transport = recorded(transport, self._options.network.recorder)
-        self._session.revive(transport)
+        self._session.use_transport(transport)
         await self._within("connect", transport.open(self._session))
 
     # Time

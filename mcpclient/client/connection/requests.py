@@ -76,7 +76,7 @@ class Requests:
         """Return the call to be awaited, so that none comes between it and its caller."""
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
-        return self._at_home(self._caller.call, method, params, limits)
+        return self._in_owner_loop(self._caller.call, method, params, limits)
 
     async def _request_through(
         self,
@@ -187,7 +187,7 @@ class Requests:
         """
         if method in hooks.SUBJECTS:
             raise UsageError(f"{method} is a request, not a notification: use request()")
-        await self._at_home(self._connection.session.notify, method, params)
+        await self._in_owner_loop(self._connection.session.notify, method, params)
 
     async def _list(
         self,
@@ -224,7 +224,7 @@ class Requests:
 
         return await all_pages(fetch, key)
 
-    def _at_home(
+    def _in_owner_loop(
         self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
     ) -> Coroutine[Any, Any, T]:
         """Run in the event loop the client was connected in, whichever loop asks."""

@@ -400,7 +400,7 @@ class Session:
 
     # The end
 
-    def revive(self, transport: Transport) -> None:
+    def use_transport(self, transport: Transport) -> None:
         """Go on over another transport, after the first has served to find out what is needed."""
         self.transport = transport
         self.log = None

@@ -467,7 +467,7 @@ def test_a_user_is_asked_for_so_many_visits(count: int, asked: int) -> None:
 
     answerer = ElicitationAnswerer(Elicitation(url=visit))
     visits = [{**VISIT, "elicitationId": str(number)} for number in range(count)]
-    assert asyncio.run(answerer.visit(visits, "server")) is (asked > 0)
+    assert asyncio.run(answerer.ask_for_visits(visits, "server")) is (asked > 0)
     assert len(seen) == asked
 
 

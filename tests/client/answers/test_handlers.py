@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.elicitation import Elicitation
-from mcpclient.client.answers.handlers import TAKES_ITS_TIME, Handlers, error_answer
+from mcpclient.client.answers.handlers import PAUSES_TIMEOUTS, Handlers, error_answer
 from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import (
     ConnectionLost,
@@ -121,10 +121,10 @@ def test_visits() -> None:
     def agrees(request: object) -> bool:
         return True
 
-    assert not asyncio.run(Handlers().visit([VISIT]))
-    assert asyncio.run(Handlers(elicitation=Elicitation(url=agrees)).visit([VISIT]))
+    assert not asyncio.run(Handlers().ask_for_visits([VISIT]))
+    assert asyncio.run(Handlers(elicitation=Elicitation(url=agrees)).ask_for_visits([VISIT]))
     declines = Handlers(elicitation=Elicitation(url=lambda request: False))
-    assert not asyncio.run(declines.visit([VISIT]))
+    assert not asyncio.run(declines.ask_for_visits([VISIT]))
 
 
 def test_a_visit_that_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -135,7 +135,7 @@ def test_a_visit_that_fails(caplog: pytest.LogCaptureFixture) -> None:
 
     handlers = Handlers(elicitation=Elicitation(url=fail))
     with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed):
-        asyncio.run(handlers.visit([VISIT]))
+        asyncio.run(handlers.ask_for_visits([VISIT]))
     assert "s3cret" in caplog.text
 
 
@@ -170,4 +170,4 @@ def test_a_connection_is_served() -> None:
 
 def test_whom_a_human_is_asked() -> None:
     """F-API-7: these two stop the clocks."""
-    assert {"elicitation/create", "sampling/createMessage"} == TAKES_ITS_TIME
+    assert {"elicitation/create", "sampling/createMessage"} == PAUSES_TIMEOUTS

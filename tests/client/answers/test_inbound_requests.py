@@ -128,7 +128,7 @@ def test_what_is_not_a_valid_request_takes_room_like_any_other(
     room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-WIRE-2: it is refused once, and not while there are too many to answer."""
-    monkeypatch.setattr("mcpclient.client.answers.handlers._MAX_WAITING", room)
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_WAITING", room)
 
     async def work(bench: Bench) -> None:
         for _ in range(2):
@@ -265,7 +265,7 @@ def test_every_ping_is_answered() -> None:
 
 def test_what_waits_for_an_answer_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-10: a thousand requests of 60 MB are as many bytes as a million of 60 KB."""
-    monkeypatch.setattr("mcpclient.client.answers.handlers._MAX_WEIGHT", 100_000)
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_WEIGHT", 100_000)
 
     async def work(bench: Bench) -> None:
         for number in range(4):

@@ -378,7 +378,7 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
         with pytest.raises(ConnectionLost):
             await probe
         await asyncio.sleep(1)
-        bench.session.revive(bench.wire)
+        bench.session.use_transport(bench.wire)
         with pytest.raises(CallTimeout):
             await asyncio.wait_for(bench.call(RequestOptions(timeout=30)), 100)
         assert now() == 31

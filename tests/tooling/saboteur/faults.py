@@ -468,7 +468,7 @@ OTHERS = [
     Fault(
         "client.answers.inbound_requests",
         "a user's time counts",
-        "self._clocks.held() if method in TAKES_ITS_TIME else nullcontext()",
+        "self._clocks.held() if method in PAUSES_TIMEOUTS else nullcontext()",
         "nullcontext()",
     ),
     Fault(
