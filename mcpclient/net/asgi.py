@@ -56,7 +56,7 @@ class AsgiDialer(Dialer):
 
 
 class Lifespan:
-    """What an application does before its first request and after its last.
+    """The lifespan of an application: its work before the first request and after the last.
 
     ``state`` belongs to the application. One that knows nothing of lifespans has none.
     """
@@ -79,7 +79,7 @@ class Lifespan:
             raise ConnectFailed(shown, reason)
 
     async def end(self) -> None:
-        """Let the application end, and cancel what is left of it. Idempotent."""
+        """Shut the application down, and cancel its task. Idempotent."""
         task = self._task
         if task is None:
             return
@@ -95,7 +95,7 @@ class Lifespan:
         cancel(self._task)
 
     async def _say(self, kind: str, task: asyncio.Task[None]) -> _Event:
-        """Tell the application something and wait for its answer; {} when it gives no event."""
+        """Send the application an event and wait for its reply; {} if there is none."""
         self._told.put_nowait({"type": kind})
         answering = asyncio.ensure_future(self._answers.get())
         try:
@@ -193,7 +193,7 @@ class _Connection(asyncio.Transport):
         try:
             await self._application(scope, response.receive, response.send)
         except asyncio.CancelledError:
-            self.close()  # by itself, perhaps: whoever waits for the response is to learn of it
+            self.close()  # perhaps by itself: the request must fail
             return
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
@@ -209,7 +209,7 @@ class _Connection(asyncio.Transport):
 
 
 class _Response:
-    """What the application reads of a request, and what it writes of the response."""
+    """One request as the application reads it, and the response as it writes it."""
 
     def __init__(self, connection: _Connection, body: bytes, is_for_head: bool) -> None:
         self.has_begun = False
@@ -234,7 +234,7 @@ class _Response:
         return {"type": "http.disconnect"}
 
     async def send(self, event: _Event) -> None:
-        """Take a part of the response."""
+        """Deliver a part of the response."""
         if event["type"] == "http.response.start":
             self._start = event
             return

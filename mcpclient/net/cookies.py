@@ -1,6 +1,6 @@
-"""Cookies, since some load balancers use one to send a client back to the same server.
+"""Cookies: some load balancers use one to send a client back to the same server.
 
-Source: RFC 6265, cut down to what a client of few servers needs. Cookies are kept in memory, never
+Source: RFC 6265, cut down to the needs of a client. Cookies are kept in memory, never
 appear in a repr, and are sent only to the exact origin (scheme, host and port) that set them,
 whatever their ``Domain`` says.
 """
@@ -43,7 +43,7 @@ class CookieJar:
         self._origins: dict[tuple[str, str, int], dict[tuple[str, str], _Cookie]] = {}
 
     def store(self, url: Url, headers: Headers) -> None:
-        """Take the ``Set-Cookie`` fields of an answer from ``url``."""
+        """Store the cookies that the ``Set-Cookie`` fields of a response from ``url`` set."""
         for field in headers.get_all("set-cookie"):
             self._store(url, field)
 
@@ -105,7 +105,7 @@ class CookieJar:
             del cookies[next(iter(cookies))]
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
-        """When a cookie ends; ``Max-Age`` goes before ``Expires`` (section 5.3)."""
+        """Return when a cookie expires; ``Max-Age`` goes before ``Expires`` (section 5.3)."""
         age = attributes.get("max-age", "")
         if re.fullmatch(r"-?\d{1,15}", age):
             return self._now() + max(int(age), 0)

@@ -1,4 +1,4 @@
-"""Ctrl-C, for a program that consists of one task."""
+"""Ctrl-C for a program that consists of one task."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def cancel_on_ctrl_c() -> None:
 
 @contextmanager
 def ctrl_c_calls(function: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C call a function, within the block, instead of what `cancel_on_ctrl_c` does.
+    """Let Ctrl-C call a function, within the block, instead of cancelling the task.
 
-    On Windows, and outside of the main thread, Ctrl-C remains what it was.
+    On Windows, and outside of the main thread, Ctrl-C works as before.
     """
     loop = asyncio.get_running_loop()
     try:

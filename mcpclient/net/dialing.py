@@ -121,7 +121,7 @@ class Dialer:
 
 
 def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
-    """Say why a connection to ``url`` ended; None: the server closed it."""
+    """Return why a connection to ``url`` ended; ``error`` None: the server closed it."""
     if isinstance(error, ssl.SSLError):
         kind, reason = explain_tls_error(error, url.host, url.port)
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
@@ -130,7 +130,7 @@ def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
 
 
 def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
-    """Say why no connection to ``peer`` could be made."""
+    """Return why no connection to ``peer`` could be made."""
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
@@ -162,7 +162,7 @@ _NEXT_ADDRESS_AFTER = 0.25
 
 
 class Address(NamedTuple):
-    """One address of a host: its family, and what a socket of it connects to."""
+    """One address of a host: its family, and the name that `socket.connect` takes."""
 
     family: int
     name: tuple[object, ...]
@@ -366,7 +366,7 @@ _NOT_TLS = {
 
 
 def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[ConnectKind, str]:
-    """Say what is wrong with the TLS of a peer."""
+    """Return the kind and the reason of a TLS failure, naming the peer."""
     name = f"{host} port {port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         return _explain_verification(error, host)

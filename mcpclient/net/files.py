@@ -1,6 +1,6 @@
 """Files that people and other programs write: read without waiting, replaced as a whole.
 
-What is read may be anything: a pipe that nobody writes to, a device without an end, a link to
+What is read may be anything: a pipe without a writer, a device without an end, a link to
 itself. Only regular files up to a limit are read. A change is made under a lock, so that no process
 undoes the change of another, and a crash or a full disk leaves the old file.
 """
@@ -79,7 +79,7 @@ def change_file(
     with _locked(real):
         content, mode = _present(real, limit, private)
         changed = edit(content)
-        if len(changed) > limit:  # nobody could read it again
+        if len(changed) > limit:  # it could not be read again
             raise OSError(errno.EFBIG, f"larger than {limit} bytes")
         if changed != content:
             mode = new_mode if content is None and new_mode is not None else mode
@@ -100,9 +100,9 @@ def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
 
 
 def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """`os.replace`, repeated for a while where a file cannot be replaced while somebody reads it.
+    """`os.replace`, repeated for a while where a file that is being read cannot be replaced.
 
-    Windows is such a place, and there virus scanners and indexers read what was just written.
+    Windows is such a place, and there virus scanners and indexers read new files.
     """
     deadline = time.monotonic() + _REPLACE_LIMIT
     while True:

@@ -33,10 +33,10 @@ class NextChange:
 
 
 def consume_exception(future: asyncio.Future[Any]) -> None:
-    """Look at the outcome of a future, so that asyncio does not log that nobody did.
+    """Retrieve the exception of a future, so that asyncio does not log it as never retrieved.
 
-    Whoever waited for it may have been cancelled in the same turn of the loop in which it failed,
-    or have been ended by a second Ctrl-C. May also be added to the future as a callback.
+    Its waiter may have been cancelled in the same turn of the loop in which it failed, or ended by
+    a second Ctrl-C. May also be added to the future as a callback.
     """
     if future.done() and not future.cancelled():
         future.exception()
@@ -73,7 +73,7 @@ def cancel(task: asyncio.Task[Any] | None) -> None:
 
 
 async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel those that still run, wait until they have ended, and look at every outcome."""
+    """Cancel the running tasks, wait for their end, and consume every exception."""
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()
@@ -84,7 +84,7 @@ async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 async def gather_outcomes(works: Iterable[Coroutine[Any, Any, T]]) -> list[T | McpError]:
-    """Run coroutines at the same time and return, in their order, what they come to.
+    """Run coroutines concurrently and return their outcomes in the order of the coroutines.
 
     An `McpError` is an outcome like any other. Any other exception cancels the rest and is raised;
     when this is cancelled, all are.
@@ -113,7 +113,7 @@ def _log(error: Exception) -> None:
 class BackgroundTasks:
     """The background tasks of one owner.
 
-    ``on_failure`` is told of an exception that a task lets escape; otherwise it is logged.
+    ``on_failure``: called with an exception that escapes from a task; by default it is logged.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] = _log) -> None:
@@ -136,7 +136,7 @@ class BackgroundTasks:
             self._on_failure(error)
 
     def cancel(self) -> None:
-        """Cancel every task but the one that is asking, whether or not there still is a loop."""
+        """Cancel every task except the calling one; works after the loop has ended, too."""
         try:
             current = asyncio.current_task()
         except RuntimeError:

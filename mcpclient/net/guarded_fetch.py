@@ -66,7 +66,7 @@ class GuardedFetcher:
             shown = f"{request.method} {shown_url(request.url)}"
             raise CallTimeout(shown, FETCH_TIMEOUT, "total") from None
         except ProtocolViolation as error:
-            # Not what an MCP server did, so it must not be taken for that.
+            # An authorization server broke the protocol, not the MCP server.
             raise AuthError(f"{shown_url(request.url)}: {error}") from None
 
     async def _fetch(self, request: Fetch) -> Response:

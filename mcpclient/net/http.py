@@ -35,16 +35,16 @@ class ResponseSink(Protocol):
     """Receives one response. After `response_ended` or `response_failed` nothing more comes."""
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the status and the headers."""
+        """Handle the status and the headers."""
 
     def body_received(self, data: bytes) -> None:
-        """Take a piece of the body."""
+        """Handle a piece of the body."""
 
     def response_ended(self) -> None:
-        """Take the end of the response."""
+        """Handle the end of the response."""
 
     def response_failed(self, error: McpError) -> None:
-        """Take the end of the connection before the end of the response."""
+        """Handle the loss of the connection before the end of the response."""
 
 
 class HttpRequest:
@@ -166,7 +166,7 @@ class HttpClient:
     # What exchanges and connections use
 
     def idle_connection(self, url: Url) -> HttpConnection | None:
-        """Take a free connection out of the pool: one that, as far as can be told, is alive.
+        """Remove an idle connection from the pool and return it, if there is one that seems alive.
 
         One that was idle for too long is not: a router in between may have forgotten it.
         """
@@ -199,7 +199,7 @@ class HttpClient:
         return connection
 
     def release(self, connection: HttpConnection) -> None:
-        """Take a connection back, free for the next request."""
+        """Return a connection to the pool, free for the next request."""
         idle = self._idle.setdefault(connection.origin, [])
         if len(idle) < _MAX_IDLE:
             idle.append(connection)
@@ -255,7 +255,7 @@ class Exchange:
 
     @property
     def url(self) -> Url:
-        """Where the request went, after redirects."""
+        """The URL of the request, after redirects."""
         return self._request.url
 
     def abort(self) -> None:
@@ -299,7 +299,7 @@ class Exchange:
             connection = await self._client.new_connection(self._request.url)
         except McpError as error:
             self._fail(error)
-        except Exception as error:  # such as a TypeError for an option; the caller must hear of it
+        except Exception as error:  # such as a TypeError for an option: the request must fail
             reason = f"{type(error).__name__}: {error}"
             self._fail(ConnectFailed(self._request.url.shown, reason, (error,)))
         else:
@@ -341,8 +341,8 @@ class Exchange:
         return url if url.origin == self._request.url.origin else None
 
     def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Take a piece of the body. One that is coded is decoded by whoever steps through what is
-        returned, before anything else.
+        """Pass on a piece of the body. The connection iterates over the returned decoder, if any,
+        before it handles anything else.
         """
         if self._redirect is not None:
             return None
@@ -377,7 +377,10 @@ class Exchange:
             self._sink.response_ended()
 
     def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        """Take the end of the connection before the end of the response."""
+        """Fail, or send the request again where the connection was dead before it arrived.
+
+        ``sent``: whether the system accepted at least one byte of the request.
+        """
         self._connection = None
         if self._done:
             return

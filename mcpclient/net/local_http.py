@@ -1,4 +1,4 @@
-"""An HTTP server for the browser of this machine, and for nobody else.
+"""An HTTP server for browsers on this machine only.
 
 It listens on a loopback address, and answers only requests that name it by that address or as
 localhost: a page of another site, whose name an attacker lets point to 127.0.0.1 ("DNS rebinding"),
@@ -26,12 +26,12 @@ _logger = logger_for("mcpclient.inspector")
 # A browser opens six connections to one origin; the rest is for more pages of it.
 _MAX_CONNECTIONS = 60
 _MAX_BODY_SIZE = 64 * 1024 * 1024
-# Seconds a request may take to arrive, and its response to be taken; then it is from nobody that
-# means well.
+# Seconds a request may take to arrive, and its response to be taken; slower clients are
+# cut off.
 _REQUEST_TIMEOUT = 30.0
 _RESPONSE_TIMEOUT = 30.0
 
-# For every response: the strictest that there is; a page allows itself what it needs.
+# For every response: the strictest values; a page relaxes those it must.
 _HEADERS = (
     ("Cache-Control", "no-store"),
     ("Connection", "close"),
@@ -58,7 +58,7 @@ class LocalRequest:
 
 @dataclass(frozen=True)
 class LocalResponse:
-    """What is answered. A ``body`` that is iterated is written piece by piece as it comes."""
+    """A response. A ``body`` that is an iterator is written piece by piece as it comes."""
 
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
@@ -74,10 +74,10 @@ Answer = Callable[[LocalRequest], Awaitable[LocalResponse]]
 
 
 def send_at_once(writer: asyncio.StreamWriter) -> None:
-    """Let a connection that was accepted send each write, whatever the peer has acknowledged.
+    """Let a connection that was accepted send each write, without waiting for acknowledgements.
 
-    asyncio does so itself, but not on Windows: only where the system names the protocol of what it
-    accepts. Without it the second write of a response would wait for up to 0.2 s.
+    asyncio does so itself, but not on Windows: only where the system names the protocol of accepted
+    connections. Without it the second write of a response would wait for up to 0.2 s.
     """
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
@@ -145,13 +145,13 @@ class LocalHttpServer:
             await self._serve(task, reader, writer)
             writer.close()
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError):
-            pass  # too slow, too long or gone: there is nobody to answer
+            pass  # too slow, too long or gone: no response can be sent
         except asyncio.CancelledError:
             pass  # by `close` or for another one, and asyncio would log it
         finally:
             self._connections.discard(task)
             self._arriving.pop(task, None)
-            writer.transport.abort()  # what has not been taken by now is not waited for
+            writer.transport.abort()  # unread data is dropped
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
@@ -229,7 +229,7 @@ def _head_of(response: LocalResponse) -> bytes:
 async def _stream(
     pieces: AsyncIterator[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Write pieces until there are no more, or nobody reads them."""
+    """Write pieces until there are no more, or the browser has gone."""
 
     async def write() -> None:
         async for piece in pieces:

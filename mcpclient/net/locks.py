@@ -166,7 +166,7 @@ def lock_descriptor(descriptor: int) -> None:
 def unlock_descriptor(descriptor: int) -> None:
     """Unlock and close."""
     # Closing is not enough: a forked child may hold the same descriptor open, and with it the lock;
-    # and Windows unlocks what was closed only at some later time.
+    # and Windows unlocks a closed file only at some later time.
     with suppress(OSError):
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_UN)

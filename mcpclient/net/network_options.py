@@ -1,4 +1,4 @@
-"""What a caller can say about the network: whom to trust, who we are, and which way to go."""
+"""Options for the network: trusted authorities, client certificate, proxies, recorder."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
 
 
 class NetworkOptions(NamedTuple):
-    """How one client reaches its server.
+    """The network options of one client.
 
     - ``ca_file``: a PEM file of the authorities to trust, instead of those of the system or of
       ``SSL_CERT_FILE``.
     - ``client_cert``: the certificate to show to a server that asks for one.
-    - ``ssl_context``: used for TLS as it is, instead of what the other options would make.
+    - ``ssl_context``: used for TLS as it is, instead of a context made of the other options.
     - ``verify``: False accepts any certificate.
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
     - ``proxies``: which proxy each URL is reached through; None: there is no proxy.
@@ -57,7 +57,7 @@ class NetworkOptions(NamedTuple):
         return self.proxies.proxy_for(url) if self.proxies is not None else None
 
     def for_others(self, ssl_context: ssl.SSLContext | None) -> NetworkOptions:
-        """Return what of this holds for servers that the client's server names.
+        """Return the options for other servers, which the client's server names.
 
         Who they are is always checked: ``verify=False`` and an ``ssl_context`` are for the one
         server they were given for, as are the client certificate and the Unix socket.
@@ -83,7 +83,7 @@ class NetworkOptions(NamedTuple):
         recorder: Recorder | None = None,
         environ: Mapping[str, str],
     ) -> NetworkOptions:
-        """Make the options from what the caller gave, and the proxies from ``environ`` if need be.
+        """Make the options from the caller's arguments, and proxies from ``environ`` if need be.
 
         Raises `UsageError` for options that exclude each other, and for an unusable proxy.
         """

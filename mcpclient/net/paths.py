@@ -37,12 +37,12 @@ def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
 
 
 def config_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return where the user's settings and credentials stand."""
+    """Return the folder of the user's settings and credentials."""
     return _folder(environ, platform, "XDG_CONFIG_HOME", pathlib.Path(".config"))
 
 
 def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return where is remembered what was learned or decided in earlier runs."""
+    """Return the folder of things learned or decided in earlier runs."""
     return _folder(environ, platform, "XDG_STATE_HOME", pathlib.Path(".local", "state"))
 
 

@@ -34,7 +34,7 @@ class ProxyRules:
     """The rules of one client.
 
     ``chosen`` is used for every URL. Without it the variables of ``environ`` decide: a name in
-    lower case goes before one in upper case, and ``NO_PROXY`` lists what is reached directly.
+    lower case goes before one in upper case, and ``NO_PROXY`` lists hosts reached directly.
     """
 
     def __init__(self, chosen: Url | None = None, environ: Mapping[str, str] | None = None) -> None:

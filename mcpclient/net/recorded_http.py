@@ -75,9 +75,9 @@ class _RecordedExchange(Exchange):
         super().head_received(head)
 
     def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Take a piece of the body; where recording has begun meanwhile, it is written from here.
+        """Pass on a piece of the body; if recording has begun meanwhile, it is recorded from here.
 
-        The sink is tapped behind the decoding: a transcript has what the transport sees.
+        The sink is tapped behind the decoding: a transcript holds what transports see.
         """
         if self._tap is None and self._recorder.is_on:
             channel = self._begin()

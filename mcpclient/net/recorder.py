@@ -108,13 +108,13 @@ class Recorder:
         self.record("received", "stderr", {"text": line})
 
     def learn(self, variables: Mapping[str, str]) -> None:
-        """Take note of the secrets among variables, which may turn up in any text."""
+        """Remember the secrets among variables, to redact them in every record."""
         self._variables.update(variables)
         if self._writer_at_work is not None:
             self._writer_at_work.learn(variables)
 
     def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
-        """Take note of input schemas of tools, by name, which mark arguments as secret."""
+        """Remember input schemas of tools, by name, which mark arguments as secret."""
         self._schemas.update(schemas)
         if self._writer_at_work is not None:
             self._writer_at_work.learn_schemas(schemas)
@@ -175,8 +175,8 @@ def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
 def open_trace(path: str | os.PathLike[str]) -> TextIO:
     """Open a file to append a transcript to, for its owner only.
 
-    A transcript is what was said: not every secret in it can be known for one. Raises `OSError`,
-    also for what is not a regular file.
+    A transcript may hold secrets that cannot be recognised. Raises `OSError`,
+    also unless it is a regular file.
     """
     return open(path, "a", encoding="utf-8", newline="\n", opener=_open_privately)
 
@@ -187,6 +187,6 @@ def _open_privately(path: str, flags: int) -> int:
     # On Windows the mode tells nothing; there a file is made private when it is new.
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
     if may_be_public:
-        with suppress(OSError):  # it belongs to somebody else, who decides
+        with suppress(OSError):  # it belongs to another user, who decides
             regular_files.make_private(path)
     return descriptor

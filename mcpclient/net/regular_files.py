@@ -1,7 +1,7 @@
-"""Files that a user names: opened only when they are regular, and made private where they must be.
+"""Files that a user names: opened only when they are regular, and made private.
 
-A path may lead to a pipe that nobody writes to, a device without an end, or a folder. Opening such
-a path the usual way hangs the event loop, fills memory, or makes a file of what was a device.
+A path may lead to a pipe without a writer, a device without an end, or a folder. Opening such
+a path the usual way hangs the event loop, fills memory, or replaces a device by a file.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def _check(status: os.stat_result, limit: int | None) -> None:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file as `open_regular` opens it, in place of what it held. Raises `OSError`."""
+    """Replace the content of a file opened by `open_regular`. Raises `OSError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with open(open_regular(path, flags, 0o666), "wb") as file:
         file.write(content)
 
 
 def make_private(path: str | os.PathLike[str]) -> None:
-    """Take a file from everybody but its owner: mode 0600. Raises `OSError` if it is another's.
+    """Give a file mode 0600: only its owner may read it. Raises `OSError` if it is another's.
 
     On Windows the administrators and the system keep their rights; where the file system knows
     none, such as on a memory stick, nothing happens.

@@ -18,9 +18,9 @@ from .futures import call_from_thread, resolve
 T = TypeVar("T")
 
 GRACE = 5.0
-"""Seconds that work may still take when nobody waits for it any more."""
+"""Seconds that work may still take when its caller has stopped waiting."""
 
-# How often, in seconds, is looked whether anybody still waits.
+# Seconds between two checks whether the caller still waits: nothing reports the end of a loop.
 _LOOK_EVERY = 0.1
 
 
@@ -48,7 +48,7 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
             raise
     if interruption is not None:
         if not thread.outcome.cancelled():
-            thread.outcome.exception()  # nobody is left to hear of it
+            thread.outcome.exception()  # no caller is left
         raise interruption
     return thread.outcome.result()
 
@@ -56,9 +56,9 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
 async def run_in_owner_loop(
     home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
 ) -> T:
-    """Await what ``function`` gives in the event loop ``home``; here, when that one has ended.
+    """Await ``function()`` in the event loop ``home``, or here when that one has ended.
 
-    For what belongs to a caller, and may know no other loop than the caller's. ``function`` is
+    For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
     called twice when ``home`` ends in between.
     """
     if home.is_running():
@@ -104,7 +104,7 @@ class _WorkThread(Generic[T]):
         self._thread.join(self._grace + 2 * _LOOK_EVERY)
 
     def give_up(self) -> None:
-        """Take note that nobody waits any more."""
+        """Start the grace period: the caller does not wait any more."""
         if self._given_up_at is None:
             self._given_up_at = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""A connected byte stream that hands on what it reads; WebSocket and socket transports use it."""
+"""A connected byte stream that pushes its bytes; WebSocket and socket transports use it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def read_buffer() -> memoryview:
 
 
 class StreamReceiver(Protocol):
-    """Where a `Stream` delivers."""
+    """The receiver of a `Stream`."""
 
     def data_received(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Handle the next bytes."""
 
     def writing_resumed(self) -> None:
-        """Learn that the peer reads again, after `Stream.paused` was true."""
+        """Resume writing: the peer reads again, after `Stream.paused` was true."""
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Learn that the stream has ended, once. ``error`` is None if either side closed it."""
+        """Handle the end, once. ``error`` is None if either side closed the stream."""
 
 
 class Stream(asyncio.BufferedProtocol):
     """One connection. ``receiver`` may be replaced by another at any time.
 
-    ``paused``: the peer does not keep up, so what is written now is kept in memory. ``ended``: the
+    ``paused``: the peer does not keep up, so written bytes are kept in memory. ``ended``: the
     connection is gone.
     """
 
@@ -60,7 +60,7 @@ class Stream(asyncio.BufferedProtocol):
         """Write, unless the connection has ended."""
         if self._transport is not None and not self._transport.is_closing():
             # Before Python 3.12 a transport slices what the socket does not take at once; a slice
-            # of a view is no copy.
+            # of a view copies nothing.
             self._transport.write(data if len(data) < _READ_SIZE else memoryview(data))
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """WebSocket connections: opening one, messages in and out, pings, and an orderly end.
 
-`framing.websocket` decides what the bytes mean; this shell owns the stream and the clock. Sources:
+`framing.websocket` interprets the bytes; this shell owns the stream and the clock. Sources:
 RFC 6455, section 4.1 for the opening. Redirects are refused, which the RFC leaves to the client:
 headers with credentials are meant for the URL they were given for.
 """
@@ -61,16 +61,16 @@ class WebSocketSettings(NamedTuple):
 
 
 class WebSocketReceiver(Protocol):
-    """Where a connection delivers. After `connection_lost` nothing more comes."""
+    """The receiver of a connection. After `connection_lost` nothing more comes."""
 
     def message_received(self, data: str | bytes) -> None:
-        """Take one text or binary message."""
+        """Handle one text or binary message."""
 
     def writing_resumed(self) -> None:
-        """Learn that the server reads again, after ``paused`` was true."""
+        """Resume writing: the server reads again, after ``paused`` was true."""
 
     def connection_lost(self, error: McpError) -> None:
-        """Learn that the connection has ended. Not called after `close` or `abort`."""
+        """Handle the end of the connection. Not called after `close` or `abort`."""
 
 
 class WebSocketConnection:
@@ -100,16 +100,16 @@ class WebSocketConnection:
 
     @property
     def ended(self) -> McpError | None:
-        """Why nothing can be sent any more; None while it can."""
+        """The reason why nothing can be sent any more; None while the connection is open."""
         return self._ended
 
     @property
     def paused(self) -> bool:
-        """Whether the server does not keep up with what is written."""
+        """Whether the server reads slower than the client writes."""
         return self._stream.paused
 
     def frame_text(self, text: bytes) -> bytes:
-        """Return a text message as the bytes to `write` next. Raises `ConnectionLost`."""
+        """Return a message as the bytes to `write` next. Raises `ConnectionLost`."""
         return self._protocol.send_text(text)
 
     def write(self, frames: bytes) -> None:

@@ -34,9 +34,9 @@ class WindowsSecurity(NamedTuple):
 
 
 def windows_security() -> WindowsSecurity:
-    """Return the libraries of this Windows, with the types of what is called here."""
+    """Return the libraries of this Windows, with the types of the functions called here."""
     address, number, text = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_wchar_p
-    # Loaded for this module alone: the types set here concern nobody else.
+    # Loaded for this module alone: the types set here affect no other module.
     load: Any = getattr(ctypes, "WinDLL")  # noqa: B009 - only Windows has it
     advapi32, kernel32 = load("advapi32"), load("kernel32")
     read_rights = advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW
@@ -133,11 +133,11 @@ class WindowsCalls(NamedTuple):
 
 
 def windows_calls() -> WindowsCalls:
-    """Return the libraries of this Windows, with the types of what is called here."""
+    """Return the libraries of this Windows, with the types of the functions called here."""
     if sys.platform != "win32":
         raise OSError(errno.ENOSYS, "only Windows has job objects")
     handle, number = ctypes.c_void_p, ctypes.c_uint32
-    # Loaded for this module alone: the types set here concern nobody else.
+    # Loaded for this module alone: the types set here affect no other module.
     kernel32, ntdll = ctypes.WinDLL("kernel32"), ctypes.WinDLL("ntdll")
     for function, result, arguments in (
         (kernel32.CreateJobObjectW, handle, [handle, ctypes.c_wchar_p]),

@@ -32,7 +32,7 @@ class RequestAuthorization(Protocol):
         ...
 
     def note(self, head: ResponseHead) -> None:
-        """Take note of an answer that is no refusal."""
+        """Handle a response that is not a refusal."""
 
     async def recover(self, head: ResponseHead) -> bool:
         """Whether to send the request again after a 401 or 403, having done what that takes."""
@@ -40,7 +40,7 @@ class RequestAuthorization(Protocol):
 
 
 class Authorizer(Protocol):
-    """Says who the caller is, request by request.
+    """A source of the caller's identity, request by request.
 
     ``clocks``: the clocks to stop while a human is asked; None: none.
     """
@@ -52,14 +52,14 @@ class Authorizer(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give up whatever authorization is being obtained. Idempotent."""
+        """Cancel logins in progress. Idempotent."""
 
     def abort(self) -> None:
         """Do as `close` does, without waiting."""
 
 
 Credentials = Union[Mapping[str, str], Authorizer]
-"""What identifies the caller to a server: fixed headers, or an `Authorizer`."""
+"""The caller's credentials: fixed headers, or an `Authorizer`."""
 
 
 def authorizer_in(
@@ -111,11 +111,11 @@ class AuthorizedExchange:
 
     @property
     def url(self) -> Url:
-        """Where the request went, after redirects."""
+        """The URL of the request, after redirects."""
         return self._request.url if self._exchange is None else self._exchange.url
 
     def abort(self) -> None:
-        """Give the request up; the sink hears no more. Idempotent."""
+        """Cancel the request; the sink is not called any more. Idempotent."""
         self._is_given_up = True
         if self._task is not None:
             self._task.cancel()
@@ -134,8 +134,8 @@ class AuthorizedExchange:
             self._fail(error)
 
     async def _answer(self, asked: Awaitable[T]) -> T:
-        """Return what the authorizer answers. Whatever it raises, the caller must not wait for it:
-        it is an `McpError`, unless the request was given up.
+        """Return the authorizer's result. Raises only `McpError`, unless the request was aborted:
+        any other exception would end the task, and the caller would wait for ever.
         """
         try:
             answer = await asked
@@ -144,9 +144,9 @@ class AuthorizedExchange:
         except (Exception, asyncio.CancelledError) as error:
             if self._is_given_up:
                 raise
-            # Nobody cancelled this: something that the caller's own function waited for was.
+            # This was not cancelled: a task that the caller's own function awaited was.
             raise _as_ours(error) from error
-        if self._is_given_up:  # which the caller's own function may have taken no notice of
+        if self._is_given_up:  # the caller's own function may have swallowed that
             raise asyncio.CancelledError
         return answer
 

@@ -1,4 +1,4 @@
-"""How long to wait before trying again, and how often to try."""
+"""Backoff: the delays between retries, and their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transport is, and what it tells the session above it.
+"""The interface of transports, and of the session above that receives messages.
 
 To write your own, subclass `Transport`, implement ``open``, ``send`` and ``close``, and hand every
 message that arrives to the receiver. The other methods are for transports that can do more.
@@ -20,39 +20,39 @@ from ..protocol.outgoing import Outgoing
 # and while they are delivered nothing else happens.
 _MAX_BATCH = 10_000
 
-# A JSON object without any of them is no attempt at a message of JSON-RPC.
+# A JSON object without any of them is not meant as a JSON-RPC message.
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "result", "error"})
 _SHOWN = 200
 
 
 class Receiver(Protocol):
-    """Where a transport delivers what happens. None of these methods blocks or raises."""
+    """The receiver of a transport's events. None of these methods blocks or raises."""
 
     def message_received(self, message: Message) -> None:
-        """Take one message: a JSON object whose contents have not been checked."""
+        """Handle one message: a JSON object whose contents have not been checked."""
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
-        """Take note of bytes that are not a message.
+        """Handle bytes that are not a message.
 
         ``request_id`` is the call they were meant to answer; None when that is not known.
         """
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
-        """Take note that an outgoing message failed; the id is None unless it was a request."""
+        """Handle the failure of an outgoing message; the id is None unless it was a request."""
 
     def channel_lost(self, error: McpError) -> None:
-        """Take note that what the server says unasked can come no more, though calls can be made.
+        """Handle the loss of the server's own channel; calls can still be made.
 
-        Its channel was given up, or, where the error is `SessionExpired`, it has forgotten the
-        session, and something that is no request has found that out.
+        The transport gave up reconnecting it, or, if the error is `SessionExpired`, the server has
+        forgotten the session, and the transport learned so without a call.
         """
 
     def connection_lost(self, error: McpError) -> None:
-        """Take note that nothing more can be sent or received."""
+        """Handle the end of the connection: nothing more can be sent or received."""
 
 
 class Abandoned(enum.Enum):
-    """What became of a request that nobody waits for any more."""
+    """The fate of a request that was cancelled or has timed out."""
 
     NEVER_SENT = "the server has not seen it"
     STREAM_CLOSED = "its own response stream was closed"
@@ -62,26 +62,26 @@ class Abandoned(enum.Enum):
 class Transport(abc.ABC):
     """A way to exchange messages with one server.
 
-    ``name`` is what logs and hooks call this kind of transport. ``description`` says what it
-    connects to, without secrets.
+    ``name`` is what logs and hooks call this kind of transport. ``description``
+    names the peer, without secrets.
     """
 
     name: str = "custom"
     carries_headers: bool = False
     """Whether the headers of an `Outgoing` reach the server."""
     records_itself: bool = False
-    """Whether it writes its own transcript, so that nobody else has to."""
+    """Whether it writes its own transcript, so that no `RecordingTransport` is needed."""
     unreachable: McpError | None = None
-    """Why the server could not be reached the last time; None where it was, or nobody knows."""
+    """The reason why the server was not reached the last time; None if it was, or is unknown."""
 
     @property
     def description(self) -> str:
-        """What this transport connects to, for messages."""
+        """A name of the peer for messages and logs, without secrets."""
         return self.name
 
     @property
     def has_unread(self) -> bool:
-        """Whether the server has yet to read what was sent; False where nobody can know."""
+        """Whether sent bytes wait to be read by the server; False where that is unknown."""
         return False
 
     @property
@@ -91,17 +91,17 @@ class Transport(abc.ABC):
 
     @property
     def reached(self) -> str:
-        """How far a remote server was reached: "nothing", "tcp" or "connected"; else empty."""
+        """The progress towards a remote server: "nothing", "tcp" or "connected"; else empty."""
         return ""
 
     @property
     def skipped(self) -> Sequence[str]:
-        """The last lines from the server that were no messages, such as a banner on stdout."""
+        """The last lines of the server's output that were not messages, such as a banner."""
         return ()
 
     @property
     def stderr_tail(self) -> str:
-        """The last that the server wrote to stderr, where that can be known."""
+        """The end of the server's stderr, where that is known."""
         return ""
 
     @abc.abstractmethod
@@ -127,7 +127,7 @@ class Transport(abc.ABC):
         """Free everything at once, without waiting; for when the event loop is going away."""
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Drop what is held for a request that has timed out or was cancelled."""
+        """Release everything held for a request that has timed out or was cancelled."""
         return Abandoned.STILL_OPEN
 
     async def listen(  # noqa: B027 - most transports have one channel for all

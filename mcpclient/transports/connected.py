@@ -29,7 +29,7 @@ class Connection(Protocol):
 
     @property
     def paused(self) -> bool:
-        """Whether the server does not keep up with what is written."""
+        """Whether the server reads slower than the client writes."""
         ...
 
     def write(self, data: bytes, /) -> None:
@@ -54,12 +54,12 @@ class ConnectedTransport(Transport):
 
     @property
     def receiver(self) -> Receiver:
-        """Where messages go."""
+        """The receiver of messages."""
         assert self._receiver is not None, "the transport is not open"
         return self._receiver
 
     async def open(self, receiver: Receiver) -> None:
-        """Connect. Raises `ConnectFailed`, and what the kind of connection adds to it."""
+        """Connect. Raises `ConnectFailed`, and errors of the kind of connection."""
         self._receiver = receiver
         self._ended = None
         self._connection = await self._connect()
@@ -139,10 +139,10 @@ _logger = logger_for("mcpclient.transport")
 _MAX_WAITING = 10_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
 
-# How many lines that are no messages are kept for the text of an error.
+# Lines that are not messages, kept for the text of an error.
 _MAX_SKIPPED = 5
 _SHOWN = 200
-# Of how many of them there is a warning each.
+# The first so many of them cost a warning each.
 _NAMED = 3
 
 # How long a line without an end may get: so many times the limit, or, when it is known which call
@@ -157,9 +157,9 @@ class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
     Of lines that are not messages, such as a banner printed to stdout, the first three cost a
-    warning each, then their number does. ``peer`` is the name of the server in warnings; there is
-    none of ``known_lines``. ``flooded`` is called when
-    a line over the limit goes on and on: to end the connection, since no answer can come any more.
+    warning each, then their number does. ``peer`` names the server in warnings; ``known_lines``
+    cause none. ``flooded`` is called when a line over the limit does not end: to end the
+    connection, since no response can come any more.
     """
 
     def __init__(
@@ -180,10 +180,10 @@ class LineReader:
         self._is_overlong = False  # the line that has no end yet
         self._blamed: RequestId | None = None  # the call that it answers, which has failed
         self.skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
-        """The last lines that were no messages."""
+        """The last lines that were not messages."""
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Deliver the messages that the next bytes complete."""
         for line in self._framer.feed(data):
             self._take(line)
         if self._framer.unfinished > self._limit:
@@ -203,7 +203,7 @@ class LineReader:
             flooded(error)
 
     def feed_eof(self) -> None:
-        """Take the end of the stream; a last line without a line feed still counts.
+        """End the stream; a last line without a line feed still counts.
 
         Half a message does not: the call it would have answered fails because the stream ended.
         """
@@ -232,10 +232,12 @@ class LineReader:
         """Warn of the first lines of noise, and then of their number whenever that is tenfold."""
         self._noise += 1
         if self._noise <= _NAMED:
-            _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+            _logger.warning(
+                "%s: skipped a line that is not a JSON-RPC message: %r", self._peer, shown
+            )
         elif self._noise == self._next_count:
             self._next_count *= 10
-            text = "%s: skipped %d lines that are no messages; the latest: %r"
+            text = "%s: skipped %d lines that are not JSON-RPC messages; the latest: %r"
             _logger.warning(text, self._peer, self._noise, shown)
 
 
@@ -288,7 +290,7 @@ class LineWriter:
             self._schedule()
 
     def _check_room(self, outgoing: Outgoing) -> None:
-        """Refuse what would wait for ever, such as answers to a server that never reads.
+        """Refuse a message that would wait for ever, as a response to a server that never reads.
 
         A request is always taken, since its time limit takes it back.
         """
@@ -304,7 +306,7 @@ class LineWriter:
             self._output.write(b"".join([self._frame(line) for _, line in lines]))
 
     def withdraw(self, request_id: RequestId | None) -> bool:
-        """Take back a line that is still queued. False: it has been written."""
+        """Remove a line that is still queued. False: it has been written."""
         for position, (queued_id, line) in enumerate(self._lines):
             if queued_id is not None and queued_id == request_id:
                 del self._lines[position]

@@ -26,7 +26,7 @@ from .backoff import delays
 from .base import Receiver, deliver_text
 from .http_messages import Refusal
 
-# Event ids remembered to recognise what a server sends again after a resumption.
+# Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
 
 # The longest id that is remembered, in characters. It comes back in a header, where servers take
@@ -76,11 +76,11 @@ class EventStream:
 
     @property
     def carries_answer(self) -> bool:
-        """Whether somebody waits for an answer that is to come on it."""
+        """Whether a call waits for a response on it."""
         return self._request_id is not None
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the current connection and deliver the messages they complete."""
+        """Deliver the messages that the next bytes of the current connection complete."""
         for event in self._decoder.feed(data):
             if isinstance(event, OversizedEvent):
                 error = MessageTooLarge(event.limit)
@@ -92,8 +92,8 @@ class EventStream:
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
-        # Text that cannot be read and names no method is taken for the answer, so that nobody waits
-        # for that any longer; a broken notification costs only itself.
+        # Text that cannot be read and names no method is taken for the answer, so that
+        # its caller does not wait any longer; a broken notification costs only itself.
         answers = None if '"method"' in text else self._request_id
         messages = deliver_text(text, self._receiver, answers)
         for message in messages:
@@ -154,8 +154,8 @@ class EventStream:
 
 
 # A caller who waits for an answer is to know within a second when the server is gone: so soon, in
-# seconds, the stream is asked for when it has broken and again when nobody has answered that, and
-# so many GETs in a row are proof.
+# seconds, the stream is asked for when it has broken and again when that was not answered, and
+# so many unanswered GETs in a row are proof.
 _QUICK = 0.4
 _MAX_UNANSWERED = 2
 
@@ -193,7 +193,7 @@ class ServerStream:
         ``accepted`` is resolved as soon as it is known whether the server offers the stream.
         Returns None when the stream is complete, the reason when it cannot be continued: an
         `HttpError` when the server does not offer it (it is then asked only once). A caller who
-        waits for an answer waits no longer than for two GETs in a row that nobody answers; for its
+        waits for an answer waits no longer than for two unanswered GETs in a row; for its
         own channel, the server may take the time to start again.
         """
         while True:

@@ -1,4 +1,4 @@
-"""What both HTTP transports share: the caller's headers, and the errors that answers become."""
+"""Headers of the caller, and errors made of responses, for both HTTP transports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERROR_BODY_LIMIT = 64 * 1024
 # Only so many bytes of a refusal that is no JSON-RPC error are looked at: it is a short one.
 _SHORT_BODY = 1024
 
-_CANCELLED = "nothing was sent: the function for headers, or what it waits for, was cancelled"
+_CANCELLED = "the request was not sent: the function for headers was cancelled"
 
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
@@ -63,7 +63,7 @@ _MODERN_CODES = frozenset(
 
 
 class CallerHeaders:
-    """The headers the caller wants on every request, and those of single calls.
+    """The caller's headers: those of every request, and those of single calls.
 
     ``credentials`` are headers that identify the caller. They replace others of the same name,
     except those of a single call. Headers that the protocol itself sets are left out.
@@ -99,10 +99,10 @@ class CallerHeaders:
 
 
 async def _asked(provider: Callable[[], Any]) -> Any:
-    """Return what a function of the caller's returns, plain or async, and raise what it raises.
+    """Call the caller's function, plain or async, and return its result or raise its exception.
 
-    Where it is cancelled, and not whoever asks it, that is a `UsageError`: a `CancelledError` would
-    end the task that asks without a word, and who waits for that would wait for ever.
+    If the function is cancelled, and not this task, that is a `UsageError`: a `CancelledError`
+    would end the task silently, and its waiter would wait for ever.
     """
     try:
         provided = provider()
@@ -191,7 +191,7 @@ def speaks_of_the_session(body: bytes) -> bool:
 
 
 def refusal_of(request_id: RequestId | None, message: Any) -> PeerError | None:
-    """Return the JSON-RPC error that answers ``request_id``, or None if ``message`` is none."""
+    """Return the JSON-RPC error that answers ``request_id``, or None if ``message`` is not one."""
     error = peer_error(message.get("error") if isinstance(message, dict) else None)
     if not isinstance(error, PeerError):
         return None

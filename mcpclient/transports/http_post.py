@@ -186,13 +186,13 @@ class Post(PostedMessage):
     # What becomes of it when its session ends
 
     def settle(self, question: RequestId) -> None:
-        """Take note that the server has our answer to a request of its own."""
+        """Forget a request of the server's, which has our response now."""
         if self._stream is not None:
             self._stream.questions.discard(question)
 
     @property
     def needs_its_session(self) -> bool:
-        """Whether nothing can come of it in a session that is gone."""
+        """Whether it must fail now if its session is gone."""
         is_asked = self._stream is not None and bool(self._stream.questions)
         return is_asked or (self.rest is not None and not self.rest.is_open)
 

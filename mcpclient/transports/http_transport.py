@@ -69,13 +69,13 @@ class HttpTransport(Transport):
 
     @property
     def receiver(self) -> Receiver:
-        """Where messages go."""
+        """The receiver of messages."""
         assert self._receiver is not None, "the transport is not open"
         return self._receiver
 
     @property
     def _turns(self) -> asyncio.Semaphore:
-        """What an answer waits for to be sent."""
+        """The semaphore that bounds how many responses are sent at a time."""
         assert self._answer_turns is not None, "the transport is not open"
         return self._answer_turns
 
@@ -87,13 +87,13 @@ class HttpTransport(Transport):
 
     @abc.abstractmethod
     def forget(self, post: Any) -> None:
-        """Drop a post that has come to its end."""
+        """Remove a post that has ended."""
 
     async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the caller's headers for a message.
 
         Raises `ConnectionLost` when the transport was closed while the caller's function was asked:
-        nobody would close a connection that is opened now.
+        a connection opened now would never be closed.
         """
         headers = await self._headers.provided_for(outgoing)
         if not self._is_open:
@@ -127,10 +127,10 @@ class PostedMessage(abc.ABC):
     @property
     @abc.abstractmethod
     def _target(self) -> str:
-        """Where it goes, for messages."""
+        """The name of its destination, for error messages."""
 
     def begin(self, exchange: Sending) -> None:
-        """Take note that the message is on its way."""
+        """Start the timer of a message that was sent."""
         self._exchange = exchange
         if self.taken is not None:
             loop = asyncio.get_running_loop()
@@ -142,7 +142,7 @@ class PostedMessage(abc.ABC):
         self._transport.receiver.request_failed(self.request_id, error)
 
     def _drain(self) -> None:
-        """Read on for a while, though what it was for has come."""
+        """Keep reading for a while, although the response has come."""
         self._is_drained = True
         self._transport.draining.add(self)
 
@@ -196,7 +196,7 @@ class Draining:
             next(iter(self._until)).abort()
 
     def discard(self, response: PostedMessage) -> None:
-        """Take note that it is over."""
+        """Remove a response that has ended."""
         self._until.pop(response, None)
 
     def _close_oldest(self) -> None:

@@ -225,7 +225,7 @@ class _Stream:
             self.endpoint.set_exception(error)
 
     def give_up(self) -> None:
-        """Take note of the end of the transport: whoever is still opening it learns of it."""
+        """Stop, since the transport was closed; an `open` that still waits fails."""
         self._ended = True
         if not self.endpoint.done() and not self.endpoint.get_loop().is_closed():
             self.endpoint.set_exception(ConnectionLost("the transport was closed"))

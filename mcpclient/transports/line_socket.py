@@ -11,7 +11,7 @@ from ..net.dialing import Dialer, explain_loss
 from ..net.stream import Stream
 from .connected import ConnectedTransport, LineReader
 
-# How long, in seconds, closing may take to write what the server has not read yet.
+# Seconds that closing may take to write bytes that the server has not read yet.
 _CLOSES_WITHIN = 2.0
 
 

@@ -1,4 +1,4 @@
-"""A transport that writes down what passes through it, see `net.recorder`."""
+"""A transport that records every message that passes through it, see `net.recorder`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..net.recorder import Recorder
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 
-# Where the channel is not called what the transport is called.
+# Channels that are not named like their transports.
 _CHANNELS = {"ws": "websocket"}
 
 
@@ -44,7 +44,7 @@ class MessageLog:
         self._recorder.record("received", self._channel, {"message": message})
 
     def abandoned(self, outgoing: Outgoing) -> None:
-        """Write down that nobody waits for the answer any more."""
+        """Record that the caller has given up waiting."""
         self._recorder.record("note", self._channel, {"abandoned": outgoing.request_id})
 
     def failed(self, error: McpError, request_id: RequestId | None) -> None:

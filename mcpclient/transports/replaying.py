@@ -35,11 +35,11 @@ from .http_messages import answer_error
 
 
 class Recording(Transport):
-    """The server's part of a session, from the transcript in the file ``path``.
+    """The server side of a session, replayed from the transcript in the file ``path``.
 
-    A request gets what was recorded for the same method and params (``_meta`` does not count, and
+    A request gets the recorded answer for the same method and params (``_meta`` does not count, and
     secrets do not): the server's messages in between, such as progress, and its answer or failure.
-    The second such request gets the second recorded answer, and so on; when there are no more, the
+    The second such request gets the second recorded answer, and so on; after the last one, the
     last one. Times are not imitated. A request that was never recorded raises `NotRecorded`.
 
     Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
@@ -85,7 +85,7 @@ class Recording(Transport):
 
     @property
     def unplayed(self) -> list[tuple[str, Any]]:
-        """Method and params of the recorded requests that nobody has made, in their order.
+        """Method and params of the recorded requests that were not made, in their order.
 
         Those that open a connection do not count: how often they are made is not up to the caller.
         """
@@ -102,7 +102,7 @@ class Recording(Transport):
             self._start(_Player(self, self.conversation.before))
 
     def send(self, outgoing: Outgoing) -> None:
-        """Play what was recorded for a message."""
+        """Play the recorded reaction to a message."""
         message: Message = json.loads(encode(outgoing.message))
         if self._receiver is None:
             raise ConnectionLost("the recording is not being replayed")
@@ -163,7 +163,7 @@ class Recording(Transport):
             self._receiver.message_received(message)
 
     def fail(self, step: Step, call: Call | None, request: Message | None) -> None:
-        """Deliver what is no message."""
+        """Deliver a step that is not a message."""
         receiver = self._receiver
         request_id = request["id"] if request is not None else None
         if receiver is None or isinstance(step, Heard):
@@ -215,7 +215,7 @@ class _Player:
             self._recording.forget(self, self._request["id"])
 
     def _renumbered(self, recorded: Message) -> Message | None:
-        """Give a message the ids of the new request; None: nobody has asked for it."""
+        """Give a message the ids of the new request; None: no caller has asked for it."""
         message = _copied(recorded)
         if self._call is None or self._request is None:
             return message
@@ -238,7 +238,7 @@ class _Player:
 def _copied(message: Message) -> Message:
     try:
         copied: Message = json.loads(json.dumps(message))
-    except RecursionError:  # then it is shared by all who ask for it, but for what is renumbered
+    except RecursionError:  # then it is shared, except for the renumbered parts
         copied = {**message}
         for name in ("params", "result"):
             if isinstance(copied.get(name), dict):

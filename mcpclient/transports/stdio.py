@@ -31,7 +31,7 @@ class StdioTransport(ConnectedTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
     ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are those of
-    `net.process.server_process.spawn`. ``known_lines``: those on stdout that are no messages, and
+    `net.process.server_process.spawn`. ``known_lines``: lines on stdout that are not messages, and
     of which there has been a warning. ``peer``: what warnings call the server; by default the
     command.
     """

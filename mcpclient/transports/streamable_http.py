@@ -223,7 +223,7 @@ class StreamableHttpTransport(HttpTransport):
             post.fail(post.no_response(error))
 
     def begin_session(self, head: ResponseHead) -> None:
-        """Take the session id from the answer that opens a session; without one there is none."""
+        """Store the session id from the response that opens a session, if it has one."""
         session_id = head.headers.get("mcp-session-id")
         if session_id is not None and not _SESSION_ID.fullmatch(session_id):
             _logger.warning("%s: ignored a session id with invalid characters", self.description)
@@ -238,13 +238,13 @@ class StreamableHttpTransport(HttpTransport):
         return session_id is not None and not is_alive
 
     def settle(self, question: RequestId, session_id: str | None) -> None:
-        """Take note that the server has taken our answer to a request of its own."""
+        """Forget a request of the server's, which has our response now."""
         for post in self._posts.values():
             if post.session_id == session_id:
                 post.settle(question)
 
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
-        """Take note that the server has forgotten a session. End what waits for it in vain.
+        """Handle the end of a session on the server: fail the calls that wait for it in vain.
 
         ``by_call``: it said so to a call, whose caller begins another session.
 

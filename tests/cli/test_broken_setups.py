@@ -268,7 +268,7 @@ ODD_SERVERS = {
     "a banner and then a server": Row(
         python(f"import runpy; print('hello'); runpy.run_path({DEMO!r}, run_name='__main__')"),
         0,
-        "skipped a line that is no message: 'hello'",
+        "skipped a line that is not a JSON-RPC message: 'hello'",
     ),
     "log lines of JSON": Row(
         python("print('{\"level\": 30}', flush=True)\n" + STDIO % ("2025-11-25", [FINE])),

@@ -186,9 +186,9 @@ def test_much_noise_is_counted_under_the_configured_name(
     run_with(work, "--hello", hexed(noise), peer="weather")
     said = [record.getMessage() for record in caplog.records]
     assert said == [
-        *(f"weather: skipped a line that is no message: 'line {n}'" for n in range(3)),
-        "weather: skipped 10 lines that are no messages; the latest: 'line 9'",
-        "weather: skipped 100 lines that are no messages; the latest: 'line 99'",
+        *(f"weather: skipped a line that is not a JSON-RPC message: 'line {n}'" for n in range(3)),
+        "weather: skipped 10 lines that are not JSON-RPC messages; the latest: 'line 9'",
+        "weather: skipped 100 lines that are not JSON-RPC messages; the latest: 'line 99'",
     ]
 
 

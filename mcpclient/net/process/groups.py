@@ -2,7 +2,7 @@
 
 A server is often a tree of processes: ``npx`` starts a shell, the shell starts node. So signals go
 to the whole group, never to its leader alone. Every group is registered as long as any of it may
-be alive; one exit hook kills what is left. A forked child of this process forgets all groups, since
+be alive; one exit hook kills the rest. A forked child of this process forgets all groups, since
 they are not its own. Only if this process is itself killed outright can it do nothing: on Windows
 the system then ends the servers, elsewhere they see the end of their input.
 """
@@ -38,7 +38,7 @@ class ProcessGroup(ABC):
         self.process = process
         #: Set in a forked copy of the program that started the group: it is the parent's.
         self.disowned = False
-        #: Set when the interpreter ends: nobody is told any more what becomes of the group.
+        #: Set when the interpreter ends: the end of the group is not reported any more.
         self.silenced = False
         self._gone = False
         _live.add(self)
@@ -95,7 +95,7 @@ class PosixGroup(ProcessGroup):
 
 
 def _only_zombies(group: int) -> bool:
-    """Whether the group holds only ended processes that nobody collects.
+    """Whether the group holds only zombies: ended processes that were not collected.
 
     In a container whose first process does not reap, an orphan stays a zombie for ever and the
     group never empties. Only Linux tells (``/proc``); elsewhere the answer is no.
@@ -204,7 +204,7 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 def _kill_all() -> None:
     groups = list(_live)
     # A loop in a daemon thread runs on while the interpreter ends. It would see the servers die and
-    # report that to calls which nobody awaits any more.
+    # report that to calls which are not awaited any more.
     for group in groups:
         group.silenced = True
     for group in groups:

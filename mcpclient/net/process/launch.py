@@ -213,7 +213,7 @@ def child_environment(
     *,
     windows: bool,
 ) -> dict[str, str]:
-    """Return the server's environment: ``env`` laid over what is inherited from ``parent``.
+    """Return the server's environment: ``env`` on top of variables inherited from ``parent``.
 
     ``inherit_env`` is ``"safe"`` (an allow-list: user, paths, locale, certificates, and proxies
     whose URL holds no password), ``"all"`` or ``"none"``. In safe mode interpreter variables such
@@ -265,7 +265,7 @@ def _check_variable(name: object, value: object) -> None:
 
 
 class LaunchPlan(NamedTuple):
-    """What to hand to CreateProcess: the program's full path, its command line, and flags."""
+    """Arguments for CreateProcess: the program's full path, its command line, and flags."""
 
     executable: str
     command_line: str

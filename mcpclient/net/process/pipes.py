@@ -30,12 +30,12 @@ READ_SIZE = 64 * 1024
 HIGH_WATER = 64 * 1024
 LOW_WATER = 16 * 1024
 
-# How often `sweep` reads at most, for a pipe somebody keeps filling.
+# How often `sweep` reads at most: another process may keep filling the pipe.
 _SWEEPS = 16
 
 
 class Reader(abc.ABC):
-    """Pushes what it reads to ``received``, and calls ``ended`` once at the end of the stream."""
+    """A reader that passes bytes to ``received``, and calls ``ended`` once at the end."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def sweep(self) -> None:
-        """Push what is there already, without waiting for more."""
+        """Read the bytes that have arrived, without waiting for more."""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Read no more, call nobody any more, and give the pipe back. Idempotent."""
+        """Stop reading, make no more calls, and release the pipe. Idempotent."""
 
 
 class Writer(abc.ABC):
@@ -87,7 +87,7 @@ class Writer(abc.ABC):
 
     @property
     def has_unread(self) -> bool:
-        """Whether the other side has yet to read what was written; False where nobody can know."""
+        """Whether written bytes wait to be read; False where that is unknown."""
         return False
 
     @abc.abstractmethod
@@ -107,14 +107,14 @@ class Writer(abc.ABC):
         """Drop what has not been sent and close the pipe. Idempotent."""
 
     def _grow(self, size: int) -> None:
-        """Take note that so many more bytes are kept."""
+        """Count bytes that are kept; report when they exceed ``HIGH_WATER``."""
         self._size += size
         if self._size > HIGH_WATER and not self._paused:
             self._paused = True
             self._changed(True)
 
     def _shrink(self, size: int) -> None:
-        """Take note that so many bytes are kept no more."""
+        """Count bytes that were sent; report when the rest has shrunk to ``LOW_WATER``."""
         self._size -= size
         if self._paused and self._size <= LOW_WATER:
             self._paused = False

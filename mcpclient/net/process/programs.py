@@ -40,9 +40,9 @@ def links_of(program: str, search_path: str | None = None) -> list[str]:
 async def output_of(
     words: Sequence[str], env: Mapping[str, str], cwd: str | None, *, limit: int, seconds: float
 ) -> tuple[int, bytes]:
-    """Run a program that is given nothing; return its exit code and what it wrote to stdout.
+    """Run a program without input; return its exit code and its stdout.
 
-    What it writes to stderr is dropped. At most ``limit`` bytes and one more are returned: then,
+    Its stderr is dropped. At most ``limit`` bytes and one more are returned: then,
     and after ``seconds``, it is killed with all that it started. Raises `UsageError` or
     `ConnectFailed` where it cannot be started, and `asyncio.TimeoutError`.
     """
@@ -71,7 +71,7 @@ def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -
     if len(found) > limit:
         group.kill()
     code = process.wait()
-    group.kill()  # what it left running
+    group.kill()  # and any process it left running
     group.forget()
     close_pipes(process)
     return code, found
@@ -86,7 +86,7 @@ def _drain(descriptor: int) -> None:
 async def run_program(
     words: Sequence[str], content: bytes, *, keeps_output: bool = False
 ) -> tuple[int, bytes]:
-    """Run a program with ``content`` on its stdin; return its exit code and what it wrote.
+    """Run a program with ``content`` on its stdin; return its exit code and its stdout.
 
     ``words``: the program and its arguments, exactly as it gets them: there is no shell between.
     With ``keeps_output`` it writes to our own stdout, and nothing is returned of that; its stderr

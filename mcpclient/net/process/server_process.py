@@ -42,16 +42,16 @@ _SHOWN_STDERR = 4 * 1024
 
 
 class ProcessReceiver(Protocol):
-    """What a server process reports to, always from the event loop."""
+    """The receiver of a process's events, called from the event loop."""
 
     def output_received(self, data: bytes) -> None:
-        """Take a chunk of the server's stdout, as it was read."""
+        """Handle a chunk of the server's stdout, as it was read."""
 
     def writing_resumed(self) -> None:
-        """Learn that the server reads again, after `ServerProcess.paused` was true."""
+        """Resume writing: the server reads again, after `ServerProcess.paused` was true."""
 
     def process_ended(self, error: ProcessExited) -> None:
-        """Learn that the server has ended, or has closed its stdout or stdin and lives on.
+        """Handle the end of the server, which may live on with its stdout or stdin closed.
 
         Called exactly once, after the last `output_received`, unless `ServerProcess.abort` or the
         end of the interpreter comes first: then never.
@@ -70,7 +70,7 @@ async def spawn(
     sandbox: Sandbox | None = None,
     threads: bool = sys.platform == "win32",
 ) -> ServerProcess:
-    """Start ``command`` (a list: program and arguments) and report what it does to ``receiver``.
+    """Start ``command`` (a list: program and arguments) whose output goes to ``receiver``.
 
     The server's environment is ``env`` on top of what ``inherit_env`` lets through of ours: an
     allow-list (``"safe"``), ``"all"`` or ``"none"``. The program is looked up in the PATH of that
@@ -156,7 +156,7 @@ class ServerProcess:
 
     @property
     def has_unread(self) -> bool:
-        """Whether the server has yet to read what was written, where the system tells."""
+        """Whether written bytes wait to be read by the server, where the system tells."""
         return self._input.has_unread
 
     def write(self, data: bytes) -> None:
@@ -252,7 +252,7 @@ class ServerProcess:
             self._report_timer = None
 
     def _report(self) -> None:
-        """Deliver what is left, then tell the receiver that the server has ended."""
+        """Deliver the rest of the output, then report the end to the receiver."""
         self._reported = True
         self._cancel_report_timer()
         try:
@@ -270,9 +270,9 @@ class ServerProcess:
                 self._release_when_over()
 
     def _end_of_stderr(self) -> str:
-        """The end of what a server that was not stopped wrote to stderr.
+        """Return the end of the stderr of a server that was not stopped.
 
-        It is told without the values of variables that the server was given.
+        It is given without the values of variables that the server was given.
         """
         if self._error is not None:
             return ""

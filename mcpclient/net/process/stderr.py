@@ -32,7 +32,7 @@ class WritableStream(Protocol):
     """Anything to write text or bytes to; it needs no file descriptor."""
 
     def write(self, data: Any, /) -> object:
-        """Take ``data``."""
+        """Write ``data``."""
 
 
 #: ``"inherit"`` copies to this process's ``sys.stderr``, whatever that is at the time;
@@ -60,7 +60,7 @@ class StderrTee:
         self._guarded(data)
 
     def finish(self) -> None:
-        """The stream has ended: pass on a last line that lacks its line break."""
+        """End the stream: pass on a last line that lacks its line break."""
         self._guarded(b"")
 
     def tail(self, size: int = _KEPT) -> str:
@@ -107,7 +107,7 @@ class StderrCopy:
 
 
 def sink(target: StderrTarget) -> Callable[[bytes], None]:
-    """Return what takes the chunks for ``target``; an empty chunk says that the stream ended."""
+    """Return a function that passes chunks to ``target``; an empty chunk is the end."""
     if target == "discard":
         return lambda data: None
     if target == "inherit":
@@ -176,9 +176,9 @@ class _StreamSink:
 
 
 def _write_to_host(text: str) -> None:
-    """Copy to ``sys.stderr``, but only as much as it takes without blocking the event loop.
+    """Copy to ``sys.stderr``, but only as much as fits without blocking the event loop.
 
-    A host whose own stderr is a pipe that nobody reads must not hang because its server talks.
+    A host whose own stderr is a pipe without a reader must not hang because its server talks.
     """
     stream = sys.stderr
     if stream is None:  # a Windows program without a console
@@ -203,8 +203,8 @@ def _readiness(stream: Any) -> Callable[[], bool]:
 # Times, process ids, ports and addresses differ from start to start.
 _NUMBER = re.compile(rb"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
 
-# A server writes what it thinks of a request just before it refuses it, in one piece, which may
-# name the request only in its third line. One that says nothing to the client is waited for.
+# A server complains just before it refuses a request, in one piece, which may name the request only
+# in its third line. So many seconds are given to a server that sends no refusal at all.
 _DECIDED_WITHIN = 10.0
 _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
@@ -225,7 +225,7 @@ class FirstStart:
 
 
 class SecondStart:
-    """A target that passes on what the second start writes from the first new line on.
+    """A target that passes on the output of the second start from the first new line on.
 
     A line is new that differs from the same line of the first start in more than its numbers.
     """
@@ -261,10 +261,10 @@ def _is_alike(line: bytes, known: bytes | None) -> bool:
 
 
 class WithheldComplaint:
-    """A target that holds back what names a method, until it is clear whether the server knows it.
+    """A target that holds back output naming a method until the server has accepted or refused it.
 
     That is the rest of a piece of output, from two lines before the name on, and a traceback; all
-    else is passed on to ``target`` at once, and what is held after ten seconds, since a user may
+    else is passed on to ``target`` at once, and the held part after ten seconds, since a user may
     have to read it. Servers on version 1 of the Python SDK write a hundred lines about a method
     that is not theirs, and some end over it.
     """
@@ -304,7 +304,7 @@ class WithheldComplaint:
         self._has_restarted = True
 
     def decide(self, *, is_unknown: bool) -> None:
-        """Drop what is held back where the method is unknown to the server; else pass it on.
+        """Drop the output held back if the server does not know the method; else pass it on.
 
         From now on everything is passed on. Further calls change nothing.
         """

@@ -26,7 +26,7 @@ _SLOWEST_LOOK = 0.1
 
 
 class StopLadder(NamedTuple):
-    """How long each step of stopping a server may take, in seconds.
+    """The seconds that each step of stopping a server may take.
 
     The order is that of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
     input, then SIGTERM, then SIGKILL. ``interrupt`` adds a SIGINT before all of them; None leaves
@@ -34,9 +34,9 @@ class StopLadder(NamedTuple):
     stopping takes at most four seconds.
 
     Half a second is short for a server that has much to save when its input ends. It is not longer
-    because whoever closes a client waits for it, and many servers never end by themselves: each of
-    these would take as long. A server that handles SIGTERM has the 2.5 seconds after it as well;
-    for one that does not, give it more: ``StopLadder(close_input=5)``.
+    because the caller waits for it, and many servers never end by themselves. A server that handles
+    SIGTERM has the 2.5 seconds after it as well; for one that does not, give it more:
+    ``StopLadder(close_input=5)``.
     """
 
     interrupt: float | None = None
@@ -64,33 +64,33 @@ class Stopping:
         self._loop = loop
         self._group = group
         self._gone = gone
-        self._begun = self._insisting = self._over = False
+        self._begun = self._terminating = self._over = False
         self._look_delay = _FIRST_LOOK
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
-        self._last_steps = [(self._insist, ladder.terminate), (group.kill, ladder.kill)]
+        self._last_steps = [(self._terminate, ladder.terminate), (group.kill, ladder.kill)]
         self._all_steps = [(close_input, ladder.close_input), *self._last_steps]
         if ladder.interrupt is not None:
             self._all_steps.insert(0, (group.interrupt, ladder.interrupt))
         self._steps: Iterator[tuple[Callable[[], None], float]] = iter(())
 
     def begin(self) -> None:
-        """Take the first step. Further calls, also while it is being stopped, change nothing."""
-        if not (self._begun or self._insisting or self._over):
+        """Begin with the first step. Further calls change nothing."""
+        if not (self._begun or self._terminating or self._over):
             self._begun = True
             self._steps = iter(self._all_steps)
             self._step()
 
     def leader_ended(self) -> None:
-        """Look after what the leader left behind."""
+        """Stop the processes that the leader left behind, if there are any."""
         if self._over:
             return
-        if not self._group.is_gone() and not self._insisting:
+        if not self._group.is_gone() and not self._terminating:
             self._steps = iter(self._last_steps)
             self._step()
         self._look()
 
     def cancel(self) -> None:
-        """Take no further step; ``gone`` will not be called any more."""
+        """Cancel every further step; ``gone`` is not called any more."""
         self._over = True
         for timer in self._timers.values():
             timer.cancel()
@@ -106,8 +106,8 @@ class Stopping:
         action()
         self._later(wait, self._step)
 
-    def _insist(self) -> None:
-        self._insisting = True
+    def _terminate(self) -> None:
+        self._terminating = True
         self._group.terminate()
 
     def _look(self) -> None:

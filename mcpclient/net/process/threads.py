@@ -1,7 +1,7 @@
 """A server's pipes, pumped by daemon threads, for event loops that cannot watch pipes.
 
 On Windows no loop can: the selector loop watches only sockets, and the proactor loop only pipes
-that were opened in a special way. Each thread owns its end of the pipe, and nobody else closes it:
+that were opened in a special way. Each thread owns its end of the pipe, and only it closes it:
 if a descriptor were closed during a blocked read, its number could go to another file meanwhile.
 """
 
