@@ -119,7 +119,7 @@ _NO = ("false", "no", "off", "0")
 
 
 class Typed:
-    """What was typed for one argument, and has no type yet."""
+    """The typed text of an argument, before its schema gives it a type."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -143,10 +143,10 @@ def parse_arguments(words: Sequence[str]) -> dict[str, Any | Typed]:
 
 
 def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
-    """Return what was typed for the argument ``name`` as a value of the type in its schema.
+    """Convert the typed text of the argument ``name`` to the type that its schema gives.
 
     ``root``: the whole schema, for references. A schema that names no type, or is not known (None),
-    takes JSON that is not a string as what it is, and everything else as text. Raises `UsageError`
+    takes JSON other than a string as it is, and everything else as a string. Raises `UsageError`
     for text that cannot be of the type.
     """
     kinds = kinds_of(schema, root)
@@ -199,7 +199,7 @@ def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:
         }
     for key, value in values.items():
         if not isinstance(value, str):
-            raise UsageError(f"argument {key!r} has to be a string, not {json.dumps(value)}")
+            raise UsageError(f"argument {key!r} must be a string, not {json.dumps(value)}")
     return values
 
 
@@ -222,7 +222,7 @@ def _whole(word: str) -> dict[str, Any]:
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield key, text, and whether the text has to be JSON."""
+    """Yield the key, the text, and whether the text must be JSON."""
     seen = set()
     for word in words:
         key, separator, text = word.partition("=")
@@ -237,7 +237,7 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _as_typed(text: str) -> str:
-    """Return a word as UTF-8 has it, where the locale is one without most characters."""
+    """Return a word decoded as UTF-8, even if the locale has another encoding."""
     if not any("\udc80" <= character <= "\udcff" for character in text):
         return text
     try:
@@ -247,7 +247,7 @@ def _as_typed(text: str) -> str:
 
 
 def _guessed(text: str) -> Any:
-    """Return the JSON value that a text is; what is not JSON, or a string, stays as it is."""
+    """Return text as the JSON value that it is; strings and text that is not JSON stay as typed."""
     try:
         value = _strict_json(text)
     except (ValueError, RecursionError):
@@ -300,7 +300,7 @@ _NAMED = 3
 
 
 def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
-    """Return the tool of this name. Raises `UsageError`, with what was meant."""
+    """Return the tool of this name. Raises `UsageError`, with a suggestion."""
     for tool in tools:
         if tool.name == name:
             return tool
@@ -310,15 +310,15 @@ def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
 
 
 def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:
-    """Return the arguments as they look, without any schema."""
+    """Return the arguments as JSON where they look like it, without a schema."""
     return {name: _value(name, value, None, None) for name, value in given.items()}
 
 
 def checked_arguments(tool: Tool, given: Mapping[str, Any | Typed]) -> dict[str, Any]:
-    """Return the arguments with their types.
+    """Return the arguments with the types of the schema.
 
-    Raises `UsageError`, with the signature of the tool, when one is missing, is not there, or does
-    not fit. A schema that cannot be used checks nothing.
+    Raises `UsageError`, with the signature of the tool, for an argument that is missing, unknown or
+    of the wrong type. A schema that cannot be used checks nothing.
     """
     schema = tool.input_schema
     properties = properties_of(schema)
@@ -356,7 +356,7 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
 def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
     try:
         violations = compile_schema(schema, clock=steady_seconds).validate(arguments)
-    except McpError:  # a schema that is wrong, or too much to check: the server will have to
+    except McpError:  # a wrong or too costly schema: the server checks them
         return
     if violations:
         raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))

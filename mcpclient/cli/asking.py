@@ -35,7 +35,7 @@ _NO = ("n", "no", "false", "0", "off")
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the values that a field may have, and what it is called."""
+    """One of the values that a field may have, with its title."""
 
     value: Any
     title: str
@@ -51,7 +51,7 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """What is to be typed, in a word or two."""
+        """The kind of input in a word or two."""
         kind = self.schema.get("type")
         if kind == "array":
             return "several, with commas"
@@ -67,7 +67,7 @@ class Field:
         return _choices_in(items) if isinstance(items, Mapping) else []
 
     def question(self) -> list[str]:
-        """Return the lines that ask for it, escaped."""
+        """Return the lines of the question, escaped."""
         title = one_line(_text(self.schema.get("title")) or self.name)
         about = [self.kind, "" if self.required else "optional", *self._bounds()]
         lines = [f"{title} ({', '.join(filter(None, about))})"]
@@ -79,9 +79,9 @@ class Field:
         return lines
 
     def value(self, text: str) -> Any:
-        """Return what was typed as a value; None for nothing where that is allowed.
+        """Convert typed text to a value; None for empty text where that is allowed.
 
-        Raises `ValueError`, with what is wrong in words.
+        Raises `ValueError`, with the problem in words.
         """
         text = text.strip()
         value: Any
@@ -128,9 +128,9 @@ class Field:
             raise ValueError("type a number")
         low, high = self.schema.get("minimum"), self.schema.get("maximum")
         if isinstance(low, (int, float)) and number < low:
-            raise ValueError(f"it has to be {low} or more")
+            raise ValueError(f"it must be {low} or more")
         if isinstance(high, (int, float)) and number > high:
-            raise ValueError(f"it has to be {high} or less")
+            raise ValueError(f"it must be {high} or less")
         return number
 
     def _bounds(self) -> list[str]:
@@ -205,7 +205,7 @@ def _text(value: object) -> str:
 
 
 _HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
-# The fewest columns that are left for what a server says beside its name.
+# The least width of a server's words beside its name, in columns.
 _MIN_QUOTED = 20
 _DECLINE, _CANCEL = "/decline", "/cancel"
 
@@ -213,7 +213,7 @@ _DECLINE, _CANCEL = "/decline", "/cancel"
 def model_words(command: str | None) -> list[str]:
     """Return the words of ``--model``: a program that reads a question and prints the answer.
 
-    There is no shell between. Raises `UsageError` when there is no such program.
+    No shell is involved. Raises `UsageError` when there is no such program.
     """
     if command is None:
         return []
@@ -227,7 +227,7 @@ def model_words(command: str | None) -> list[str]:
 
 
 class _Left(Exception):
-    """The user left the form. ``answer``: what the server is told, as a handler returns it."""
+    """The user left the form. ``answer``: the result of the handler."""
 
     def __init__(self, answer: bool | None) -> None:
         super().__init__(answer)
@@ -237,13 +237,13 @@ class _Left(Exception):
 class Asking:
     """Answers what servers ask, one question after the other.
 
-    ``choice``: ``"ask"``: the user is asked, and where there is no terminal it is declined;
-    ``"accept"``: forms get their defaults; ``"decline"``. Everything that is not asked is said.
+    ``choice``: ``"ask"``: the user answers; without a terminal, questions are declined.
+    ``"accept"``: forms get their defaults. ``"decline"``. The user sees every automatic answer.
 
     ``model``: a program and its arguments that answers in place of a language model, see
     `model_words`. Without one the user is asked.
 
-    ``server``: the only one that asks. None: there may be several, and each request names its own.
+    ``server``: the only server that asks. None: several may ask, and each request names its own.
 
     ``turn`` is held while the terminal is read, for others that read it too.
     """
@@ -272,7 +272,7 @@ class Asking:
             defaults = accept_defaults(request)
             problem = form_problem(request, defaults)
             if problem is not None:
-                self._screen.say(f"declined: its defaults do not do (--elicit accept): {problem}")
+                self._screen.say(f"declined: its defaults do not fit (--elicit accept): {problem}")
                 return False
             self._screen.say("accepted with its defaults (--elicit accept)")
             return defaults
@@ -301,11 +301,11 @@ class Asking:
         if answer.lower() not in ("y", "yes"):
             return False
         if not await open_browser(request.url or ""):
-            self._screen.say("There is no browser here: open the address yourself.")
+            self._screen.say("No browser is available: open the address yourself.")
         return True
 
     async def sample(self, request: SamplingRequest) -> str | Mapping[str, str] | None:
-        """Show what a language model is asked, and return what the program or the user answers."""
+        """Show a question to a language model; return the answer of the program or of the user."""
         asked = [f"system: {request.system_prompt}"] if request.system_prompt else []
         asked += [f"{message.role}: {message.text or '(no text)'}" for message in request.messages]
         self._quote(request.server, "asks a language model:", "\n".join(["", *asked]))
@@ -327,7 +327,7 @@ class Asking:
             return None
         answer = written.decode("utf-8", "replace").strip()
         self._screen.say(f"  assistant: {answer}")
-        # Which model it is, only the program knows; its arguments may be secret.
+        # Only the program knows its model; its arguments may be secret.
         return {"content": answer, "model": os.path.basename(self._model[0])}
 
     def leave(self) -> None:
@@ -336,7 +336,7 @@ class Asking:
             self._reading.cancel()
 
     def _quote(self, server: str, asks: str, text: str) -> None:
-        """Show what a server asks. Its name begins each line, so that none passes for ours."""
+        """Show a server's question. Its name begins each line, so that none passes for ours."""
         name = self._name_of(server)
         columns = self._screen.error_style.columns or sys.maxsize
         # A line that a terminal would wrap is one more; of wide characters half as many fit.
@@ -347,7 +347,7 @@ class Asking:
         self._screen.say_safely("\n".join([f"{name} {first}", *(f"{name} | {x}" for x in lines)]))
 
     def _name_of(self, server: str) -> str:
-        """Return what the user knows a server by: its name, its URL, or the name of its script."""
+        """Return the name, the URL or the script by which the user knows a server."""
         only = self._server
         if only is None or "name" in only.options or "://" in server:
             return one_line(server)
@@ -364,7 +364,7 @@ class Asking:
         return False
 
     async def _line(self, prompt: str) -> str | None:
-        """Return what the user types, None at the end of the input. Raises `_Left`."""
+        """Return a typed line, None at the end of the input. Raises `_Left`."""
         self._screen.say_safely(prompt)
         reading = self._reading = asyncio.ensure_future(self._terminal.read_line())
         try:
@@ -406,7 +406,7 @@ class Asking:
                 problem = form_problem(request, content)
                 if problem is None:
                     return content
-                self._screen.say(f"That does not fit together: {problem}. Once more:")
+                self._screen.say(f"That does not fit together: {problem}. Try again:")
         except _Left as left:
             return left.answer
 
@@ -417,7 +417,7 @@ class Asking:
         return line.lower() in ("y", "yes")
 
     async def _value(self, field: Field) -> Any:
-        """Ask for one field until what is typed fits. None: left out."""
+        """Ask for one field until the input fits. None: left out."""
         prompt = "\n".join(field.question())
         while True:
             line = await self._line(prompt)
@@ -432,7 +432,7 @@ class Asking:
 
 
 def _question(request: SamplingRequest) -> str:
-    """Return what a model is asked, as a program reads it; who says what, where several do."""
+    """Return a question to a model as a program reads it, with the roles of several messages."""
     texts = [message.text or "" for message in request.messages]
     if len(texts) > 1:
         texts = [f"{message.role}: {message.text}" for message in request.messages]

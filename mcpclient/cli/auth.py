@@ -116,7 +116,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
     )
     try:
         await log_in(url, auth, trace=options.trace)
-    except AuthorizationRequired as error:  # there is nobody here to visit it
+    except AuthorizationRequired as error:  # no user is here to visit the address
         address = await _piped_address(error.url, screen)
         if address:
             await finish_auth(url, address, auth=auth)

@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Server(NamedTuple):
-    """What to connect to: a target, and the options that its configuration has for it, if any.
+    """A server to connect to: its target, and the options of its configuration, if any.
 
     ``note``: what its user is told before. ``warnings``: what is wrong with its entry, likewise.
     ``config``: its entry, where it has one, to be judged again before it starts again.
@@ -32,19 +32,19 @@ class Server(NamedTuple):
     config: ServerConfig | None = None
 
     def tell(self, say: Callable[[str], None]) -> None:
-        """Tell the user what is to be told before."""
+        """Show the note and the warnings about this server."""
         for line in filter(None, (self.note, *self.warnings)):
             say(line)
 
 
 class Answer(NamedTuple):
-    """What a command found out.
+    """The answer of a command.
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
     ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
-    reported that it failed, so that the text goes to stderr. ``exit_code``: what a command ends
-    with that found something wrong, and shows it like any other answer. ``is_shown``: the command
-    has shown everything itself.
+    reported that it failed, so the text goes to stderr. ``exit_code``: that of a command that found
+    something wrong and shows it like any other answer. ``is_shown``: the command has shown
+    everything itself.
     """
 
     raw: Mapping[str, Any]
@@ -56,13 +56,13 @@ class Answer(NamedTuple):
 
     @property
     def shown_text(self) -> str:
-        """The text; of a tool that failed without one, that it did."""
+        """The text, or a sentence about a tool that failed without one."""
         is_silent = self.failed and not self.text
         return "the tool failed and does not say why" if is_silent else self.text
 
 
 Work = Callable[[Client, Screen], Awaitable[Answer]]
-"""What a command does once it is connected."""
+"""The work of a command on a connected client."""
 
 
 def _no_options(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ class Command(NamedTuple):
 
     ``required`` names the words it needs, ``more`` those that may follow, if any. ``details`` are
     for ``--help``. ``prepare`` takes the words and the options, checks them before anything is
-    started, and returns what to do; it raises `UsageError`. ``add_options`` adds options of its own
+    started, and returns the work; it raises `UsageError`. ``add_options`` adds options of its own
     to those for connecting.
     """
 
@@ -86,7 +86,7 @@ class Command(NamedTuple):
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
 
     def work(self, words: Sequence[str], options: argparse.Namespace) -> Work:
-        """Return what to do for these words. Raises `UsageError`."""
+        """Return the work for these words. Raises `UsageError`."""
         missing = self.required[len(words) :]
         if missing:
             raise UsageError(f"{self.name} needs {' and '.join(missing)}")
@@ -96,14 +96,14 @@ class Command(NamedTuple):
 
 
 LocalWork = Callable[[Screen], Awaitable[Answer]]
-"""What a command does that is not connected for it."""
+"""The work of a command that needs no client, or makes its own."""
 
 
 class LocalCommand(NamedTuple):
     """A command that needs no connection, or that connects by itself.
 
     ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
-    anything is started, and returns what to do; it raises `UsageError`. ``takes_server``: it has
+    anything is started, and returns the work; it raises `UsageError`. ``takes_server``: it has
     the options for connecting, and ``server_command`` among them may be a command line after
     ``--``; see `target.find_server`. ``takes_command``: only the latter.
     """
@@ -118,7 +118,7 @@ class LocalCommand(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What to do with which server: checked, and not started yet."""
+    """The checked work of a command and its server, not started yet."""
 
     server: Server
     work: Work
@@ -126,7 +126,7 @@ class Request(NamedTuple):
 
 
 class LocalRequest(NamedTuple):
-    """What to do for a command that is not connected for it: checked, and not started yet."""
+    """The checked work of a `LocalCommand`, not started yet."""
 
     work: LocalWork
     options: argparse.Namespace
@@ -135,7 +135,7 @@ class LocalRequest(NamedTuple):
 class OuterCommand(NamedTuple):
     """A command that runs another one, with a file: ``NAME FILE [--] COMMAND …``.
 
-    ``prepare`` takes its own options, among them ``file``, and what the inner command would do
+    ``prepare`` takes its own options, among them ``file``, and the request of the inner command
     (None when there is no inner command). With ``needs_server`` False, the inner command need not
     name a server.
     """

@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from .command import AnyCommand
 
 COMMANDS = {
-    "info": "who the server is, and what it can do",
+    "info": "show who the server is and what it can do",
     "tools": "list the tools, or describe one",
     "call": "call a tool",
     "resources": "list the resources and the resource templates",
     "read": "read a resource",
-    "prompts": "list the prompts; optional arguments stand in [brackets]",
+    "prompts": "list the prompts, with optional arguments in [brackets]",
     "prompt": "fill in a prompt",
     "complete": "suggest values for an argument of a prompt or of a resource template",
-    "listen": "show what a server says without being asked",
-    "servers": "the configured servers, and how each of them is",
+    "listen": "show the notifications of a server as they arrive",
+    "servers": "show the configured servers and the state of each",
     "add": "write a server into a configuration file",
-    "remove": "take a server out of a configuration file",
-    "lock": "write down the tools of the servers, or compare them with that",
-    "doctor": "find out, in order, what is wrong with a server",
-    "ping": "see whether the server answers, and how fast",
-    "shell": "type lines to one or many servers, or run them from a file",
+    "remove": "remove a server from a configuration file",
+    "lock": "lock the definitions of all tools, or compare them with the lock",
+    "doctor": "check a server step by step, and say how to repair it",
+    "ping": "measure how fast the server answers",
+    "shell": "talk to one or many servers line by line, or run a file of lines",
     "record": "run another command, and record its session in a file",
-    "replay": "run a command on a recorded session, or show what was recorded",
-    "inspect": "see in the browser what happens between client and server",
+    "replay": "run a command on a recorded session, or list its content",
+    "inspect": "watch client and server in the browser",
     "auth": "log in to a server, log out, or see where you are logged in",
     "vendor": "copy this package, or parts of it, into another project",
-    "completion": "a script that lets bash, zsh or fish complete the words",
+    "completion": "print a completion script for bash, zsh or fish",
     "help": "show a chapter of the guide, or explain an exit code or an exception",
 }
 """The commands in the order of ``--help``, each with a summary."""
@@ -91,7 +91,7 @@ def overview() -> str:
 
 
 def _listed(name: str, summary: str) -> list[str]:
-    """Return a command's lines: its name, and beside it what it does."""
+    """Return the lines of a command: its name, and its summary beside it."""
     lines = [f"  {name}".ljust(_INDENT - 1)]
     for word in summary.split():
         if len(lines[-1]) + 1 + len(word) > _COLUMNS:
@@ -103,7 +103,7 @@ def _listed(name: str, summary: str) -> list[str]:
 # Nothing is imported here: ``--version`` needs it, too.
 
 FAILED = 1
-"""The tool reported that it failed, or what was compared or expected is otherwise."""
+"""The tool reported that it failed, or a comparison or an expectation did."""
 
 USAGE = 2
 NO_CONNECTION = 3

@@ -45,7 +45,7 @@ def configured(name: str, path: str | None) -> Server:
 
 
 def server_of(server: ServerConfig, config: Config) -> Server:
-    """Return a configured server as a command takes it, with what is wrong with its entry.
+    """Return a configured server as a command takes it, with the problems of its entry.
 
     Raises `ServerUnavailable` for one that may not be connected.
     """
@@ -59,9 +59,9 @@ def server_of(server: ServerConfig, config: Config) -> Server:
 
 
 def is_configured(name: str, path: str | None) -> bool:
-    """Whether the configuration has a server of this name, be it one that cannot be used.
+    """Whether the configuration has a server of this name, even one that cannot be used.
 
-    Where the file at ``path`` has none at all, that is what is to be told of any name.
+    True for any name if the file at ``path`` has no server at all: the error then says so.
     """
     config = load(path)
     is_told = path is not None and not config.servers
@@ -86,7 +86,7 @@ def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption =
 
 
 def _is_missing(path: str) -> bool:
-    """Whether there is no such file; one that cannot be looked at may be there."""
+    """Whether there is no such file. A file that cannot be examined counts as present."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -97,12 +97,12 @@ def _is_missing(path: str) -> bool:
 
 
 def none_configured(config: Config, said: str) -> UsageError:
-    """Return the error for a configuration without any server, with what is wrong in its files."""
+    """Return the error for a configuration without servers, with the problems of its files."""
     return UsageError("\n".join([said, *map(str, config.problems)]))
 
 
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
-    """Show all of what would be run or reached, since nobody can agree to what is not shown."""
+    """Show everything that would run or be reached, and ask the user to agree to it."""
     terminal.say(f"{server.source} comes with this project and has a server {server.name!r}:")
     for line in server.sheet.lines() if server.sheet is not None else [shown_target(server)]:
         terminal.say(f"  {line}")
@@ -114,7 +114,7 @@ def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
 
 
 def shown_target(server: ServerConfig) -> str:
-    """Return what a server's entry connects to, without what may be secret, on one line."""
+    """Return the target of a server's entry on one line, without possible secrets."""
     target = server.written if server.written is not None else server.target
     if isinstance(target, str):
         return escape_line(shown_url(target))
@@ -124,7 +124,7 @@ def shown_target(server: ServerConfig) -> str:
 
 
 def _not_there(name: str, config: Config) -> UsageError:
-    """Return the error for a name that is not configured, or whose entry cannot be used."""
+    """Return the error for a name that is unknown, or whose entry cannot be used."""
     about = [each for each in config.problems if each.server == name or not each.server]
     about.sort(key=lambda each: each.severity)  # errors before warnings
     broken = [str(each).replace(": error: ", ": ", 1) for each in about]

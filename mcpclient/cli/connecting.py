@@ -128,7 +128,7 @@ def with_options(
 
 
 def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:
-    """Return who answers what the server asks: the user, a program, or what ``--elicit`` says."""
+    """Return the handlers of a server's questions: the user, a program, or ``--elicit``."""
     answers: dict[str, Any] = {"elicitation": Elicitation(form=asked.form, url=asked.visit)}
     may_ask = options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if options.model or may_ask:
@@ -137,7 +137,7 @@ def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:
 
 
 class Asked(Protocol):
-    """Who is asked: `asking.Asking`, or what stands for it."""
+    """The handlers of a server's questions: `asking.Asking`, imported at the first question."""
 
     async def form(self, request: ElicitationRequest) -> Any:
         """Fill in a form."""
@@ -189,7 +189,7 @@ def _login(
     screen: Screen,
     show_login: Callable[[str], Awaitable[bool]] | None,
 ) -> Authentication | None:
-    """Who logs in where the server asks for it, if nothing says already who the user is."""
+    """Return the login for a server that asks for one, unless the user is identified already."""
     target = server.target
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
@@ -199,7 +199,7 @@ def _login(
         return None
     if getattr(server.options.get("headers"), "missing", None):
         return None  # the file says how it is to be done; the error names what was not set
-    # Half of the library, and only servers afar need it.
+    # Half of the library, which only remote servers need.
     login: Authentication = import_module(".auth", __package__).login_for(
         target, screen, show_login, options.account
     )
@@ -247,7 +247,7 @@ def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
 
 
 def pairs_in(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:
-    """Return what an option that may be repeated was given. Raises `UsageError`."""
+    """Return the values of an option that may be repeated. Raises `UsageError`."""
     pairs = {}
     for text in texts or ():
         name, found, value = text.partition(separator)

@@ -1,4 +1,4 @@
-"""What ``--debug`` and ``MCP_DEBUG`` show: lines that begin with the name of the server."""
+"""The lines of ``--debug`` and ``MCP_DEBUG``, which begin with the name of the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOT = "mcpclient."
 
 
 class DebugLines(logging.Formatter):
-    """Formats records of the library's log: server, seconds since the start, part, message."""
+    """A formatter of log records: server, seconds since the start, part, message."""
 
     def __init__(self, name: str) -> None:
         super().__init__("[MCP:%(server)s] %(seconds)8.3fs %(part)s: %(message)s")
@@ -33,7 +33,7 @@ class DebugLines(logging.Formatter):
 
 
 def name_for(server: Server | None) -> str:
-    """Return what a server is called in the lines: its name, host or command."""
+    """Return the name of a server in the lines: its own, its host or its command."""
     if server is None:
         return "mcpclient"
     try:
@@ -43,7 +43,7 @@ def name_for(server: Server | None) -> str:
 
 
 async def connect_loudly(client: Client, server: Server, screen: Screen) -> None:
-    """Connect, and say how long it took and what the server can do."""
+    """Connect, and show the time that it took and the capabilities of the server."""
     prefix = f"[MCP:{name_for(server)}]"
     loop = asyncio.get_running_loop()
     started = loop.time()

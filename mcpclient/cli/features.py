@@ -95,7 +95,7 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         listed = await client.list_tools()
         nameless = sum(not tool.name for tool in listed)
         if nameless:
-            screen.say(f"the server sent {_count(nameless)} without a name, which nobody can call")
+            screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
         tools = _wanted(listed, wanted)
         is_one = wanted is not None and not _is_pattern(wanted)
         text = described(tools[0], screen.style) if is_one else _listed(tools, screen.style)
@@ -143,7 +143,7 @@ def _arguments_tools(schema: Any) -> str:
 
 
 def described(tool: Tool, style: Style) -> str:
-    """Return everything that is known of one tool: how it is called, and what it does."""
+    """Return the description of one tool: its call, its arguments, its result, its hints."""
     parts = [style.bold(signature(tool))]
     text = tool.description or tool.title
     if text:
@@ -183,7 +183,7 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 def _hints(tool: Tool) -> Iterator[str]:
-    """Yield what the annotations say in so many words; what they leave out is not said."""
+    """Yield the annotations that the server set, in words."""
     hints = tool.annotations or {}
     for key, yes, no in (
         ("readOnlyHint", "it changes nothing", "it changes things"),

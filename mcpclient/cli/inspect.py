@@ -54,7 +54,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:
-    """Inspect all servers that are configured, each with what the command line says of all."""
+    """Inspect all configured servers with the options of the command line."""
     for problem in config.problems:
         screen.say(str(problem))
     questions = Questions(Board())
@@ -71,7 +71,7 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
 
 
 def _answers(questions: Questions) -> dict[str, Any]:
-    """Who answers what a server asks: the page."""
+    """Return the handlers of a server's questions, which the page answers."""
     return {
         "elicitation": questions.elicitation,
         "sampling": questions.sampling,
@@ -97,7 +97,7 @@ def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> I
 async def _run(
     inspector: Inspector, options: argparse.Namespace, screen: Screen, *, connect: bool = True
 ) -> Answer:
-    """Serve the page until Ctrl-C. ``connect``: nobody else connects the servers."""
+    """Serve the page until Ctrl-C. ``connect``: connect the servers, too."""
     async with inspector:
         if connect:
             inspector.connect_all()
@@ -145,8 +145,8 @@ COMMAND = LocalCommand(
     add_options=_add_options,
     takes_server=True,
     details=(
-        "Without a server: all that are configured. The page lists what a server offers, makes "
-        "calls, answers what the server asks, and shows everything that crosses the wire. It is "
+        "Without a server: all that are configured. The page lists the features of a server, "
+        "makes calls, answers the server's questions, and shows every message on the wire. It is "
         "for browsers of this machine only; the address holds the token that opens it.\n\n"
         "examples:\n"
         "  mcpclient inspect http://localhost:3001/mcp\n"

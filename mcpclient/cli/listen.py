@@ -56,7 +56,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 class _Heard:
-    """Shows what comes, until so much has come, or the connection is gone."""
+    """An observer that shows notifications until their count is reached, or the connection ends."""
 
     def __init__(self, screen: Screen, count: int | None, *, as_json: bool) -> None:
         self._screen = screen
@@ -80,20 +80,20 @@ class _Heard:
                 self.over.set_result(None)
 
     def listened(self, listening: asyncio.Task[None]) -> None:
-        """Take note of what the server refuses to tell."""
+        """Report a refused subscription."""
         error = None if listening.cancelled() else listening.exception()
         if error is not None and not self.over.done():
             self.over.set_exception(error)
 
     def closed(self, reason: McpError | None) -> None:
-        """Take note of the end of the connection."""
+        """Report the end of the connection."""
         if not self.over.done():
             error = reason or ConnectionLost("the server closed the connection")
             self.over.set_exception(error)
 
 
 async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
-    """Ask for everything that the server can tell by itself, and keep asking."""
+    """Subscribe to everything that the server can report, and stay subscribed."""
     capabilities = client.capabilities
     if level is not None or "logging" in capabilities:
         await client.set_log_level(level or "info")
@@ -102,12 +102,12 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
         return
     try:
         async for _ in client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris):
-            pass  # what it tells is shown by on_notification already
+            pass  # on_notification has shown it already
     except PeerError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
     except McpError as error:
-        screen.say(f"no more news of changes: {error}")
+        screen.say(f"changes are no longer reported: {error}")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

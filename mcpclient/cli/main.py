@@ -1,4 +1,4 @@
-"""The command line ``mcpclient COMMAND …``: what needs next to nothing, and the door to the rest.
+"""The entry point of ``mcpclient COMMAND …``, which imports as little as possible.
 
 Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two,
 and a command imports what it needs.

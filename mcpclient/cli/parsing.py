@@ -1,4 +1,4 @@
-"""From the words of a command line to what is to be done: checked, and not started yet."""
+"""The parser of a command line: it returns checked work that has not started yet."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SERVER = (
 
 
 def understand(words: Sequence[str]) -> Request | LocalRequest:
-    """Return what the words ask for. Raises `UsageError`."""
+    """Return the request that the words make. Raises `UsageError`."""
     before, server_command = split_at_command(words)
     command = _command_of(before)
     if isinstance(command, OuterCommand):
@@ -104,7 +104,7 @@ def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises `UsageError` where argparse prints and exits, so that ``--json`` covers it too."""
+    """A parser that raises `UsageError` instead of exiting, so that ``--json`` covers it, too."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
@@ -173,7 +173,7 @@ def _epilog(command: AnyCommand) -> str:
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps the paragraphs of a text; lines that are indented, or items of a list, stay."""
+    """A formatter that wraps paragraphs, and keeps indented lines and items of lists."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_COLUMNS)

@@ -29,9 +29,9 @@ _MAX_NAME_WIDTH = 30
 
 
 def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
-    """Return names with what they mean beside them, filled to a width: nothing is cut.
+    """Return names with their meanings beside them, wrapped to a width: nothing is cut.
 
-    A name that is too long for that stands on a line of its own.
+    A name that is too long gets a line of its own.
     """
     rows = list(rows)
     if columns is None:
@@ -66,7 +66,7 @@ def pictures_of(environ: Mapping[str, str]) -> str:
 
 
 def picture(image: ImageContent, way: str) -> str:
-    """Return what shows an image; "" for one that is too large, or of no kind that is shown."""
+    """Return the escape sequence for an image; "" if it is too large or of another kind."""
     data = image.data
     if not data or len(data) > _MAX_SIZE:
         return ""
@@ -88,13 +88,13 @@ def _kitty_chunks(text: str) -> list[str]:
 
 
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
-# what is left, but not further than that. The first is whole: names and URIs are to be copied.
+# the rest, but not below this. The first is never cut, since users copy names and URIs.
 _MAX_WIDTH_BETWEEN = 40
 _NARROWEST_LAST = 16
 
 
 class Style(NamedTuple):
-    """What the output can show.
+    """The abilities of an output stream.
 
     ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,
     see `pictures.pictures_of`.

@@ -1,4 +1,4 @@
-"""What a tool returned, as text: in a pipe all of it, on a terminal in the form that reads best.
+"""The result of a tool as text: complete in a pipe, and in its most readable form on a terminal.
 
 On a terminal, a result that is a JSON object is shown as
 
@@ -35,7 +35,7 @@ _MAX_NESTED_LENGTH = 120
 
 
 def result_text(result: CallToolResult, style: Style) -> str:
-    """Return what people see of a result, safe for a terminal."""
+    """Return a result for people, safe for a terminal."""
     blocks = result.content
     if style.columns is not None:
         value = _object_in(result)
@@ -47,7 +47,7 @@ def result_text(result: CallToolResult, style: Style) -> str:
 
 
 def _object_in(result: CallToolResult) -> Mapping[str, Any] | None:
-    """Return the JSON object that the result is, where it is nothing else."""
+    """Return the JSON object that makes up the whole result, None for other results."""
     blocks = result.content
     if not blocks:
         return result.structured if isinstance(result.structured, Mapping) else None
@@ -75,9 +75,9 @@ def object_text(value: Mapping[str, Any], style: Style) -> str:
 
 
 def _dominant(value: Mapping[str, Any], style: Style) -> str | None:
-    """Return the text that nearly all of the object is, and the rest of it on a line below.
+    """Return the text that makes up nearly all of an object, with the rest on a line below.
 
-    That is the only string where it is long, or what holds four fifths of all characters.
+    That is the only string if it is long, or one with four fifths of all characters.
     """
     texts = {name: each for name, each in value.items() if isinstance(each, str)}
     if not texts:
@@ -130,11 +130,11 @@ def _cut(text: str, style: Style) -> str:
 def save_media(result: CallToolResult, path: str) -> list[str]:
     """Save the images, sounds and bytes of a result. Return the files, numbered after the first.
 
-    Raises `UsageError` when there is nothing of the kind, or it cannot be written.
+    Raises `UsageError` when the result has none, or a file cannot be written.
     """
     pieces = list(media_in(result))
     if not pieces:
-        raise UsageError("there is no image, sound or file in the result to be saved")
+        raise UsageError("the result contains no image, sound or file to save")
     paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
     for name, data in zip(paths, pieces):
         try:

@@ -66,11 +66,11 @@ class StatusLine:
         self.erase()
 
     def update(self, progress: Progress) -> None:
-        """Take note of progress; it is drawn with the next turn of the spinner."""
+        """Store progress, which the next turn of the spinner draws."""
         self._progress = progress
 
     def erase(self) -> None:
-        """Clear the line, because something else is going to be written."""
+        """Clear the line before other output."""
         if self._drawn:
             columns = self._columns_of(self._stream) or self._drawn
             self._write("\r" + " " * min(self._drawn, columns - 1) + "\r")
@@ -78,7 +78,7 @@ class StatusLine:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave the line to somebody who types."""
+        """Stop drawing while the user types."""
         self.erase()
         self._is_paused = True
         try:
@@ -114,11 +114,11 @@ class StatusLine:
         write_to(self._stream, text)
 
 
-# What a server reports may be infinite, no number at all, or an integer beyond all floats.
+# Reported progress may be infinite, NaN, or an integer beyond all floats.
 
 
 def _share(progress: float, total: float) -> float:
-    """How much is done, from 0 to 1; 0 where that cannot be told."""
+    """Return the finished share, from 0 to 1; 0 for numbers that have none."""
     try:
         share = progress / total
     except OverflowError:
@@ -134,10 +134,10 @@ def _short(number: float) -> str:
 
 
 class TypedLine(Protocol):
-    """A line that somebody is typing."""
+    """A line that the user is typing."""
 
     def erase(self) -> None:
-        """Clear it, because something else is going to be written."""
+        """Clear the line before other output."""
 
     def redraw(self) -> None:
         """Show it again."""
@@ -146,8 +146,8 @@ class TypedLine(Protocol):
 class Screen:
     """The two output streams of the command line, and what they can show.
 
-    ``status`` is the line on stderr that shows how far a call is. ``typed``: the line that somebody
-    is typing, if any: everything is written above it.
+    ``status`` is the line on stderr that shows the progress of a call. ``typed``: the line that
+    the user is typing, if any: everything is written above it.
     """
 
     def __init__(
@@ -163,12 +163,12 @@ class Screen:
 
     @property
     def style(self) -> Style:
-        """What stdout can show at this moment."""
+        """The current style of stdout."""
         return _style_of(self._out, self._environ)
 
     @property
     def error_style(self) -> Style:
-        """What stderr can show at this moment."""
+        """The current style of stderr."""
         return _style_of(self._errors, self._environ)
 
     def show(self, text: str) -> None:
@@ -213,7 +213,7 @@ class Screen:
 
 
 class LogLines(logging.Handler):
-    """Shows log records on stderr, escaped, since they may quote a server."""
+    """A handler that shows log records on stderr, escaped, since they may quote a server."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__()

@@ -115,9 +115,9 @@ def _add_options_servers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="to connect in (30)")
     parser.add_argument(
-        "--no-connect", action="store_true", help="only say what is configured; start nothing"
+        "--no-connect", action="store_true", help="only list the configuration; start nothing"
     )
-    parser.add_argument("--names", action="store_true", help="only the names, one on each line")
+    parser.add_argument("--names", action="store_true", help="only the names, one per line")
 
 
 COMMAND = LocalCommand(

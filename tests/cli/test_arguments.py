@@ -119,7 +119,7 @@ def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_arguments_of_prompts_are_strings() -> None:
     assert parse_text_arguments(["a=5", "b=true"]) == {"a": "5", "b": "true"}
-    with pytest.raises(UsageError, match="'a' has to be a string, not 5"):
+    with pytest.raises(UsageError, match="'a' must be a string, not 5"):
         parse_text_arguments(['{"a": 5}'])
 
 

@@ -117,7 +117,7 @@ def test_a_form_is_filled_in() -> None:
         session.type("Ada\n")
         session.wait_for("seats (whole number, optional, from 1)  [2]")
         session.type("0\n")
-        session.wait_for("it has to be 1 or more")
+        session.wait_for("it must be 1 or more")
         session.type("\n")
         session.wait_for("1. Inside")
         session.wait_for("2. Outside")
@@ -157,7 +157,7 @@ def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) ->
         session.type(f"{typed}\n")
         before = session.wait_for(f'heard {{"action": "{action}"}}')
         assert session.end() == 0
-    assert ("There is no browser here" in before) == (action == "accept")
+    assert ("No browser is available" in before) == (action == "accept")
 
 
 def test_a_model_is_played() -> None:
@@ -238,7 +238,7 @@ def test_defaults_are_accepted_where_they_are_enough(capsys: Capture) -> None:
     """F-SHOW-9: not here, as two fields have none; the server is told no, and the call goes on."""
     assert main(["call", "--elicit", "accept", SERVER, "form"]) == 0
     out, errors = capsys.readouterr()
-    assert "declined: its defaults do not do (--elicit accept): not filled in: name" in errors
+    assert "declined: its defaults do not fit (--elicit accept): not filled in: name" in errors
     assert '"action": "decline"' in out
 
 
@@ -274,7 +274,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     assert answer == {"mail": "ada@example.com", "code": "ABC"} and not typing.left
     said = errors.getvalue()
     assert "'ada' does not have the format email" in said
-    assert "That does not fit together: the form (dependentRequired). Once more:" in said
+    assert "That does not fit together: the form (dependentRequired). Try again:" in said
     assert "1 characters are less than 2" in said
     assert "'ab' does not match the pattern" in said
     assert "4 characters are more than 3" in said

@@ -41,7 +41,7 @@ def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> N
         screen=Screen(io.StringIO(), errors, {}),
     )
     assert [line.split() for line in answer.text.splitlines()][1:] == [["echo"]]
-    assert errors.getvalue() == f"the server sent {said} without a name, which nobody can call\n"
+    assert errors.getvalue() == f"the server sent {said} without a name, which cannot be called\n"
     assert answer.raw["tools"] == tools
 
 

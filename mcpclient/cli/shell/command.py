@@ -83,7 +83,7 @@ def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConf
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--no-history", action="store_true", help="do not keep what is typed for the next time"
+        "--no-history", action="store_true", help="do not keep typed lines for later sessions"
     )
 
 
@@ -96,8 +96,8 @@ COMMAND = LocalCommand(
     details=(
         "Without a server: all that are configured. The name of a tool is a command; help lists "
         "the others. Lines from a file or a pipe are a script: it stops at the first line that "
-        "fails, with the exit code of that line. With --json, all lines and what they came to are "
-        "one document in the end.\n\n"
+        "fails, with the exit code of that line. With --json, all lines and their results are one "
+        "document at the end.\n\n"
         "examples:\n"
         "  mcpclient shell http://localhost:3001/mcp\n"
         "  mcpclient shell -- npx -y my-server\n"

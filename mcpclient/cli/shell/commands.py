@@ -51,7 +51,7 @@ async def _use(session: Session, words: Sequence[Word]) -> Finding:
 async def _expect(session: Session, words: Sequence[Word]) -> Finding:
     expectation = parse_expectation(words)
     if session.result is None:
-        raise UsageError("there is no result yet that could be expected to be something")
+        raise UsageError("there is no result yet")
     failure = expectation.failure(session.result)
     return Finding() if failure is None else Finding(failure, exit_code=FAILED)
 
@@ -169,7 +169,7 @@ def _asking(command: Command, kind: Callable[[Any], Any] = dict) -> Any:
 
 
 async def _tools(session: Session, words: Sequence[Word]) -> Finding:
-    """List the tools; a word that is no pattern is looked for anywhere in their names."""
+    """List the tools; a word without wildcards matches anywhere in their names."""
     typed = words[0].text if words else "*"
     pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
     answer = await _ask(session, features.TOOLS, [Word(pattern, pattern, 0)])
@@ -195,7 +195,9 @@ async def _resources(session: Session, words: Sequence[Word]) -> Finding:
 
 _OF_SERVERS = (
     Builtin("tools", "[PATTERN]", "list the tools, those that fit", _tools, most=1),
-    Builtin("tool", "NAME", "say what a tool takes and returns", _tool, least=1, most=1),
+    Builtin(
+        "tool", "NAME", "describe the arguments and the result of a tool", _tool, least=1, most=1
+    ),
     Builtin(
         "call",
         "[--unchecked] TOOL [ARGUMENT ...]",
@@ -251,7 +253,7 @@ def _shower(session: Session) -> Callable[[str], None]:
         record = json.loads(line)
         is_recalled = record.get("channel") == "recalled" or "recalled" in record
         if "transcript" in record or is_recalled:
-            return  # what was there before somebody wanted to see it
+            return  # messages from before the trace was switched on
         arrow = {"sent": "->", "received": "<-"}.get(record.pop("direction", ""), "--")
         told = record.get("message", record)
         text = escape_line(f"{arrow} {json.dumps(told, ensure_ascii=False)}")
@@ -284,13 +286,13 @@ async def _listen(session: Session, words: Sequence[Word]) -> Finding:
 
 
 async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Finding:
-    """Show what a server says unasked, until it ends that, or this is cancelled."""
+    """Show notifications until the server ends the subscription, or this is cancelled."""
     declared = client.capabilities
     tools, prompts, resources = (
         _tells_changes(declared, name) for name in ("tools", "prompts", "resources")
     )
     if not (uris or tools or prompts or resources):
-        raise UsageError(f"{server} does not say that it tells of changes; name a resource's URI")
+        raise UsageError(f"{server} does not announce changes; name a resource's URI")
     listening = client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris)
     async with listening as events:
         async for event in events:
@@ -320,11 +322,11 @@ _WATCHING = (
         least=1,
         most=1,
     ),
-    Builtin("log", "LEVEL | off", "show what the server logs, from this level on", _log, 1, 1),
+    Builtin("log", "LEVEL | off", "show the server's log from this level on", _log, 1, 1),
     Builtin(
         "listen",
         "[URI ...]",
-        "show changes of the server's lists, and of these resources, as it tells them",
+        "show changes of the server's lists and of these resources",
         _listen,
         most=None,
     ),
@@ -381,9 +383,9 @@ COMMANDS: Mapping[str, Builtin] = {
         *_OF_SERVERS,
         *_OWN,
         *_WATCHING,
-        Builtin("help", "[COMMAND]", "show this, or what a command does", _help, most=1),
+        Builtin("help", "[COMMAND]", "show this, or describe a command", _help, most=1),
     )
 }
 
 SUMMARIES = {each.name: each.summary for each in (*COMMANDS.values(), *_IN_LINES)}
-"""Every first word that means something by itself, with what it does."""
+"""Every first word with a meaning of its own, and its summary."""

@@ -1,4 +1,4 @@
-"""What may follow what has been typed: pure functions of what is known of the servers."""
+"""Completion of a typed line: pure functions of the known tools, prompts and resources."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MAX_FILES = 200
 
 @dataclass(frozen=True)
 class Candidate:
-    """A word that may stand where the cursor is.
+    """A word that fits at the cursor.
 
-    ``text`` replaces the whole word, quotes included. ``description`` says what it is. With
-    ``is_whole`` the next word may follow; otherwise there is more to type.
+    ``text`` replaces the whole word, quotes included. With ``is_whole`` the next word may follow;
+    otherwise there is more to type.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Known:
-    """What candidates are chosen from. ``tools``: of the server in use; ``others``: of each server.
+    """The source of candidates. ``tools``: of the server in use; ``others``: of each server.
 
     ``prompts`` and ``resources``: those of the server in use, as far as they have been listed.
     ``saved``: the names of saved calls; ``jobs``: numbers of calls in the background.
@@ -63,7 +63,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Typing:
-    """Where the cursor is. ``words``: those before the word at hand; ``word``: what it says so far.
+    """The position of the cursor. ``words``: those before it; ``word``: the current one so far.
 
     ``start``: where that word begins in the line.
     """
@@ -74,7 +74,7 @@ class Typing:
 
 
 def typing_at(line: str, cursor: int) -> Typing:
-    """Return what is being typed at the cursor; what stands behind it does not count."""
+    """Return the words before the cursor; those after it do not count."""
     before = line[:cursor]
     words = split_words(before, unfinished=True)
     if words and words[-1].start + len(words[-1].typed) == len(before):
@@ -83,7 +83,7 @@ def typing_at(line: str, cursor: int) -> Typing:
 
 
 def candidates(typing: Typing, known: Known, suggested: Iterable[str] = ()) -> list[Candidate]:
-    """Return the words that may stand where the cursor is, in the order to show them.
+    """Return the words that fit at the cursor, in the order to show them.
 
     ``suggested``: words that the server proposes for the argument of a prompt.
     """
@@ -105,9 +105,9 @@ def candidates(typing: Typing, known: Known, suggested: Iterable[str] = ()) -> l
 
 
 def _fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
-    """Return those that begin with the word, in quotes where they need them, each once.
+    """Return the candidates that begin with the word, each once and quoted if necessary.
 
-    They are put into a line that is going to be run, and drawn: a server names most of them.
+    They become part of a command line and of the screen, and servers choose most of them.
     """
     fitting = {each.text: each for each in found if each.text.startswith(word)}
     return [
@@ -189,7 +189,7 @@ def _values(schema: Any, before: str, value: str) -> Iterator[Candidate]:
 
 
 def _values_in(schema: Any) -> Iterator[Any]:
-    """Yield the values that a schema names: a choice, a boolean, a constant, a default."""
+    """Yield the values in a schema: a choice, a boolean, a constant, a default."""
     if not isinstance(schema, Mapping):
         return
     if isinstance(schema.get("enum"), list):
@@ -211,7 +211,7 @@ def _values_in(schema: Any) -> Iterator[Any]:
 
 
 def _flat_values(schema: Any) -> Iterator[Any]:
-    """Yield the values of a branch, and not those of branches in it."""
+    """Yield the values of a branch without those of nested branches."""
     if isinstance(schema, Mapping):
         plain = {name: schema[name] for name in ("enum", "const", "type") if name in schema}
         yield from _values_in(plain)
@@ -221,7 +221,7 @@ def _prompt_arguments(
     name: str, given: Sequence[str], word: str, known: Known
 ) -> Iterator[Candidate]:
     prompt = known.prompts.get(name)
-    if prompt is None or "=" in word:  # which values there are, only the server knows
+    if prompt is None or "=" in word:  # only the server knows the values
         return
     taken = {each.partition("=")[0] for each in given}
     for argument in prompt.arguments:
@@ -234,7 +234,7 @@ def _prompt_arguments(
 
 
 def _files(beginning: str, before: str) -> list[Candidate]:
-    """Return the files whose names begin so; a folder is not whole yet."""
+    """Return the files whose names begin like this; a folder is not whole yet."""
     pattern = glob.escape(os.path.expanduser(beginning)) + "*"
     found = []
     for path in sorted(glob.iglob(pattern))[:_MAX_FILES]:
@@ -244,7 +244,7 @@ def _files(beginning: str, before: str) -> list[Candidate]:
 
 
 def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
-    """Yield the names that may end a path; what stands before its last dot is followed."""
+    """Yield the names that may follow the last dot of a path."""
     before, dot, _ = word.rpartition(".")
     if result is None:
         return

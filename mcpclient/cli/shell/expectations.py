@@ -119,7 +119,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, bytes)):
-        return "a text" if isinstance(value, str) else "bytes"
+        return "a string" if isinstance(value, str) else "bytes"
     return "a number"
 
 
@@ -145,7 +145,7 @@ def _contains(found: Any, value: Any) -> bool:
 
 
 def _equal(found: Any, value: Any) -> bool:
-    """Compare as JSON does, where ``true`` is no number."""
+    """Compare as JSON does, where ``true`` is not a number."""
     if isinstance(found, bool) or isinstance(value, bool):
         return found is value
     if isinstance(found, list) and isinstance(value, list):
@@ -178,7 +178,7 @@ class Expectation:
     negated: bool = False
 
     def failure(self, result: Any) -> str | None:
-        """Return in words what a result is instead, None when it is as expected.
+        """Return how a result differs from the expectation in words, None if it does not.
 
         Raises `UsageError` for a path that leads nowhere.
         """
@@ -197,7 +197,7 @@ class Expectation:
 
 
 def parse_expectation(words: Sequence[Word]) -> Expectation:
-    """Return what the words behind ``expect`` say. Raises `UsageError`."""
+    """Return the expectation in the words after ``expect``. Raises `UsageError`."""
     rest = list(words)
     negated = len(rest) > 1 and rest[0].typed == "not"
     if negated:
@@ -210,9 +210,9 @@ def parse_expectation(words: Sequence[Word]) -> Expectation:
         return Expectation(path, negated=negated)
     if rest[1].typed not in OPERATORS:
         known = ", ".join(OPERATORS)
-        raise UsageError(f"expect compares with {known}, and not with {rest[1].text!r}")
+        raise UsageError(f"expect compares with {known}, not with {rest[1].text!r}")
     if len(rest) != 3:
-        raise UsageError(f"{rest[1].text} takes one value; put a text with spaces in quotes")
+        raise UsageError(f"{rest[1].text} takes one value; put a string with spaces in quotes")
     value = _value(rest[2])
     return Expectation(path, rest[1].typed, value, rest[2].typed, negated)
 
@@ -230,7 +230,7 @@ def _value(word: Word) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in a form that JSON has."""
     if isinstance(value, WireObject):
         return value.raw
     if isinstance(value, (list, tuple)):

@@ -160,9 +160,9 @@ class SavedLines:
             self._give_up(error)
 
     def take(self, line: str, *, has_secret: bool = False) -> str | None:
-        """Do what a line says that begins with ``save`` or ``forget``; None: it is another line.
+        """Run a line that begins with ``save`` or ``forget``; return None for other lines.
 
-        Returns what there is to say about it. A line that may hold a secret is not written to the
+        Returns the answer to show. A line that may hold a secret is not written to the
         file. Raises `UsageError` when there is no name or nothing to save.
         """
         words = split_words(line, unfinished=True)

@@ -1,4 +1,4 @@
-"""Where the lines of the shell come from, and where an answer goes that is not shown."""
+"""The input of the shell: an editor, a terminal or a file; and its redirected output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .words import Line
 
 
 class Lines(Protocol):
-    """Reads lines. ``is_interactive``: somebody types them, and sees a prompt."""
+    """A reader of lines. ``is_interactive``: the user types them at a prompt."""
 
     is_interactive: bool
 
@@ -28,7 +28,7 @@ class Lines(Protocol):
         """Return the next line without its end, None when there are no more."""
 
     def interrupt(self) -> None:
-        """Begin the line anew, because Ctrl-C was pressed while it was typed."""
+        """Discard the typed line after Ctrl-C."""
 
 
 class EditedLines:
@@ -43,7 +43,7 @@ class EditedLines:
         self._recalled = len(history.lines)
 
     async def read(self, prompt: str) -> str | None:
-        """Return a line; what was kept in the history meanwhile can be recalled."""
+        """Return a line; new lines of the history can be recalled."""
         for earlier in self._history.lines[self._recalled :]:
             self._editor.recall(earlier)
         self._recalled = len(self._history.lines)
@@ -53,11 +53,11 @@ class EditedLines:
         finally:
             self._screen.typed = None
         if line is None:
-            self._screen.say("")  # what comes next does not stand beside the prompt
+            self._screen.say("")  # so that the next output does not stand beside the prompt
         return line
 
     def interrupt(self) -> None:
-        """The editor itself takes Ctrl-C."""
+        """Do nothing: the editor itself handles Ctrl-C."""
 
 
 class PlainLines:
@@ -80,7 +80,7 @@ class PlainLines:
             return None
 
     def interrupt(self) -> None:
-        """The terminal has dropped what was typed: show the prompt again."""
+        """Show the prompt again: the terminal has dropped the typed line."""
         self._write(f"\n{self._prompt}")
 
     def _write(self, text: str) -> None:
@@ -108,7 +108,7 @@ class ScriptLines:
         return line.rstrip("\r\n") if line else None
 
     def interrupt(self) -> None:
-        """Nobody types it."""
+        """Do nothing: a script has no typed line."""
 
 
 def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
@@ -120,9 +120,9 @@ def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
 
 
 async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
-    """Send what was found where the line says; return what is left to show.
+    """Send an answer to the file or program of its line; return the part left to show.
 
-    What failed is shown and not sent. Raises `UsageError` for a file that cannot be written, or a
+    A failure is shown and not sent. Raises `UsageError` for a file that cannot be written, or a
     program that cannot be started.
     """
     if finding.exit_code:

@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a command found.
+    """The answer of a shell command.
 
     ``text``: for people, safe for a terminal. ``content``: what a file or a program gets instead.
     ``value``: what `_` is from now on; None leaves it as it was.
@@ -49,14 +49,14 @@ class Finding:
 
     @property
     def as_bytes(self) -> bytes:
-        """What ``>`` writes and ``|`` hands on."""
+        """The bytes that ``>`` writes and ``|`` passes on."""
         if self.content is not None:
             return self.content
         return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""
 
 
 def found_by(answer: Answer, value: Any) -> Finding:
-    """Return what a command of the command line found, with ``value`` for `_`."""
+    """Return the answer of a plain command as a finding, with ``value`` for `_`."""
     content = answer.content
     if content is None and isinstance(value, CallToolResult):
         content = _content_of(value)
@@ -93,12 +93,12 @@ def _json_line(value: Any) -> bytes:
 
 T = TypeVar("T")
 
-# How many that have ended are still known.
+# The number of finished jobs that stay listed.
 _MAX_ENDED = 100
 
 
 def in_words(error: BaseException) -> str:
-    """Return an error that is none of the library's, as one that a hook raises, in words."""
+    """Return a foreign error, such as one from a hook, in words."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -170,7 +170,7 @@ class Session:
     ``is_in_front``: the next line waits for this one; see `behind`. ``server``: the name of the one
     in use. ``result``: what `_` is, None before the first.
     ``prompts`` and ``resources``: what each server was last seen to have. ``traces``: what ends a
-    trace that is on. ``is_over``: somebody said ``quit``.
+    trace that is on. ``is_over``: the user typed ``quit``.
     """
 
     def __init__(self, manager: Manager, screen: Screen, jobs: Jobs[Finding]) -> None:
@@ -186,7 +186,7 @@ class Session:
         self.is_in_front = True
 
     def behind(self) -> Session:
-        """Return what a line in the background works with: what it changes there does not count."""
+        """Return a copy for a line in the background, whose changes do not count."""
         copied = copy.copy(self)
         copied.is_in_front = False
         return copied
@@ -203,7 +203,7 @@ class Session:
     async def client(self, server: str | None = None) -> Client:
         """Return the client of a server, by default of the one in use, once it is connected.
 
-        Raises why there is no connection, and `CallTimeout`.
+        Raises the reason why there is no connection, or `CallTimeout`.
         """
         return await self.server_named(self.server if server is None else server).ready(
             request="connecting"
@@ -229,7 +229,7 @@ class Session:
         return (server, name[len(server) + 1 :]) if server else (self.server, name)
 
     def learn_resources(self, listed: Sequence[Mapping[str, Any]]) -> None:
-        """Take note of the resources of the server in use, as it listed them."""
+        """Store the listed resources of the server in use."""
         self.resources[self.server] = {
             item.uri: " ".join((item.description or item.title or item.name).split())
             for item in map(Resource, listed)
@@ -238,7 +238,7 @@ class Session:
     async def find_tool(self, name: str, others: Sequence[str] = ()) -> ManagedTool:
         """Return a tool by its name, once its server is connected.
 
-        Raises `UsageError` when there is none, with what was meant among the tools and ``others``.
+        Raises `UsageError` when there is none, with a suggestion from the tools and ``others``.
         """
         found = self.known_tool(name)
         if found is not None:

@@ -1,4 +1,4 @@
-"""The shell: lines go in, and what they came to comes out."""
+"""The shell, which runs lines and shows their outcomes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DEFAULT = "default"
 _HISTORY = "shell_history"
 _SAVED = "shell_saved.json"
 
-# How long a suggestion of the server is waited for while somebody is typing, in seconds.
+# The wait for suggestions of a server while the user types, in seconds.
 _SUGGESTION_SECONDS = 2.0
 
 
 class Shell:
-    """Runs lines on the servers of a manager that is open.
+    """A shell that runs lines on the servers of an open manager.
 
     ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
     user. What was saved under a name is beside it; a script may run that, but changes nothing.
@@ -67,7 +67,7 @@ class Shell:
     # Lines
 
     async def run_line(self, line: str) -> Outcome:
-        """Do what a line says. Errors are outcomes, with the exit codes of the command line."""
+        """Run a line. Errors are outcomes, with the exit codes of the command line."""
         try:
             finding = await self._found(line)
         except Exception as error:
@@ -137,12 +137,12 @@ class Shell:
         return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
     def _job_ended(self, job: Job[Finding]) -> None:
-        """Show what a call in the background came to, as soon as that is known."""
+        """Show the outcome of a call in the background as soon as it ends."""
         outcome = self._outcome_of(job)
         self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
 
     def _outcome_of(self, job: Job[Finding]) -> Outcome:
-        """Return what a job that has ended came to."""
+        """Return the outcome of a finished job."""
         if job.task.cancelled():
             return Outcome(CANCELLED, "cancelled")
         error = job.task.exception()
@@ -154,11 +154,11 @@ class Shell:
     # Completion
 
     def complete(self, line: str, cursor: int) -> list[Candidate]:
-        """Return what may stand at the cursor, as far as is known without asking a server."""
+        """Return the candidates at the cursor that are known without asking a server."""
         return candidates(typing_at(line, cursor), self._known())
 
     async def suggest(self, line: str, cursor: int) -> list[Candidate]:
-        """Return what `complete` does, and what the server suggests for an argument of a prompt."""
+        """Return the candidates of `complete`, and the server's for an argument of a prompt."""
         typing = typing_at(line, cursor)
         command = typing.words[0].text if typing.words else ""
         if command in ("prompt", "read", "listen"):
@@ -186,11 +186,11 @@ class Shell:
         )
 
     async def _learn(self, command: str) -> None:
-        """List what the candidates for a command come from, unless that was done before."""
+        """List the prompts or resources that candidates come from, unless they are known."""
         known = self._session.prompts if command == "prompt" else self._session.resources
         if self._session.server not in known:
             listing = COMMANDS["prompts" if command == "prompt" else "resources"]
-            with suppress(McpError):  # somebody is typing: this is not the time
+            with suppress(McpError):  # the user is typing, so errors wait for the call itself
                 await listing.run(self._session, ())
 
     async def _suggested(self, typing: Typing, name: str, value: str) -> list[str]:
@@ -207,7 +207,7 @@ class Shell:
         return completion.values
 
     def _editing(self, loop: asyncio.AbstractEventLoop) -> Any:
-        """Return what an editor in another thread asks for words to put in."""
+        """Return the completer that an editor calls in its thread."""
 
         def complete(line: str, cursor: int) -> list[str]:
             asked = asyncio.run_coroutine_threadsafe(self.suggest(line, cursor), loop)
@@ -230,9 +230,9 @@ class Shell:
 
         ``report`` takes each line, without secrets, and its outcome; by default that is shown.
 
-        A line that fails ends a script, with its exit code; somebody who types goes on. Ctrl-C
-        cancels the call in front only. What is in the background is waited for by a script, and
-        cancelled when somebody leaves.
+        A failed line ends a script with its exit code; an interactive shell continues. Ctrl-C
+        cancels only the call in front. At the end, a script waits for its calls in the background;
+        an interactive shell cancels them.
         """
         history = History(self._file(_HISTORY))
         lines = self._lines or open_lines(
@@ -299,7 +299,7 @@ class Shell:
             self._front = None
 
     async def _run_out(self) -> int:
-        """Wait for what a script left in the background; return the first exit code that is bad."""
+        """Wait for the background calls of a script; return the first exit code that is not 0."""
         await asyncio.gather(*(job.task for job in self._jobs.running), return_exceptions=True)
         outcomes = (self._outcome_of(job) for job in self._jobs if job.state == "done")
         return next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)

@@ -76,7 +76,7 @@ def test_what_does_not_hold(line: str, said: str) -> None:
     ("line", "problem"),
     [
         ("", "expect needs a path"),
-        ("text is hi", "compares with ==, !=, contains, and not with 'is'"),
+        ("text is hi", "compares with ==, !=, contains, not with 'is'"),
         ("text ==", "takes one value"),
         ("text == hi there", "takes one value"),
         ("nothing.there == 1", "has no 'nothing'"),

@@ -58,7 +58,7 @@ def test_a_path_leads_to_a_part(path: str, value: object) -> None:
         ("_.structured.zzz", "_.structured has no 'zzz'; it has sum, a b, 0"),
         ("_.content[2]", r"_.content has 2 items, numbered from 0, and no 2"),
         ("_.content.first", r"_.content has 2 items"),
-        ("_.text.upper", "_.text is a text and has no 'upper'"),
+        ("_.text.upper", "_.text is a string and has no 'upper'"),
         ("_.structured.sum.real", "_.structured.sum is a number and has no 'real'"),
         ("_.is_error[0]", "_.is_error is false and has no 0"),
         ("_.extra.x", "_.extra is true"),
@@ -67,7 +67,7 @@ def test_a_path_leads_to_a_part(path: str, value: object) -> None:
         ("_.content[", "not a path"),
         ("_..text", "not a path"),
         ("_.__class__", "has no '__class__'"),
-        ("_.content[0].text.__class__.mro()", "is a text and has no '__class__'"),
+        ("_.content[0].text.__class__.mro()", "is a string and has no '__class__'"),
     ],
 )
 def test_a_path_that_leads_nowhere(path: str, problem: str) -> None:

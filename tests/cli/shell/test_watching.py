@@ -106,6 +106,6 @@ def test_changes() -> None:
         await world.run("ping", "cancel 1")
         assert 'demo: resources/updated {"uri": "demo://readme"}' in world.errors.getvalue()
         await world.run("listen")
-        assert "does not say that it tells of changes" in (await world.fail("wait 2"))[1]
+        assert "does not announce changes" in (await world.fail("wait 2"))[1]
 
     in_shell(work, servers={"demo": server}, protocol_version="2025-11-25")
