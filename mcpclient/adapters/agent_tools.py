@@ -27,10 +27,10 @@ _ANY_MEDIA = _AnyMedia()
 
 @dataclass(frozen=True)
 class AgentOutcome:
-    """What came of the call of an `AgentTool`.
+    """The outcome of a call of an `AgentTool`.
 
-    ``text`` is what a model is to read, with a note for images and other media; ``is_error`` says
-    that the tool failed or could not be called; ``structured`` is the structured content, or None.
+    ``text``: the answer for the model, with a note for images and other media. ``is_error``:
+    whether the tool failed or could not be called. ``structured``: the structured content, or None.
     ``parts`` are ``{"type": "text", "text"}``, or ``{"type": "image"|"audio"|"video"|"document",
     "mime_type", "data"}`` with the data in Base64.
     """
@@ -86,17 +86,17 @@ class AgentTool:
 
     @property
     def name(self) -> str:
-        """The name by which the model knows it."""
+        """The name of the tool for the model."""
         return self._defined.name
 
     @property
     def description(self) -> str:
-        """What it does, for a model; never empty."""
+        """The description for the model; never empty."""
         return self._defined.description
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments."""
+        """The JSON Schema of the arguments."""
         parameters: dict[str, Any] = self.definition["parameters"]
         return parameters
 
@@ -115,14 +115,13 @@ class AgentTool:
         validate_output: bool = False,
         **call_options: Any,
     ) -> AgentOutcome:
-        """Call the tool and return what came of it.
+        """Call the tool and return the outcome.
 
         ``arguments``: a mapping, or JSON as models write it. ``context`` is passed to hooks as
-        ``trace``. ``validate_output``: structured content that does not fit the output schema is an
-        error. ``call_options`` are those of `call_tool`; progress starts ``timeout`` anew.
+        ``trace``. ``validate_output``: structured content that does not match the output schema is
+        an error. ``call_options`` are those of `call_tool`; progress restarts ``timeout``.
 
-        What goes wrong is an outcome with ``is_error``. Raises `UsageError` for an option that does
-        not exist, and nothing else.
+        A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
         (call,) = read_calls([RawCall("", self.name, arguments)], self._definitions)
         options = call_options if context is None else {"trace": context, **call_options}
@@ -147,11 +146,11 @@ class AgentTool:
         validate_output: bool = False,
         **call_options: Any,
     ) -> str | list[dict[str, Any]]:
-        """Call the tool and return what a model is to read: a string.
+        """Call the tool and return the answer for the model as a string.
 
-        The arguments are those of `outcome`. What goes wrong is a string that begins with
-        ``Tool error:``, and a note says of images and other media that they are there. With
-        ``media`` a result that has any is the list `AgentOutcome.parts`.
+        The arguments are those of `outcome`. After a failure it begins with ``Tool error:``. A note
+        stands in the place of images and other media; with ``media``, a result that has any is
+        returned as the list `AgentOutcome.parts`.
         """
         options = {"validate_output": validate_output, **call_options}
         outcome = await self.outcome(arguments, context, **options)
@@ -161,21 +160,21 @@ class AgentTool:
         return prefix + outcome.text
 
     async def call(self, /, **arguments: Any) -> str:
-        """Do what `execute` does, as the function that frameworks call with keyword arguments."""
+        """Do the same as `execute`, for frameworks that call a function with keyword arguments."""
         return str(await self.execute(arguments))
 
     def execute_sync(
         self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
     ) -> str | list[dict[str, Any]]:
-        """Do what `execute` does, for a thread that may wait: not the one of the event loop.
+        """Do the same as `execute` from a thread other than the event loop's, and block.
 
-        Raises `UsageError` in that one, and when the loop does not run any more.
+        Raises `UsageError` in the event loop's thread, and after the loop has stopped.
         """
         loop = self._loop
         if loop is None or not loop.is_running() or _runs_here(loop):
             raise UsageError(
-                "execute_sync waits in a thread beside the event loop in which the toolbox was "
-                "awaited; await execute there, or use mcpclient.sync"
+                "execute_sync blocks, so it needs a running event loop in another thread: await "
+                "execute instead, or use mcpclient.sync"
             )
         made = self.execute(arguments, context, **options)
         return asyncio.run_coroutine_threadsafe(made, loop).result()

@@ -52,9 +52,9 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request.
 
-    ``strict``: the model keeps to the schema, for every tool whose schema can be written so, within
-    what a request takes of these; the others say in ``problems`` why not. ``defer``: which tools
-    the model has to search for; Anthropic's own search tool is then added.
+    ``strict``: the model keeps to the schema, for each tool whose schema fits strict mode, within
+    the limits of a request; ``problems`` names the reasons for the others. ``defer``: the tools
+    that the model has to search for; Anthropic's own search tool is then added.
     """
     defined = define(tools, _RULES, strict, inline_refs, defer)
     definitions = [_tool(definition) for definition in defined]
@@ -91,10 +91,10 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.messages.create`` for what a server asks of a model.
+    """Return the arguments of ``client.messages.create`` for a sampling request.
 
     The API has no temperature any more, and takes no stop sequence of white space only; those asked
-    for are left out. Where the server offers no tools, the conversation tells of calls in text.
+    for are left out. If the server offers no tools, calls in the conversation become text.
     """
     names = names_of(sampling, _RULES.names)
     turns = turns_of(sampling.messages, _MEDIA, names)
@@ -116,7 +116,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the answer to a sampling request."""
+    """Return a response as the result of a sampling request."""
     content: list[dict[str, Any]] = []
     whole = plain(response)
     read = iter(calls(whole, tools(sampling.tools)))
@@ -155,7 +155,7 @@ def _content(response: object) -> list[Any]:
 
 
 def _results(made: Iterable[MadeResult]) -> list[dict[str, Any]]:
-    """One block for every id, because the service refuses two of the same."""
+    """Return one block for each id, because the service rejects two of the same."""
     blocks: dict[str, dict[str, Any]] = {}
     for result in made:
         block = _result(result)

@@ -110,10 +110,10 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.converse`` for what a server asks of a model.
+    """Return the arguments of ``client.converse`` for a sampling request.
 
     Bedrock always lets the model choose where a server asks for no tools at all: then none are
-    declared, and the conversation tells of calls in text.
+    declared, and calls in the conversation become text.
     """
     names = names_of(sampling, _RULES.names)
     limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
@@ -137,7 +137,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the answer to a sampling request."""
+    """Return a response as the result of a sampling request."""
     whole = plain(response)
     content: list[dict[str, Any]] = []
     read = iter(calls(whole, tools(sampling.tools)))

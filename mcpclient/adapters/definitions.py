@@ -1,6 +1,6 @@
-"""The tools of MCP servers within the rules of a model API, and what their definitions mean.
+"""Definitions of tools by the rules of a model API, and the way back from calls to MCP tools.
 
-Every provider's ``tools`` function goes through here; it only writes the result in its own shape.
+The ``tools`` function of every provider calls `define`, and writes the result in its own shape.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .schemas.strict import Strict, StrictRules, has_null, strict_schema, withou
 
 @dataclass(frozen=True)
 class ToolProblem:
-    """What of a tool was changed or dropped for a model API.
+    """A part of a tool that was changed or dropped for a model API.
 
-    ``tool`` is its name in MCP, empty where the problem is one of all tools together.
+    ``tool``: its name in MCP, empty for a problem of all tools together.
     """
 
     tool: str
@@ -35,10 +35,10 @@ class ToolProblem:
 
 @dataclass(frozen=True)
 class Binding:
-    """What a definition means: the tool it stands for, and how its arguments are read.
+    """The tool that a definition stands for, and the way to read its arguments.
 
-    ``properties``: the server's name of each property that was renamed. ``schema``: what the server
-    takes; a null for an optional property that may not be null is left out.
+    ``properties``: the server's name of each renamed property. ``schema``: the server's schema; a
+    null for an optional property that cannot be null is left out.
     """
 
     tool: Tool
@@ -58,9 +58,9 @@ class Binding:
 class ToolDefinitions(list[dict[str, Any]]):
     """The ``tools`` of a request to a model API, as that API wants them.
 
-    ``problems``: what was changed or dropped, for each tool. ``bindings``: what each name in the
-    definitions means; reading calls takes it. ``defined``: the tools within the rules of the API,
-    not in its shape. ``tokens``: about how many tokens they take of every request.
+    ``problems``: the changes of each tool. ``bindings``: the tool behind each name in the
+    definitions, for reading calls. ``defined``: the tools by the rules of the API, before they are
+    written in its shape. ``tokens``: an estimate of their tokens in each request.
     """
 
     def __init__(
@@ -77,21 +77,21 @@ class ToolDefinitions(list[dict[str, Any]]):
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the definitions take of every request, by their length in JSON."""
+        """An estimate of the definitions' tokens in each request, by their length in JSON."""
         return estimated_tokens(json.dumps(self, ensure_ascii=False))
 
     @classmethod
     def of(
         cls, shaped: Iterable[dict[str, Any]], definitions: Iterable[Definition]
     ) -> ToolDefinitions:
-        """Put together what a provider made of definitions, and what they mean."""
+        """Combine the shapes that a provider made of definitions with their meaning."""
         known = list(definitions)
         problems = definitions.problems.copy() if isinstance(definitions, Definitions) else []
         problems += [problem for definition in known for problem in definition.problems]
         return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
     def replace(self, other: ToolDefinitions) -> None:
-        """Become like another list, in place."""
+        """Take over the content of another list, in place."""
         self[:] = other
         self.problems = other.problems
         self.bindings = other.bindings
@@ -100,14 +100,14 @@ class ToolDefinitions(list[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class DefinitionRules:
-    """What a model API asks of definitions.
+    """The rules of a model API for definitions.
 
-    ``names`` and ``properties``: what tools, and their direct properties, may be called.
+    ``names`` and ``properties``: accepted names of tools, and of their direct properties.
     ``refused``: keywords that the root of a schema must not have. ``follows_references``: whether
-    ``$ref`` may stay. ``needs_items``: whether every array must say what is in it. ``subset``
-    leaves only what the API takes. ``strict``: its strict mode, if it has one. ``defers``: whether
-    it has a search for tools of its own. ``long_description``: above so many characters some models
-    refuse. ``most``: so many tools.
+    ``$ref`` may stay. ``needs_items``: whether each array needs ``items``. ``subset``: reduces a
+    schema to the keywords that the API accepts. ``strict``: its strict mode, or None. ``defers``:
+    whether it has its own search for tools. ``long_description``: the number of characters above
+    which some models reject a description. ``most``: the maximum number of tools.
     """
 
     names: NameRule
@@ -124,7 +124,7 @@ class DefinitionRules:
 
 @dataclass(frozen=True)
 class Definition:
-    """One tool within the rules of an API, not yet in its shape."""
+    """A tool by the rules of an API, not yet in its shape."""
 
     name: str
     description: str
@@ -136,10 +136,10 @@ class Definition:
 
 
 class KnownTools(list[Tool]):
-    """The tools of one conversation, for `define`: what was made of a tool is made once.
+    """The tools of one conversation for `define`, which converts each of them once.
 
-    ``names``: the name that the model knows each tool by, which it keeps. ``converted``: what was
-    made of each, which counts until the server sends another definition.
+    ``names``: the lasting name of each tool for the model. ``converted``: the conversion of each
+    tool, which holds until the server sends another definition.
     """
 
     def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
@@ -148,7 +148,7 @@ class KnownTools(list[Tool]):
         self.converted: dict[str, _Converted] = {}
 
     def replace(self, tools: Iterable[Tool]) -> None:
-        """Take other tools, and forget what was made of those that are gone."""
+        """Replace the tools, and forget the conversions of those that are gone."""
         self[:] = tools
         known = self.converted
         self.converted = {tool.name: known[tool.name] for tool in self if tool.name in known}
@@ -179,10 +179,10 @@ def define(
     inline_refs: bool | None = None,
     defer: Callable[[Tool], bool] | None = None,
 ) -> Definitions:
-    """Bring tools within the rules. Of tools with one name the first counts, the others are told.
+    """Return tools by the rules of an API. Of tools with one name, only the first is kept.
 
-    ``inline_refs``: put what ``$ref`` refers to in its place; None: where the API needs it. Those
-    that are not for models are left out. The tools are not touched.
+    ``inline_refs``: replace each ``$ref`` by its target; None: if the API needs that. Tools that
+    are not for models are left out. The tools themselves are not changed.
     """
     listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
     listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
@@ -203,7 +203,7 @@ def define(
         name = listed.names[tool.name]
         notes = told[tool.name] = []
         if name != tool.name:
-            notes.append(f"its name is not taken; it is called {name}")
+            notes.append(f"the API does not accept its name; it is called {name}")
         notes += converted.notes
         is_strict = converted.strict is not None and budget.takes(converted.strict, notes)
         by_name[tool.name] = Definition(
@@ -238,14 +238,14 @@ _TWICE = "a second tool of this name was left out"
 
 
 class _StrictBudget:
-    """What the strict tools of one request may have together."""
+    """The budget of a request's strict tools together."""
 
     def __init__(self, rules: StrictRules | None) -> None:
         self._rules = rules or StrictRules()
         self._tools = self._optional = self._unions = 0
 
     def takes(self, strict: Strict, notes: list[str]) -> bool:
-        """Count a tool; where it is one too many, say so and return False."""
+        """Count a tool; if it exceeds a limit, add a note and return False."""
         used = (self._tools + 1, self._optional + strict.optional, self._unions + strict.unions)
         rules = self._rules
         most = (rules.most_tools, rules.most_optional, rules.most_unions)
@@ -258,7 +258,7 @@ class _StrictBudget:
 
 
 class _Converted(NamedTuple):
-    """A tool within the rules, whatever stands beside it."""
+    """A tool by the rules of an API, independent of the other tools."""
 
     description: str
     schema: JsonSchema
@@ -313,13 +313,13 @@ def _converted(
 
 
 def _description(tool: Tool, sentence: str) -> str:
-    """What the tool is for: never empty, which some APIs refuse."""
+    """Return the description of a tool; never empty, because some APIs reject that."""
     texts = (tool.description, tool.title, tool.name)
     said = next((text for text in texts if text and text.strip()), "tool")
     return f"{said}\n\n{sentence}" if sentence else said
 
 
-# Conditions at the root that may speak of properties by the server's names.
+# Keywords at the root that may refer to properties by the server's names.
 _NAMING = frozenset(
     {"dependentRequired", "dependentSchemas", "patternProperties", "propertyNames", "if", "then"}
     | {"else", "not", "allOf", "anyOf", "oneOf", "unevaluatedProperties"}
@@ -329,7 +329,7 @@ _NAMING = frozenset(
 def _with_properties_renamed(
     schema: JsonSchema, rule: NameRule
 ) -> tuple[JsonSchema, dict[str, str]]:
-    """Rename the properties at the root that the rule does not admit; the way back is told."""
+    """Rename root properties that the rule does not admit; return new names with the old ones."""
     properties = schema["properties"]
     fitted = fit_names(properties, rule)
     renamed = {new: old for old, new in fitted.items() if new != old}
@@ -340,7 +340,9 @@ def _with_properties_renamed(
     for keyword in ("required", "propertyOrdering"):
         if keyword in result:
             result[keyword] = [fitted.get(name, name) for name in result[keyword]]
-    if "patternProperties" in result:  # which the keyword spoke of as well
+    if (
+        "patternProperties" in result
+    ):  # additionalProperties excepts the patterns that are deleted below
         result.pop("additionalProperties", None)
     for keyword in _NAMING & result.keys():
         del result[keyword]
@@ -348,7 +350,7 @@ def _with_properties_renamed(
 
 
 def _with_items(schema: JsonSchema) -> JsonSchema:
-    """Say of every array without ``items`` that these may be anything."""
+    """Return the schema with ``items: {}`` in each array that has no ``items``."""
 
     def add(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         kinds = value.get("type")

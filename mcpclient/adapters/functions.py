@@ -1,4 +1,4 @@
-"""Functions of the user's own as tools: a schema from the annotations, and calls that fit it."""
+"""The user's own functions as tools: schemas from annotations, and calls by these schemas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TIMES: Mapping[object, str] = {
     datetime.date: "date",
     datetime.time: "time",
 }
-# Where a docstring goes on to the arguments, in the styles of Google and of Sphinx, and to others.
+# Headings of sections in docstrings, in Google's style and in Sphinx's.
 _SECTION = re.compile(r"^(?:(Args|Arguments|Parameters)|[A-Z]\w+):[ ]*$|^:(?=\w)", re.M)
 _GOOGLE = re.compile(r"^( +)\*{0,2}(\w+)(?: ?\(.*?\))?: *(.*(?:\n\1 +\S.*)*)", re.M)
 _SPHINX = re.compile(r"^:param (?:[^:]* )?(\w+): *(.*(?:\n +\S.*)*)", re.M)
@@ -41,12 +41,13 @@ _SPHINX = re.compile(r"^:param (?:[^:]* )?(\w+): *(.*(?:\n +\S.*)*)", re.M)
 def function_tool(function: Callable[..., Any]) -> LocalTool:
     """Return a function as a tool: its name, its docstring, and a schema from its annotations.
 
-    A plain function runs in a worker thread, so that it may block. What it returns becomes text: a
-    string as it is, other values as JSON. Raises `UsageError` for what cannot be described.
+    A plain function runs in a worker thread, so it may block. A returned string becomes the text of
+    the result; other values become JSON. Raises `UsageError` for a signature that JSON Schema
+    cannot describe.
     """
     name = getattr(function, "__name__", None)
     if not callable(function) or not isinstance(name, str) or not name.isidentifier():
-        raise UsageError(f"functions takes functions that have a name, not {function!r}")
+        raise UsageError(f"functions must be functions with a name, not {function!r}")
     parameters = _parameters(function)
     description, described = _documented(inspect.getdoc(function) or "")
     schemas = _Schemas(name)
@@ -120,7 +121,7 @@ def _plain_enum(value: object) -> Any:
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of the function, and what of each parameter."""
+    """Return the description of the function, and of each parameter, from a docstring."""
     described = {name: " ".join(said.split()) for name, said in _SPHINX.findall(text)}
     for section in _SECTION.finditer(text):
         if section[1]:
@@ -134,7 +135,7 @@ def _documented(text: str) -> tuple[str, dict[str, str]]:
 
 
 class _Schemas:
-    """Makes JSON Schemas of types; ``definitions`` holds those that are referred to by name."""
+    """A maker of JSON Schemas from types; ``definitions`` holds the named ones."""
 
     def __init__(self, function: str) -> None:
         self.definitions: dict[str, JsonSchema] = {}
@@ -142,7 +143,7 @@ class _Schemas:
         self._names: dict[type, str] = {}
 
     def of(self, kind: Any) -> JsonSchema:
-        """Return the schema of a type. Raises `UsageError` for one that JSON has no values of."""
+        """Return the schema of a type. Raises `UsageError` for a type without values in JSON."""
         if kind is Any or kind is object:
             return {}
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -236,7 +237,7 @@ def _result(value: object) -> CallToolResult:
 
 
 def _as_json(value: Any) -> Any:
-    """Return what `json` can write of a value that it does not know."""
+    """Return a value that `json` cannot write in a form that it can."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):

@@ -98,7 +98,7 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.models.generate_content`` for what a server asks."""
+    """Return the arguments of ``client.models.generate_content`` for a sampling request."""
     names = names_of(sampling, _RULES.names)
     config: dict[str, Any] = {}
     if sampling.max_tokens is not None:
@@ -118,7 +118,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the answer to a sampling request."""
+    """Return a response as the result of a sampling request."""
     whole = plain(response)
     content: list[dict[str, Any]] = []
     read = iter(calls(whole, tools(sampling.tools)))
@@ -169,7 +169,7 @@ def _result(result: MadeResult) -> dict[str, Any]:
 
 
 def _response(outcome: Prepared) -> dict[str, Any]:
-    """The text as a string: inside an object, a ``$ref`` of some JSON would be refused."""
+    """Return the text as a string: the API rejects a ``$ref`` in the JSON of an object."""
     text = outcome.text or "See the attached parts."
     return {"error" if outcome.is_error else "output": text}
 
@@ -201,7 +201,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _signed(part: object) -> dict[str, Any]:
-    """Let the server keep the signature of a call, which the API wants back with the call."""
+    """Return the signature of a call for the server to keep: the API wants it back."""
     signature = first_present(part, "thoughtSignature", "thought_signature")
     if isinstance(signature, bytes):  # as the SDK has it
         signature = base64.b64encode(signature).decode("ascii")

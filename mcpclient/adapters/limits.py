@@ -13,7 +13,7 @@ from ..net.files import save_text
 
 _logger = logger_for("mcpclient.adapters")
 
-# From here on a result takes a good part of what a model reads at all.
+# A result with more tokens fills a good part of a model's context.
 _MANY_TOKENS = 10_000
 # Four characters of English, and of most code, are about one token.
 _CHARACTERS_PER_TOKEN = 4
@@ -23,20 +23,19 @@ Overflow = Union[Literal["cut", "file"], Callable[[str], str]]
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of what one result brings into a conversation.
+    """Limits of the content that one result adds to a conversation.
 
-    - ``max_chars``: how many characters of text (100,000). Of a longer text the beginning and the
-      end stay; ``keep_tail`` is the share of the end (0.25).
-    - ``max_image_bytes``: how many bytes an image may have (5,000,000); a larger one is replaced
-      by a note. Where an API takes less, its own limit counts.
-    - ``overflow``: what happens to the rest: ``"cut"`` drops it; ``"file"`` writes the whole text
-      to a temporary file that only this user may read, whose path the model is told; a function is
-      given the whole text and returns where it is, in words for the model.
-    - ``unknown``: content of a type this library does not know is shown as JSON (``"keep"``) or
-      left out (``"drop"``).
-    - ``structured``: which form of a result the model gets where a server sends both: ``"text"``,
-      to which the structured content is added only when it says more than the text; ``"only"`` the
-      structured content (and media; of a failed call the text); ``"both"`` always.
+    - ``max_chars``: the most characters of text (100,000). Of a longer text the beginning and the
+      end are kept; ``keep_tail`` is the share of the end (0.25).
+    - ``max_image_bytes``: the most bytes of an image (5,000,000); a note replaces a larger one. A
+      lower limit of the API takes precedence.
+    - ``overflow``: the treatment of the rest: ``"cut"`` drops it; ``"file"`` writes the whole text
+      to a temporary file that only this user can read, and gives the model its path; a function
+      receives the whole text and returns a description, for the model, of where to find it.
+    - ``unknown``: content of an unknown type becomes JSON (``"keep"``) or is left out (``"drop"``).
+    - ``structured``: the form of a result with both text and structured content: ``"text"`` adds
+      the structured content only if it holds more than the text; ``"only"`` uses just the
+      structured content (and media; the text of a failed call); ``"both"`` always uses both.
     """
 
     max_chars: int = 100_000
@@ -48,7 +47,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.max_chars < 0 or self.max_image_bytes < 0 or not 0 <= self.keep_tail <= 1:
-            raise UsageError("limits are not negative, and keep_tail is between 0 and 1")
+            raise UsageError("limits must not be negative, and keep_tail must be between 0 and 1")
         if self.overflow not in ("cut", "file") and not callable(self.overflow):
             raise UsageError(f'overflow is "cut", "file" or a function, not {self.overflow!r}')
         if self.unknown not in ("keep", "drop"):
@@ -58,7 +57,7 @@ class Limits:
 
 
 def limited(text: str, limits: Limits) -> str:
-    """Return the text, or its beginning and end where it is too long."""
+    """Return the text, or its beginning and end if it is too long."""
     surplus = len(text) - limits.max_chars
     if surplus <= 0:
         return text
@@ -73,19 +72,19 @@ def _whereabouts(text: str, limits: Limits) -> str:
         return ""
     try:
         place = save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
-    except Exception as error:  # the caller's function, or a full disk: the beginning still helps
+    except Exception as error:  # the caller's function or a full disk; the model gets the rest
         _logger.warning("the whole text could not be kept: %s", type(error).__name__)
         return ""
     return f"; all {len(text):,} are in {place}" if place else ""
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has: a quarter of its characters."""
+    """Return an estimate of a text's tokens: a quarter of its characters."""
     return len(text) // _CHARACTERS_PER_TOKEN
 
 
 def token_warning(text: str) -> str | None:
-    """Return a warning where a text has many tokens, by a rough estimate."""
+    """Return a warning if a text has many tokens by a rough estimate, else None."""
     tokens = estimated_tokens(text)
     return f"the result has about {tokens:,} tokens" if tokens > _MANY_TOKENS else None
 
@@ -111,7 +110,7 @@ _BRANDS = {
     b"heix": "image/heic",
     b"mif1": "image/heif",
 }
-# The same under other names.
+# Other names of the same types.
 _SYNONYMS = {
     "image/jpg": "image/jpeg",
     "image/pjpeg": "image/jpeg",
@@ -150,31 +149,31 @@ class Media:
 
     @property
     def description(self) -> str:
-        """What it is, in words, for a model that does not get it."""
+        """A description in words, for a model that does not get the content."""
         named = f" {self.name}" if self.name else ""
         return f"{self.kind}{named}, {self.media_type}, {len(self.data)} bytes"
 
 
 @dataclass(frozen=True)
 class MediaRules:
-    """Which media an API takes, by type, and the most bytes of each kind (before Base64).
+    """The media that an API accepts by type, and the most bytes of each kind (before Base64).
 
-    ``taken``: the media types, each with the word the API has for it.
+    ``taken``: the accepted media types, each with the API's word for it.
     """
 
     taken: Mapping[str, str] = field(default_factory=dict)
     most_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def takes(self, media_type: str) -> bool:
-        """Whether the API takes this type at all."""
+        """Whether the API accepts this type at all."""
         return media_type in self.taken
 
     def refusal(self, media: Media, most_image_bytes: int) -> str | None:
-        """Say why the API does not get this, or return None when it does."""
+        """Return the reason why the API does not get these media, or None."""
         if not media.data:
             return f"{media.description}: it is empty or damaged"
         if not self.takes(media.media_type):
-            return f"{media.description}: the model does not take this type here"
+            return f"{media.description}: the model does not accept this type here"
         limit = self.most_bytes.get(media.kind)
         if media.kind == "image":
             limit = min(most_image_bytes, most_image_bytes if limit is None else limit)
@@ -183,8 +182,8 @@ class MediaRules:
         return None
 
 
-def media_type_of(data: bytes, said: str) -> str:
-    """Return the media type of these bytes; ``said`` counts where they do not tell."""
+def media_type_of(data: bytes, declared: str) -> str:
+    """Return the media type of these bytes by their signature, else ``declared``."""
     for signature, media_type in _SIGNATURES:
         if data.startswith(signature):
             return media_type
@@ -192,5 +191,5 @@ def media_type_of(data: bytes, said: str) -> str:
         return _RIFF[data[8:12]]
     if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
         return _BRANDS[data[8:12]]
-    written = said.partition(";")[0].strip().lower()
+    written = declared.partition(";")[0].strip().lower()
     return _SYNONYMS.get(written, written) or "application/octet-stream"

@@ -1,4 +1,4 @@
-"""Tools that this library itself offers to a model, beside those of servers."""
+"""Tools of this library itself for a model, in addition to those of servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, ReadResourceResult, Resource, ResourceTemplate, Tool
 from .definitions import Definition, ToolDefinitions
 
-# How many resources one answer lists, and how many tools one search finds.
+# The most resources in a list, and the most tools that a search finds.
 _LISTED = 200
 _FOUND = 5
 _NAMED = 50
@@ -25,11 +25,11 @@ _READ_ONLY = {"readOnlyHint": True}
 
 @dataclass(frozen=True)
 class LocalTool:
-    """A tool and the function that answers its calls.
+    """A tool and the function that runs its calls.
 
-    ``run`` takes the arguments, and functions to put around a request that it makes of a server.
-    ``needs_approval``: whether a user is asked before a call. ``is_own``: it is a function of the
-    user, which takes the arguments only.
+    ``run``: takes the arguments, and around-hooks for a request that it makes of a server.
+    ``needs_approval``: whether the user is asked before a call. ``is_own``: whether it is a
+    function of the user, which takes the arguments only.
     """
 
     tool: Tool
@@ -38,7 +38,7 @@ class LocalTool:
     is_own: bool = False
 
     def called(self, name: str) -> LocalTool:
-        """Return the same under another name."""
+        """Return the same tool under another name."""
         return replace(self, tool=Tool({**self.tool.raw, "name": name}))
 
 
@@ -98,9 +98,9 @@ def resource_tools(source: ResourceSource) -> list[LocalTool]:
 def search_tool(
     definitions: Callable[[], Iterable[Definition]], servers: Sequence[str]
 ) -> LocalTool:
-    """Return the tool ``search_tools``, which tells what `call_tool` can call.
+    """Return the tool ``search_tools``, which finds tools for `call_tool`.
 
-    ``definitions`` gives those to search in; ``servers`` are named in the description.
+    ``definitions``: returns the definitions to search. ``servers``: named in the description.
     """
 
     async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
@@ -134,10 +134,10 @@ def search_tool(
 
 
 def call_tool() -> LocalTool:
-    """Return the tool ``call_tool``, which stands for every tool that a search can find.
+    """Return the tool ``call_tool``, which calls any tool that a search can find.
 
-    So the definitions of a request stay the same, whatever is found, and what a provider has cached
-    of the conversation stays good. The toolbox reads the call that is in its arguments.
+    The definitions of a request do not change with what is found, so a provider's cache of the
+    conversation stays valid. The toolbox reads the call inside its arguments.
     """
 
     async def run(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
@@ -166,7 +166,7 @@ def _tool(
 
 
 def text_result(text: str, is_error: bool = False) -> CallToolResult:
-    """Return a result that is a text."""
+    """Return a result with one text."""
     return CallToolResult({"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
@@ -192,10 +192,10 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
 class SearchRule:
-    """Decides, once for a conversation, whether its tools are too many to be shown.
+    """The decision, made once in a conversation, whether the model searches for its tools.
 
-    ``search``: True or False; a number: more tools than that; ``"3%"``: more tokens than this share
-    of ``context``, the tokens that the model reads at most.
+    ``search``: True or False; a number: search among more tools than that; ``"3%"``: search if the
+    definitions take more than this share of ``context``, the size of the model's context in tokens.
     """
 
     def __init__(self, search: bool | int | str, context: int) -> None:
@@ -212,7 +212,7 @@ class SearchRule:
         self._decision: bool | None = None
 
     def applies(self, tools: ToolDefinitions) -> bool:
-        """Whether to search among these tools; once there are some, the answer stays the same."""
+        """Whether to search these tools; the first answer for a non-empty list is final."""
         if self._decision is None:
             is_much = len(tools.defined) > self._most_tools or tools.tokens > self._most_tokens
             if not tools.defined:

@@ -17,10 +17,10 @@ _DIGEST = 8
 
 
 class NameRule:
-    """Which names an API takes: at most ``longest`` of the characters ``allowed``.
+    """The names that an API accepts: at most ``longest`` characters out of ``allowed``.
 
-    ``allowed`` is the inside of a class in a regular expression; ``first``, where it is given, is
-    that of the first character.
+    ``allowed`` is the inside of a character class of a regular expression; so is ``first``, if
+    given, for the first character.
     """
 
     def __init__(self, allowed: str, longest: int, first: str | None = None) -> None:
@@ -29,11 +29,11 @@ class NameRule:
         self._longest = longest
 
     def admits(self, name: str) -> bool:
-        """Whether the name can stay as it is."""
+        """Whether the API accepts the name as it is."""
         return self._fit.fullmatch(name) is not None
 
     def fitted(self, name: str, taken: Collection[str]) -> str:
-        """Return a name that is admitted and not in ``taken``; ``name`` itself where possible."""
+        """Return an accepted name that is not in ``taken``; ``name`` itself if possible."""
         if self.admits(name) and name not in taken:
             return name
         clean = self._unfit.sub("_", name) or "_"
@@ -55,10 +55,10 @@ class NameRule:
 def fit_names(
     names: Iterable[str], rule: NameRule, known: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return every name with the one to use in its place, all different.
+    """Return the name to use for each name, all of them different.
 
-    Those of ``known`` keep what they have. Then come names that are fit: no other may take one of
-    theirs.
+    Names in ``known`` keep theirs. Names that are accepted as they are come next, so that no other
+    name is changed into one of them.
     """
     listed = list(dict.fromkeys(names))
     fitted = dict(known)
@@ -70,13 +70,16 @@ def fit_names(
 
 
 LONE_SURROGATES = "\ud800-\udfff"
-"""As the inside of a class in a regular expression."""
+"""The lone surrogates, as the inside of a character class."""
 
 _LONE = re.compile(f"[{LONE_SURROGATES}]")
 
 
 def without_surrogates(value: Any) -> Any:
-    """Return a JSON value with U+FFFD in place of every half of a surrogate pair, in keys too."""
+    """Return a JSON value with U+FFFD in place of each lone surrogate, also in keys.
+
+    JSON may contain lone surrogates; the UTF-8 of an HTTP request cannot.
+    """
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
     if isinstance(value, dict):

@@ -55,8 +55,8 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request.
 
-    ``strict``: the model keeps to the schema exactly, for every tool whose schema can be written
-    so; the others say in ``problems`` why not. ``defer`` does nothing, which they say as well.
+    ``strict``: the model keeps to the schema exactly, for each tool whose schema fits strict mode;
+    ``problems`` names the reasons for the others. ``defer`` does nothing, as ``problems`` says.
     """
     defined = define(tools, RULES, strict, inline_refs, defer)
     shaped = [{"type": "function", "function": _function(definition)} for definition in defined]
@@ -100,7 +100,7 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.chat.completions.create`` for what a server asks."""
+    """Return the arguments of ``client.chat.completions.create`` for a sampling request."""
     names = names_of(sampling, RULES.names)
     conversation = _messages(turns_of(sampling.messages, _MEDIA, names))
     if sampling.system_prompt:
@@ -119,7 +119,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the answer to a sampling request."""
+    """Return a response as the result of a sampling request."""
     whole = plain(response)
     message = _message(whole)
     text = first_present(message, "content", "refusal")

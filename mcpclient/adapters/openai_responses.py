@@ -41,8 +41,8 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request.
 
-    ``strict``: as for `openai_chat`. ``defer``: which tools the model has to search for; OpenAI's
-    own search tool is then added.
+    ``strict``: as for `openai_chat`. ``defer``: the tools that the model has to search for;
+    OpenAI's own search tool is then added.
     """
     defined = define(tools, _RULES, strict, inline_refs, defer)
     shaped = [_tool(definition) for definition in defined]
@@ -77,7 +77,7 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.responses.create`` for what a server asks of a model.
+    """Return the arguments of ``client.responses.create`` for a sampling request.
 
     The API has no stop sequences; those asked for are left out.
     """
@@ -99,7 +99,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the answer to a sampling request."""
+    """Return a response as the result of a sampling request."""
     whole = plain(response)
     content: list[dict[str, Any]] = []
     for item in map(plain, _output(whole)):

@@ -1,4 +1,4 @@
-"""The content of results and prompts as parts that every model API has: text and media."""
+"""The content of results and prompts in parts that every model API knows: text and media."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from .names import without_surrogates
 
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]
-"""What came of a call: its result, or why there is none; None for a call that was not made."""
+"""The result of a call, or the error it raised; None for a call that was not made."""
 
 ERROR_PREFIX = "Tool error: "
-"""How the text of a failed call begins for APIs that have no field for it."""
+"""The prefix of a failed call's text, for APIs without a field for failures."""
 
 _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
-# Media types that are text, whatever the first part of their name says; so are those that end so.
+# Media types that are text although they do not begin with "text/".
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/javascript")
-# A structure of more values is not looked for in the text, only compared with it.
+# A structure with more values is compared with the text as a whole, not value by value.
 _MOST_MENTIONED = 200
 _TEXT_ENDINGS = ("+json", "+xml", "+yaml")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a model gets of a result: at least one part, and whether the call failed."""
+    """The parts of a result for a model, at least one, and whether the call failed."""
 
     parts: list[Part]
     is_error: bool
@@ -51,9 +51,9 @@ class Prepared:
         return "\n".join(part for part in self.parts if isinstance(part, str))
 
     def written(self, write: Callable[[Part], dict[str, Any]]) -> str | list[dict[str, Any]]:
-        """Return the text or, where there are media, every part as ``write`` puts it.
+        """Return the text or, if there are media, all parts in the shape that ``write`` gives them.
 
-        What came of a failed call begins with `ERROR_PREFIX`.
+        After a failed call they begin with `ERROR_PREFIX`.
         """
         prefix = ERROR_PREFIX if self.is_error else ""
         if not self.media:
@@ -67,9 +67,9 @@ class Prepared:
 
 
 def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
-    """Bring the result of a call within the limits and what an API takes.
+    """Return the outcome of a call within the limits and the media that an API accepts.
 
-    A text of many tokens is noted in the result's ``warnings``.
+    A text with many tokens adds to the result's ``warnings``.
     """
     if outcome is None:
         return Prepared([_NOT_MADE], True)
@@ -87,9 +87,9 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what went wrong, for a model, without the output of a server process.
+    """Return the text of an error for a model, without the output of a server process.
 
-    Of an error that is not this library's, only its type.
+    Of an error that is not this library's, return only its type, because the text may hold secrets.
     """
     if isinstance(error, McpError):
         said: str = without_surrogates(text_without_output(error))
@@ -121,7 +121,7 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
 
 
 def _reference(resource: Mapping[str, Any]) -> str:
-    """What identifies a resource: its URI, and its name and title where it has them."""
+    """Return the identification of a resource: its URI, and its name and title if it has any."""
     words = [f"resource {resource.get('uri', '')}"]
     for key in ("name", "title"):
         if isinstance(resource.get(key), str) and resource[key]:
@@ -164,7 +164,7 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
 
 
 def _repeats(texts: Sequence[str], value: object) -> bool:
-    """Whether the texts are a value, as JSON or as strings; wrappers of one key do not count."""
+    """Whether the strings equal a value, as JSON or as strings, without wrappers of one key."""
     if _says(texts, value):
         return True
     while isinstance(value, dict) and len(value) == 1:
@@ -175,7 +175,7 @@ def _repeats(texts: Sequence[str], value: object) -> bool:
 
 
 def _mentions(texts: Sequence[str], value: object, limits: Limits) -> bool:
-    """Whether the texts have each string of a value, and each number with its key."""
+    """Whether the strings contain each string of a value, and each number with its key."""
     said = "\n".join(texts)[: limits.max_chars].lower()
     todo, seen = [("", value)], 0
     while todo:
@@ -211,7 +211,7 @@ def _parsed(text: str) -> object:
 
 
 def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:
-    """Put a note in the place of what the API does not take."""
+    """Return the parts with a note in the place of each one that the API does not accept."""
     admitted: list[Part] = []
     for part in parts:
         refusal = None if isinstance(part, str) else rules.refusal(part, most_image_bytes)
@@ -220,7 +220,7 @@ def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -
 
 
 def _joined(parts: Iterable[Part]) -> list[Part]:
-    """Join neighbouring texts, and leave out those with nothing to see, which some APIs refuse."""
+    """Join adjacent strings, and leave out blank ones, which some APIs reject."""
     joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and not part.strip():

@@ -1,4 +1,4 @@
-"""The model APIs by name. Each is a module of pure functions; another may be given in its place."""
+"""The model APIs by name, each a module of pure functions, and models that answer sampling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:  # a copy without the part "answers" has toolboxes all the same
 
 
 class Provider(Protocol):
-    """What there is for every model API; the module `anthropic` is one."""
+    """The functions for a model API: a module such as `anthropic`, or an object of your own."""
 
     def tools(
         self,
@@ -44,7 +44,7 @@ class Provider(Protocol):
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
     ) -> list[dict[str, Any]]:
-        """Return the messages that answer calls."""
+        """Return the messages with the results of calls."""
         ...
 
     def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
@@ -52,11 +52,11 @@ class Provider(Protocol):
         ...
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
-        """Return the arguments of the SDK's function for what a server asks of a model."""
+        """Return the arguments of the SDK's function for a sampling request."""
         ...
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
-        """Return a response as the answer to what a server asked."""
+        """Return a response as the result of a sampling request."""
         ...
 
 
@@ -70,7 +70,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 def provider_of(named: str | Provider) -> Provider:
-    """Return the provider of a name, or what was given instead of one. Raises `UsageError`."""
+    """Return a provider by name; an object is returned as is. Raises `UsageError`."""
     if not isinstance(named, str):
         return named
     if named not in PROVIDERS:
@@ -82,10 +82,10 @@ def provider_of(named: str | Provider) -> Provider:
 def sampling_model(
     provider: str | Provider, model: str, create: Callable[..., Any], *, tools: bool = True
 ) -> answers.Sampling:
-    """Return what ``sampling=`` of `connect` takes: a model of a provider.
+    """Return a model of a provider as the option ``sampling`` of `connect`.
 
-    ``create`` is the function of the provider's SDK that asks a model, plain or async, called with
-    keyword arguments only; a plain one blocks the event loop while it runs:
+    ``create``: the function of the provider's SDK that calls a model, plain or async, called with
+    keyword arguments only. A plain function blocks the event loop while it runs:
 
     - ``"anthropic"``: ``client.messages.create``
     - ``"openai_chat"``: ``client.chat.completions.create``
@@ -93,9 +93,9 @@ def sampling_model(
     - ``"google"``: ``client.aio.models.generate_content``
     - ``"bedrock"``: ``client.converse``
 
-    A function of one's own around it may look at the request first, ask the user, and return None
-    to reject it. ``model``: its name, whatever the server would like. ``tools``: the model is given
-    the tools of the request.
+    Your own function around it may inspect the request first, ask the user, and return None to
+    reject it. ``model``: the name of the model, regardless of the server's preferences. ``tools``:
+    whether the model gets the tools of the request.
     """
     adapter = provider_of(provider)
 
@@ -108,7 +108,7 @@ def sampling_model(
         try:
             found = adapter.answer(response, request)
         except (UsageError, ValueError) as error:
-            reason = f"the model's answer is invalid: {error}"
+            reason = f"the model's response is invalid: {error}"
             raise HandlerFailed(answers.SamplingAnswerer.method, reason) from error
         return {**found, "model": found.get("model") or model}
 

@@ -1,7 +1,7 @@
-"""The calls in a model's answer, read without ever losing one to another's fault.
+"""The calls in a model's response; a fault in one does not affect the others.
 
-What a model gets wrong, such as arguments that are no JSON, is no exception: the call then has a
-``problem``, which the model is told as the result.
+A model's mistake, such as arguments that are not JSON, raises nothing: the call then has a
+``problem``, which the model gets as its result.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .definitions import Binding, ToolDefinitions
 class ToolCall:
     """A call that a model asks for.
 
-    ``id``: the provider's, empty where it gave none. ``name`` and ``arguments``: for `call_tool`.
-    ``problem``: why it cannot be made, as text for the model; None when it can. ``called_as``: the
-    name by which the model knows the tool. ``tool``: None where the tools were not handed over, or
-    have none of this name.
+    ``id``: the provider's id, empty if it gave none. ``name`` and ``arguments``: for `call_tool`.
+    ``problem``: the reason, for the model, why the call cannot be made; None if it can.
+    ``called_as``: the model's name of the tool. ``tool``: None if the tools were not passed or do
+    not have this name.
     """
 
     id: str
@@ -35,14 +35,14 @@ class ToolCall:
     tool: Tool | None = None
 
     def as_tool_use(self) -> dict[str, Any]:
-        """Return the call as content of a sampling answer. Raises `ValueError` for a problem."""
+        """Return the call as content of a sampling result. Raises `ValueError` for a problem."""
         if self.problem is not None:
             raise ValueError(self.problem)
         return {"type": "tool_use", "id": self.id, "name": self.name, "input": self.arguments}
 
 
 class RawCall(NamedTuple):
-    """A call as it stands in a response; nothing has been checked."""
+    """A call as the response has it, unchecked."""
 
     id: object
     name: object
@@ -50,9 +50,9 @@ class RawCall(NamedTuple):
 
 
 def read_calls(found: Iterable[RawCall], tools: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
-    """Make sense of calls, in order. ``tools``: what a provider's ``tools`` function returned.
+    """Return the calls, in order. ``tools``: the result of the provider's ``tools``.
 
-    With a plain list, names are taken as they come and arguments are not translated.
+    With a plain list, names and arguments are kept as the model wrote them.
     """
     bindings = tools.bindings if isinstance(tools, ToolDefinitions) else None
     calls: list[ToolCall] = []
@@ -86,7 +86,7 @@ def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
 
 
 def _arguments(given: object) -> Mapping[str, Any]:
-    """Return the arguments; raises `ValueError`, whose text is for the model."""
+    """Return the arguments. Raises `ValueError` with a text for the model."""
     value = given
     if isinstance(given, str):
         try:
@@ -108,7 +108,7 @@ def _refuse(constant: str) -> Any:
 def plain(value: object) -> Any:
     """Return an object of a provider's SDK as plain data, through its own methods.
 
-    Dicts and lists are looked into; what is neither, and has no such method, is handed on.
+    Items of lists are converted as well. Any other object without such a method is returned as is.
     """
     if isinstance(value, Mapping):
         return value
@@ -122,7 +122,7 @@ def plain(value: object) -> Any:
 
 
 def first_present(value: object, *names: str) -> Any:
-    """Return the first member of these names that a mapping has and that is not None."""
+    """Return the first of these members that a mapping has and that is not None."""
     if isinstance(value, Mapping):
         for name in names:
             if value.get(name) is not None:
@@ -131,6 +131,6 @@ def first_present(value: object, *names: str) -> Any:
 
 
 def unreadable(provider: str, expected: str, response: object) -> UsageError:
-    """Return the error for something that is no response of a provider."""
+    """Return the error for an object that is not a response of a provider."""
     kind = type(response).__name__
     return UsageError(f"not a response of {provider}: it has no {expected} (it is a {kind})")

@@ -1,4 +1,4 @@
-"""The tools of a client or a manager, ready for one model API: the inside of an agent loop."""
+"""A toolbox: the tools of a client or a manager for one model API, for an agent's loop."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from .tool_calls import RawCall, ToolCall, read_calls
 _logger = logger_for("mcpclient.adapters")
 
 _CALL_OPTIONS = sorted({*(Tools.call_tool.__kwdefaults__ or {})} - {"returns"})
-# So many tools are converted before other tasks have their turn.
+# Tools that are converted before other tasks run.
 _SLICE = 50
-# After so many names, those of tools that are gone have no place any more.
+# Above this number of names, the names of tools that are gone are forgotten.
 _MOST_REMEMBERED = 20_000
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]
-"""Takes a call and its tool; True allows it, False or a reason as text refuses it."""
+"""Takes a call and its tool; returns True to allow it, or False or a reason to refuse it."""
 
 
 class ToolboxOptions(TypedDict, total=False):
@@ -65,7 +65,7 @@ class ToolboxOptions(TypedDict, total=False):
 
 
 class _Client(ResourceSource, Protocol):
-    """What a toolbox needs of a client, and of a manager, which has ``tools`` besides."""
+    """A client or a manager, as a toolbox uses it; a manager also has ``tools``."""
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
@@ -166,27 +166,28 @@ class Toolbox:
     def tools(self) -> ToolDefinitions:
         """The definitions for a request: always the same list, changed in place.
 
-        Its ``problems`` say what of which tool was changed or dropped, its ``tokens`` about how
-        many tokens they take of every request. Raises `UsageError` for a
-        client whose toolbox was never awaited.
+        Its ``problems`` name the changes of each tool, and ``tokens`` is an estimate of their
+        tokens in each request. Raises `UsageError` for a client whose toolbox was never awaited.
         """
         live = self._live()
         if live is not None:
             self._take_live(live)
         elif self._version is None:
-            raise UsageError("the toolbox of a client is awaited: box = await client.toolbox(…)")
+            raise UsageError(
+                "the toolbox of a client must be awaited: box = await client.toolbox(…)"
+            )
         return self._tools
 
     @property
     def agent_tools(self) -> list[AgentTool]:
-        """The same tools, by the same rules, for a program with its own way of calling models."""
+        """The same tools, by the same rules, for a program that calls models in its own way."""
         return [
             AgentTool(defined, self._call_for_agent, self._limits, self._loop)
             for defined in self.tools.defined
         ]
 
     async def refresh(self) -> None:
-        """Take over the present tools of the client or manager. Raises what `list_tools` does."""
+        """List the tools of the client or manager again. Raises what `list_tools` does."""
         self._loop = asyncio.get_running_loop()
         live = self._live()
         tools = list(await self._source.list_tools() if live is None else live)  # type: ignore[attr-defined]
@@ -202,13 +203,13 @@ class Toolbox:
             self._version = True
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
-        """Make all calls of a model's response, side by side, and return the messages to append.
+        """Make all calls of a model's response concurrently, and return the messages to append.
 
-        In their order, whatever came of them: what cannot be called, is refused, fails or takes too
-        long is an answer that the model can read. Empty when there are no calls.
+        The messages are in the order of the calls. A call that is invalid, refused, failed or timed
+        out has a result that the model can read. The list is empty if there are no calls.
 
-        ``call_options`` are those of `call_tool`. Raises `UsageError` for an unknown one, and for
-        what is not a response of the provider. Cancelling it cancels all calls.
+        ``call_options``: those of `call_tool`. Raises `UsageError` for an unknown option, and for
+        an object that is not a response of the provider. Cancelling it cancels all calls.
         """
         if call_options:
             check_names(call_options, _CALL_OPTIONS)
@@ -230,7 +231,7 @@ class Toolbox:
     # Which tools there are
 
     def _live(self) -> Sequence[Tool] | None:
-        """The list that a manager keeps up to date; None for a client."""
+        """Return the list that a manager keeps up to date; None for a client."""
         tools = getattr(self._source, "tools", None)
         return tools if isinstance(tools, list) else None
 
@@ -281,7 +282,7 @@ class Toolbox:
         }
 
     def _forget_all_but(self, kept: set[str]) -> None:
-        """Forget tools that are gone: a server may make up new names without end."""
+        """Forget tools that are gone: a server may invent new names without end."""
         staying = [name for name in self._places if name in kept]
         self._places = {name: place for place, name in enumerate(staying)}
         names = self._memory.names
@@ -289,7 +290,7 @@ class Toolbox:
         self._known.bindings = {}
 
     def _offered(self, local: LocalTool) -> Tool:
-        """Offer a tool of this side under a name that it keeps, and that no server's tool has."""
+        """Offer a tool of this library under a lasting name that no server's tool has."""
         own_name = local.tool.name
         name = self._local_names.get(own_name, own_name)
         while own_name not in self._local_names and name in self._places:
@@ -302,7 +303,7 @@ class Toolbox:
     def _remembering(
         self, tools: Iterable[Tool], names: dict[str, str] | None = None
     ) -> KnownTools:
-        """Return tools for `define`, which shares with the others what it makes of them."""
+        """Return tools for `define` that share the conversions of this conversation."""
         known = KnownTools(tools, self._memory.names if names is None else names)
         known.converted = self._memory.converted
         return known
@@ -317,7 +318,7 @@ class Toolbox:
 
         if not fits(self._include):
             return False
-        # What is left out may be named in any way: it lets nothing in.
+        # An exclusion may match any name of the tool, the model's too: it admits nothing.
         spelled = self._exclude and any_pattern(self._exclude).match(tool.name)
         return not spelled and not fits(self._exclude)
 
@@ -333,12 +334,12 @@ class Toolbox:
         return tool.name not in self._local and self._defer is not None and self._defer(tool)
 
     async def _catch_up(self) -> None:
-        """Where the calls have changed the tools, list them again."""
+        """List the tools again if the calls have changed them."""
         if self._live() is None and getattr(self._source, "tools_are_stale", False):
             try:
                 await self.refresh()
             except McpError as error:
-                _logger.warning("the tools have changed and could not be listed: %s", error)
+                _logger.warning("tools/list failed; keeping the previous tools: %s", error)
 
     # Calls
 
@@ -369,7 +370,7 @@ class Toolbox:
         return await self._source.call_tool(call.name, call.arguments, **options)
 
     def _found_call(self, call: ToolCall) -> ToolCall:
-        """Return the call that stands in the arguments of `call_tool`."""
+        """Return the call inside the arguments of `call_tool`."""
         given = dict(call.arguments)
         name = given.pop("name", None)
         arguments = given.get("arguments", given)  # some models write them beside the name
@@ -377,7 +378,7 @@ class Toolbox:
         return found
 
     def _approval(self, asked: ToolCall) -> Around:
-        """Return a hook that holds a call back until it is allowed."""
+        """Return a hook that delays a call until the user allows it."""
 
         async def approval(call: Call, proceed: Proceed) -> CallToolResult:
             answer = await self._answer(asked, asked.tool or Tool({"name": asked.name}))
@@ -386,7 +387,7 @@ class Toolbox:
         return approval
 
     async def _answer(self, asked: ToolCall, tool: Tool) -> object:
-        """Return True where a call is allowed, else the reason, or anything but True."""
+        """Return True if a call is allowed, else the reason or any other value."""
         if self._approve is None:
             return True
         try:
@@ -404,7 +405,7 @@ class Toolbox:
 
 
 async def _own_call(local: LocalTool, call: ToolCall, options: Mapping[str, Any]) -> CallToolResult:
-    """Call a function of the user's, with the hooks and the timeout that a server's tool has."""
+    """Call a function of the user with the hooks and the timeout of a call."""
     seconds, trace = options.get("timeout"), options.get("trace")
 
     async def make(made: Call) -> CallToolResult:

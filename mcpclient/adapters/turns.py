@@ -1,7 +1,7 @@
-"""What prompts and sampling have in common: messages of a user and a model, in parts.
+"""The messages of prompts and sampling requests, as turns of a user and a model.
 
-A message holds text and media, calls that a model made, and results of calls. Each provider writes
-those in its own shape.
+A turn holds text and media, calls that the model made, and results of calls. Each provider writes
+them in its own shape.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tool_calls import ToolCall
 
 @dataclass(frozen=True)
 class MadeCall:
-    """A call that the model made. ``name`` is the one its API knows; ``meta`` is of the block."""
+    """A call that the model made. ``name``: the API's name. ``meta``: of the block."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class MadeCall:
 
 @dataclass(frozen=True)
 class MadeResult:
-    """What came of a call; ``name`` is that of the call."""
+    """The result of a call; ``name`` is the name of the call."""
 
     id: str
     name: str
@@ -48,13 +48,13 @@ class MadeResult:
 Item = Union[Part, MadeCall, MadeResult]
 
 _NONE = MediaRules()
-# What every API takes as the id of a call; a server may have made up its own.
+# The ids of calls that every API accepts; those of a server may be different.
 _IDS = NameRule("a-zA-Z0-9_-", 40)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One message: of the model or, otherwise, of the user."""
+    """A message of the model or of the user."""
 
     of_model: bool
     items: list[Item]
@@ -83,9 +83,9 @@ class Turn:
 def made_results(
     pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None, rules: MediaRules
 ) -> list[MadeResult]:
-    """Return what came of calls, within the limits and what an API takes.
+    """Return the results of calls within the limits and the media that an API accepts.
 
-    Of a call with a problem, that is its problem.
+    The result of a call with a problem is that problem.
     """
     return [
         MadeResult(
@@ -107,10 +107,10 @@ def turns_of(
     names: dict[str, str] | None = None,
     of_model: MediaRules = _NONE,
 ) -> list[Turn]:
-    """Return messages as turns, within what an API takes. Those without content are left out.
+    """Return messages as turns with the media that an API accepts. Empty messages are left out.
 
-    ``names``: how the API calls the tools. ``of_model``: which media a message of the model may
-    have; most APIs take none there, and a note stands in their place.
+    ``names``: the API's names of tools. ``of_model``: the media that a message of the model may
+    have; most APIs accept none there, and a note stands in their place.
     """
     listed = list(messages)
     ids = fit_names((use.id for message in listed for use in _uses(message)), _IDS)
@@ -126,7 +126,7 @@ def turns_of(
 
 
 def names_of(sampling: SamplingRequest, rule: NameRule) -> dict[str, str]:
-    """Return how an API calls the tools of a request, and those called in its conversation."""
+    """Return an API's names for the tools of a request and those called in its conversation."""
     names = fit_names((tool.name for tool in sampling.tools), rule)
     for message in sampling.messages:
         for use in _uses(message):
@@ -136,7 +136,7 @@ def names_of(sampling: SamplingRequest, rule: NameRule) -> dict[str, str]:
 
 
 def without_calls(turn: Turn) -> Turn:
-    """Return a turn that tells of calls and results in text, for a request without tools."""
+    """Return a turn with calls and results as text, for a request without tools."""
     items: list[Item] = []
     for item in turn.items:
         if isinstance(item, MadeCall):

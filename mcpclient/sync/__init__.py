@@ -7,9 +7,9 @@
     with sync.connect("https://example.com/mcp") as client:
         print(client.call_tool("echo", {"message": "hi"}).text)
 
-Every call runs in one event loop, in one background thread of the process. The classes are made of
-the asynchronous ones, so that neither can do what the other cannot. What type checkers know of them
-is in ``__init__.pyi``, which ``python -m tests.tooling.sync_stub`` writes.
+Every call runs in one event loop, in one background thread of the process. The classes are made
+from the asynchronous ones, so both have the same methods. Their types are in ``__init__.pyi``,
+which ``python -m tests.tooling.sync_stub`` writes.
 """
 
 from __future__ import annotations

@@ -13,13 +13,7 @@ from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
-from ..auth.options import (
-    Authentication,
-    ClientCredentials,
-    EnterpriseManaged,
-    OAuth,
-    WorkloadIdentity,
-)
+from ..auth.options import Authentication, OAuth, OAuthOptions
 from ..client.answers.elicitation import ElicitationOption
 from ..client.answers.roots import RootsOption
 from ..client.answers.sampling import SamplingOption
@@ -567,7 +561,4 @@ def list_tools(target: Target, **options: Unpack[_ClientOptions]) -> list[Tool]:
 def log_in(
     server_url: str, auth: OAuth | None = None, *, trace: TraceTarget | None = None
 ) -> None: ...
-def log_out(
-    server_url: str,
-    auth: OAuth | ClientCredentials | EnterpriseManaged | WorkloadIdentity | None = None,
-) -> None: ...
+def log_out(server_url: str, auth: OAuthOptions | None = None) -> None: ...

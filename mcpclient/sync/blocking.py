@@ -1,9 +1,9 @@
-"""How a blocking class is made of an asynchronous one: one way for all of them.
+"""Blocking classes, made from asynchronous ones in one way for all of them.
 
-A subclass of `Blocking` names its asynchronous class. Each public coroutine method of that becomes
-a method that runs the coroutine in the loop thread and waits; plain methods and properties are
-passed on; ``async with`` and ``async for`` become ``with`` and ``for``. What comes back is
-translated as well: for an object of an asynchronous class, its twin.
+A subclass of `Blocking` names its asynchronous class. Each public coroutine method of that class
+becomes a method that runs the coroutine in the loop thread and waits; plain methods and properties
+are passed on; ``async with`` and ``async for`` become ``with`` and ``for``. Results are translated
+as well: an object of an asynchronous class becomes its twin.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Blocking:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, of: type | None = None, only: Collection[str] = ()) -> None:
-        """Take over the members of ``of``, the asynchronous class; ``only`` these, where given.
+        """Add the members of ``of``, the asynchronous class; with ``only``, just these.
 
-        Attributes of its objects are taken over where this class declares them.
+        Attributes of its objects are added if this class declares them.
         """
         super().__init_subclass__()
         if of is None:
@@ -87,10 +87,10 @@ class Blocking:
 
 
 class Owned(Blocking):
-    """Something that the caller has made, and that is closed at the end of the program.
+    """An object that the caller makes, and that is closed at the end of the program at the latest.
 
-    ``after_fork``: what it does in a process that was forked after it was first used. It may raise
-    `UsageError`, or its first call may connect anew.
+    ``after_fork``: the behaviour in a process that was forked after the first use: with
+    ``"refuse"`` each call raises `UsageError`, with ``"reconnect"`` the first call reconnects.
     """
 
     _connecting: ClassVar[str]
@@ -111,7 +111,7 @@ class Owned(Blocking):
             _made_anew_after_fork.add(self)
 
     def _make_anew(self) -> None:
-        """In a forked child: leave to the parent what is the parent's."""
+        """Replace the object in a forked child: its connections belong to the parent."""
         if self._process_id is not None:
             _of_the_parent.append(self._object)
             self._object = self._make(**with_workers({**self._options}))
@@ -149,11 +149,11 @@ class Owned(Blocking):
         """Begin a method without waiting, and return the future of what it returns.
 
         Any number may run at once, without a thread for each. Cancelling the future cancels the
-        call and tells the server. Raises `UsageError` for what is no method that waits.
+        call and notifies the server. Raises `UsageError` for a name that is not a blocking method.
         """
         function = getattr(self._class, method, None)
         if method.startswith("_") or not inspect.iscoroutinefunction(function):
-            raise UsageError(f"there is no method {method!r} that could be submitted")
+            raise UsageError(f"there is no blocking method {method!r} to submit")
         thread = loop_thread()
         self._require_own_process()
         begin = functools.partial(self._begin, function, *arguments, **with_workers(options))
@@ -164,7 +164,7 @@ class Owned(Blocking):
 
 
 _made_anew_after_fork: WeakSet[Owned] = WeakSet()
-_of_the_parent: list[Any] = []  # kept, since what is freed may close what parent and child share
+_of_the_parent: list[Any] = []  # kept: freeing them could close files that the parent uses
 
 
 def _make_all_anew() -> None:
@@ -177,14 +177,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def has_twin(asynchronous: type, twin: type[Blocking]) -> None:
-    """Have objects of a class translated to this twin."""
+    """Register the twin of an asynchronous class."""
     _twins[asynchronous] = twin
 
 
 def twin_of(value: Any, holder: Blocking | None = None) -> Any:
-    """Return the twin of an object; other values as they are.
+    """Return the twin of an object; other values are returned as they are.
 
-    ``holder``: whose method returned it, perhaps itself.
+    ``holder``: the twin whose method returned the value, which may be its own object.
     """
     twin = _twins.get(type(value))
     if twin is None:
@@ -203,7 +203,7 @@ def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, **options: Any) -> Any:
         thread = loop_thread()
         begun = function(*arguments, **with_workers(options))
-        # The code of a login may be among them, which no traceback is to hold.
+        # No traceback may hold the code of a login, which may be among the arguments.
         del arguments, options
         return thread.run(begun)
 
@@ -211,7 +211,7 @@ def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _blocking(name: str, member: Any) -> Any:
-    """Return what stands in a blocking class for a member of the asynchronous one."""
+    """Return the member of a blocking class for a member of the asynchronous class."""
     if isinstance(member, property):
         return _attribute(name, member.__doc__)
     if name == "__anext__":

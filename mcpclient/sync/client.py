@@ -24,28 +24,28 @@ class Client(Owned, of=AsyncClient):
     and ``client.close()``. Target and options are those of `mcpclient.Client`.
 
     One client may be used by any number of threads at once, also where an event loop runs already.
-    All clients of a process live in one background thread, which begins with the first call and
-    closes what is still open when the program ends.
+    All clients of a process share one background thread, which starts with the first call and
+    closes open clients when the program ends.
 
     Handlers that are plain functions run in threads of their own: they may block, and may call the
-    client. In an around-hook that is a plain function, ``proceed`` blocks. Ctrl-C cancels the call
-    that waits, and tells the server.
+    client. In an around-hook that is a plain function, ``proceed`` blocks. Ctrl-C cancels the
+    pending call and notifies the server.
 
     In the child of a program that forks, a client that was connected before raises `UsageError`.
-    With ``after_fork="reconnect"`` its first call there connects anew; subscriptions and toolboxes
-    that it gave out before stay the parent's.
+    With ``after_fork="reconnect"`` its first call there reconnects; its earlier subscriptions and
+    toolboxes belong to the parent.
     """
 
     _connecting = "connect"
 
     @property
     def async_client(self) -> AsyncClient:
-        """The asynchronous client underneath, for coroutines; it may be used beside this one."""
+        """The asynchronous client underneath, for coroutines; both may be used together."""
         client: AsyncClient = self._object
         return client
 
     def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
-        """Return the tools for one model API, listed already, and what answers the model's calls.
+        """Return a toolbox for one model API, with the tools listed already.
 
         See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
         """
@@ -55,7 +55,7 @@ class Client(Owned, of=AsyncClient):
 
 
 class Subscription(Blocking, of=listen.Subscription):
-    """What a server tells of changes, as they come: an iterator. See `mcpclient.Subscription`.
+    """An iterator over a server's notifications of changes. See `mcpclient.Subscription`.
 
     ``with client.listen(…) as subscription`` waits until the server has agreed, and ends the
     subscription at the end of the block. `close` from another thread ends the iteration.

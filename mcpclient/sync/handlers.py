@@ -1,6 +1,6 @@
-"""The caller's handlers, made so that they run in a worker thread and may block.
+"""The caller's handlers, wrapped so that plain functions run in a worker thread and may block.
 
-Only plain functions need that. A coroutine function runs in the event loop, as it does everywhere.
+Coroutine functions run in the event loop, as they do everywhere.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from .loop_thread import running_loop_thread
 
 
 def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an async function that runs ``function`` in a worker thread; one already async as is.
+    """Return an async function that runs ``function`` in a worker thread.
 
-    What that returns may be awaitable itself: then it is awaited in the event loop.
+    An async function is returned as it is. An awaitable that a plain function returns is awaited in
+    the event loop.
     """
     if _is_async(function):
         return function
@@ -54,11 +55,11 @@ def _is_async(function: object) -> bool:
 
 
 def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around:
-    """Return what `mcpclient.ask_unless_read_only` does; a plain ``ask`` may block."""
+    """Do the same as `mcpclient.ask_unless_read_only`; a plain ``ask`` may block."""
     return around.ask_unless_read_only(in_worker(ask))
 
 
-# What each option holds
+# The options
 
 
 def _moved(value: Any) -> Any:
@@ -75,7 +76,7 @@ def _moved_among(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: in_worker(value) for name, value in values.items() if callable(value)}
 
 
-# Only these are called where their answer is awaited; what signs, for example, is called as it is.
+# The callers of these await the result. A signing function, for example, is called synchronously.
 _TOKEN_SOURCES = ("token", "key", "assertion", "identity_assertion")
 
 
@@ -86,7 +87,7 @@ def _moved_authentication(auth: Any) -> Any:
 
 
 def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
-    """Move functions that nobody waits for; each is called with one event after the other."""
+    """Move functions whose results are ignored; each gets one event after the other."""
     if hooks is None:
         return None
     told = hooks._asdict()
@@ -142,7 +143,7 @@ def _around_in_worker(hook: Around | BlockingAround) -> Around:
             return await result if inspect.isawaitable(result) else result
         except asyncio.CancelledError:
             for task in under_way:
-                task.cancel()  # else the worker would go on waiting, and the server working
+                task.cancel()  # otherwise the worker keeps waiting and the server keeps working
             raise
 
     return around
@@ -161,11 +162,11 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = {
     "hooks": _moved_hooks,
     "auth": _moved_authentication,
 }
-"""The options that hold handlers of the caller's, and how each is moved to the workers."""
+"""The options with handlers of the caller, and the function that moves each to the workers."""
 
 
 def with_workers(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of which every handler runs in a worker thread."""
+    """Return options with each handler moved to a worker thread."""
     for name in options.keys() & HANDLERS.keys():
         options[name] = HANDLERS[name](options[name])
     return options

@@ -1,4 +1,4 @@
-"""The one event loop of a process in which all blocking clients live, in a thread of its own."""
+"""The event loop that all blocking clients of a process share, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from .workers import Workers
 
 T = TypeVar("T")
 
-# Seconds at the end of the program: for clients to close, then for what is left to be cancelled.
-# Together with the thread's own end they stay below five.
+# Seconds at the end of the program: for clients to close, then for the remaining tasks to be
+# cancelled. Together with the end of the thread they stay below five.
 _CLOSING = 3.5
 _CANCELLING = 0.5
 
-# Seconds after Ctrl-C in which the server is told that nobody waits for its answer any more.
+# Seconds after Ctrl-C for notifying the server of the cancellation.
 _TELLING = 2.0
 
-# On Windows Ctrl-C does not end the wait for a lock, so that it is waited for in pieces.
+# On Windows Ctrl-C does not interrupt waiting for a lock, so the wait is split into pieces.
 _PIECE = 0.1 if sys.platform == "win32" else -1
 
 
 class Closable(Protocol):
-    """What is closed before its event loop ends."""
+    """An object that is closed before its event loop ends."""
 
     def close(self) -> Coroutine[Any, Any, None]:
-        """Free everything."""
+        """Close it."""
         ...
 
 
 class LoopThread:
     """A daemon thread that runs an event loop until `stop`.
 
-    Raises `UsageError` where that cannot be: in a subinterpreter that allows no threads, or on
-    Windows no event loops, and at the end of the program.
+    Raises `UsageError` in a subinterpreter that allows no threads (or, on Windows, no event loops),
+    and at the end of the program.
     """
 
     def __init__(self) -> None:
@@ -57,8 +57,8 @@ class LoopThread:
         self._to_close: WeakSet[Closable] = WeakSet()
         self._arrived: deque[_Running] = deque()
         self._is_woken = False
-        #: Set when the interpreter ends: whoever still waits is a daemon thread, whose calls have
-        #: an end without a word, as the thread itself has.
+        #: Set when the interpreter ends: threads that still wait are daemon threads, so their calls
+        #: end silently, as the threads themselves do.
         self.is_silenced = False
         self._is_ending = self._has_ended = False
         try:
@@ -73,7 +73,7 @@ class LoopThread:
     def _live(self) -> None:
         asyncio.set_event_loop(self.loop)
         while not self._is_ending:
-            # A task that raises SystemExit stops the loop, which is also everybody else's.
+            # A task that raises SystemExit stops the loop, which all other clients need as well.
             with suppress(BaseException):
                 self.loop.run_forever()
         self._has_ended = True
@@ -81,20 +81,20 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether it is this thread that asks."""
+        """Whether the calling thread is this one."""
         return threading.get_ident() == self._ident
 
     def to_close(self, closable: Closable) -> None:
-        """Have something closed before the loop ends, unless it is gone by then."""
+        """Register an object to be closed before the loop ends; the reference is weak."""
         self.loop.call_soon_threadsafe(self._to_close.add, closable)
 
     # Running
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and wait for it; return or raise what it does.
+        """Run a coroutine in the loop and wait for it; return its result or raise its exception.
 
-        When the wait is interrupted, by Ctrl-C for example, the coroutine is cancelled. The
-        exception is let out once it has ended, after two seconds, or at a second Ctrl-C.
+        If the wait is interrupted, for example by Ctrl-C, the coroutine is cancelled. The exception
+        is raised once the coroutine has ended, after two seconds, or at a second Ctrl-C.
         """
         waiting = _Waiting(self, coroutine)
         try:
@@ -116,8 +116,8 @@ class LoopThread:
         return submitted.future
 
     def _schedule(self, running: _Running) -> None:
-        # Waking the loop costs more than all else here, so that one wake-up does for all that have
-        # arrived before the loop looks.
+        # Waking the loop costs more than all else here, so one wake-up serves all coroutines that
+        # arrive before the loop runs.
         self._arrived.append(running)
         if self._has_ended:
             self._refuse_arrived()
@@ -125,7 +125,7 @@ class LoopThread:
             try:
                 self._is_woken = True
                 self.loop.call_soon_threadsafe(self._start_arrived)
-            except BaseException:  # Ctrl-C, perhaps: nobody would ever wake it again
+            except BaseException:  # Ctrl-C, perhaps: otherwise nothing would wake the loop again
                 self._is_woken = False
                 raise
 
@@ -139,7 +139,7 @@ class LoopThread:
         waiting.cancel()
 
     def _refuse_arrived(self) -> None:
-        with suppress(IndexError):  # two threads may want the last one
+        with suppress(IndexError):  # two threads may race for the last one
             while True:
                 self._arrived.popleft().refuse(_at_the_end())
 
@@ -189,12 +189,11 @@ class _Running(ABC):
         self._is_cancelled = False
 
     def start(self) -> None:
-        """Begin; called in the loop."""
+        """Start the coroutine; called in the loop."""
         self._task = self._context.run(self.thread.loop.create_task, self._live())
 
     async def _live(self) -> None:
-        # It tells by itself what came of it: a callback of the task would take another turn of the
-        # loop.
+        # The coroutine reports its outcome itself: a done callback would take another loop turn.
         self._has_begun = True
         try:
             if self._is_cancelled:
@@ -208,13 +207,13 @@ class _Running(ABC):
             self.tell()
 
     def cancel(self) -> None:
-        """Cancel it; called in the loop."""
+        """Cancel the coroutine; called in the loop."""
         self._is_cancelled = True
         if self._task is not None and self._has_begun:
             self._task.cancel()
 
     def refuse(self, error: BaseException) -> None:
-        """Tell who waits that it never begins."""
+        """Report that the coroutine will not start."""
         self._coroutine.close()
         self.error = error
         if not self.thread.is_silenced:
@@ -222,11 +221,11 @@ class _Running(ABC):
 
     @abstractmethod
     def tell(self) -> None:
-        """Tell who waits that it has ended."""
+        """Report the end of the coroutine to the waiting thread."""
 
 
 class _Waiting(_Running):
-    """One that a thread waits for. A lock is all it takes, and half of what a future costs."""
+    """A coroutine that a thread waits for, by a lock, which costs half as much as a future."""
 
     def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
         super().__init__(thread, coroutine)
@@ -234,11 +233,11 @@ class _Waiting(_Running):
         self.ended.acquire()
 
     def tell(self) -> None:
-        """Let the thread go on."""
+        """Release the waiting thread."""
         self.ended.release()
 
     def outcome(self) -> Any:
-        """Return or raise what it did."""
+        """Return the result or raise the exception."""
         error, self.error = self.error, None
         if error is None:
             return self.result
@@ -247,11 +246,11 @@ class _Waiting(_Running):
                 raise concurrent.futures.CancelledError from None
             raise error
         finally:
-            del error  # which would hold itself, by way of this frame
+            del error  # breaks a reference cycle: the error's traceback holds this frame
 
 
 class _Submitted(_Running):
-    """One whose outcome a `concurrent.futures.Future` holds."""
+    """A coroutine whose outcome a `concurrent.futures.Future` holds."""
 
     def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
         super().__init__(thread, coroutine)
@@ -260,12 +259,12 @@ class _Submitted(_Running):
 
     def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
         if future.cancelled():
-            self._is_cancelled = True  # at once, so that it does not even begin
+            self._is_cancelled = True  # at once, so that the coroutine does not start
             with suppress(RuntimeError):  # the loop is closed
                 self.thread.loop.call_soon_threadsafe(self.cancel)
 
     def tell(self) -> None:
-        """Settle the future."""
+        """Set the result or the exception of the future."""
         error, self.error = self.error, None
         if isinstance(error, asyncio.CancelledError):
             self.future.cancel()
@@ -285,9 +284,9 @@ _is_at_exit = False
 
 
 def loop_thread() -> LoopThread:
-    """Return the thread of this process, which begins with the first call.
+    """Return the thread of this process; the first call starts it.
 
-    Raises `UsageError` in that thread itself, where waiting for it would never end.
+    Raises `UsageError` in that thread itself, where waiting would deadlock.
     """
     thread = _current or _begin()
     if thread.is_current:
@@ -300,7 +299,7 @@ def loop_thread() -> LoopThread:
 
 
 def running_loop_thread() -> LoopThread:
-    """Return the thread of this process, as what runs in its loop may ask for it as well."""
+    """Return the thread of this process, also to code that runs in its loop."""
     return _current or _begin()
 
 
@@ -311,14 +310,14 @@ def _begin() -> LoopThread:
             raise _at_the_end()
         if _current is None:
             _current = LoopThread()
-            # What is registered later is called earlier: servers are still alive then.
+            # Exit handlers run in reverse order: registered last, this runs while servers live.
             atexit.unregister(_end_at_exit)
             atexit.register(_end_at_exit)
         return _current
 
 
 def close_soon(closable: Closable) -> None:
-    """Have something closed that nobody holds any more, without waiting for it."""
+    """Close an object that is no longer referenced, without waiting."""
     thread = _current
     if thread is not None:
         with suppress(ClientClosed):
@@ -326,7 +325,7 @@ def close_soon(closable: Closable) -> None:
 
 
 def end_loop_thread() -> None:
-    """Close every client and end the thread; another call begins another one. Idempotent."""
+    """Close every client and end the thread; a later call starts another one. Idempotent."""
     global _current
     with _beginning:
         thread, _current = _current, None
@@ -350,18 +349,18 @@ def _refusal(error: Exception) -> UsageError:
 
 
 def _at_the_end() -> ClientClosed:
-    return ClientClosed("the event loop of the blocking clients has ended, as the program does")
+    return ClientClosed("the event loop of the blocking clients has ended with the program")
 
 
 _inherited: list[LoopThread] = []
 
 
 def _forget_parent() -> None:
-    """In a forked child: there is no such thread here, and its loop is the parent's."""
+    """Drop the thread in a forked child: threads are not copied, and its loop is the parent's."""
     global _current, _beginning
     _beginning = threading.Lock()
     if _current is not None:
-        _inherited.append(_current)  # kept, since a loop that is freed closes what it watches
+        _inherited.append(_current)  # kept: freeing a loop closes the files that it watches
         _current = None
 
 

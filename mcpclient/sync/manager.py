@@ -59,7 +59,7 @@ class Manager(Owned, of=AsyncManager):
         try:
             if self._process_id == os.getpid():
                 close_soon(self._object)
-        except Exception:  # modules may be empty when the interpreter ends
+        except Exception:  # at interpreter shutdown module globals may be gone already
             pass
 
     @property
@@ -75,7 +75,7 @@ class Manager(Owned, of=AsyncManager):
         return MappingProxyType({name: twin_of(each, self) for name, each in found})
 
     def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
-        """Return the tools for one model API, and what answers the model's calls.
+        """Return a toolbox for one model API.
 
         See `mcpclient.Toolbox`; ``approve`` may block.
         """

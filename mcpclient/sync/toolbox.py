@@ -39,5 +39,5 @@ class Toolbox(Blocking, of=asynchronous.Toolbox):
 
     @property
     def agent_tools(self) -> list[AgentTool]:
-        """The same tools for a program that has its own way of calling models."""
+        """The same tools for a program that calls models in its own way."""
         return [twin_of(tool, self) for tool in self._object.agent_tools]

@@ -1,4 +1,4 @@
-"""Worker threads, in which the caller's handlers may block for as long as they like."""
+"""Worker threads, in which the caller's handlers may block for any time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Job = Callable[[], Callable[[], None]]
 
 
 class Workers:
-    """As many daemon threads as handlers run at once, each kept for the next handler.
+    """A pool of daemon threads, one for each handler that runs, reused for later handlers.
 
-    They are no `concurrent.futures.ThreadPoolExecutor`, for two reasons. A program that ends does
-    not wait for them: one may still be in ``input()``. And there is no limit to their number: a
-    handler may call the client, whose server then asks another handler, while the first one waits.
+    `concurrent.futures.ThreadPoolExecutor` does not fit, for two reasons. A program that ends must
+    not wait for the threads: one may still be in ``input()``. And their number must not be limited:
+    a handler may call the client, whose server then calls another handler while the first waits.
     """
 
     def __init__(self) -> None:
@@ -35,10 +35,10 @@ class Workers:
         arguments: tuple[Any, ...],
         options: Mapping[str, Any],
     ) -> asyncio.Future[Any]:
-        """Call a function in a worker; to be called in an event loop, whose future this returns.
+        """Call a function in a worker and return a future of the running event loop.
 
-        The function sees the context variables of the caller. The future is cancelled where no
-        thread can be started any more, because the interpreter ends.
+        The function runs in the caller's context. The future is cancelled if no thread can be
+        started any more, because the interpreter is shutting down.
         """
         loop = asyncio.get_running_loop()
         outcome = loop.create_future()
@@ -69,12 +69,12 @@ class Workers:
                 return
             tell = job()
             with self._lock:
-                self._idle += 1  # before anybody is told, who may have the next job at hand
+                self._idle += 1  # before telling: the caller may have the next job ready
             tell()
-            del job, tell  # they must not live until the next one comes
+            del job, tell  # otherwise they would live until the next job
 
     def stop(self) -> None:
-        """Let each worker end as soon as its handler has returned."""
+        """Let each worker end once its handler has returned."""
         with self._lock:
             count, self._count, self._idle = self._count, 0, 0
         for _ in range(count):
@@ -84,17 +84,17 @@ class Workers:
 def _work_for(
     outcome: asyncio.Future[Any], loop: asyncio.AbstractEventLoop, work: Callable[[], Any]
 ) -> Callable[[], None]:
-    """Run in the worker; return what tells the loop how it went."""
+    """Run the work; return a function that reports the outcome to the loop."""
     result: Any = None
     error: BaseException | None = None
     try:
         result = work()
     except Exception as raised:
         error = raised
-    except BaseException as raised:  # such as SystemExit: it would end the loop of all clients
+    except BaseException as raised:  # SystemExit, for example, would end the loop of all clients
         error = RuntimeError(f"a handler raised {type(raised).__name__}")
     if isinstance(error, StopIteration):
-        error = RuntimeError("a handler raised StopIteration")  # which no future can hold
+        error = RuntimeError("a handler raised StopIteration")  # futures cannot hold it
 
     def tell() -> None:
         call_from_thread(loop, resolve, outcome, result, error)

@@ -163,7 +163,7 @@ def test_execute_sync() -> None:
         (defined,) = anthropic.tools([Tool({"name": "t"})]).defined
         tool = AgentTool(defined, call, Limits(), asyncio.get_running_loop())
         assert await asyncio.to_thread(tool.execute_sync, {}) == "one\ntwo"
-        with pytest.raises(UsageError, match="await execute there"):
+        with pytest.raises(UsageError, match="await execute instead"):
             tool.execute_sync({})
         return tool
 

@@ -100,7 +100,10 @@ def test_names_that_are_not_taken_lead_back() -> None:
     assert names["web.search"].startswith("web_search_")
     assert len(names["x" * 30]) == 20
     told = [str(problem) for made in define(tools, ANY_NAME) for problem in made.problems]
-    assert told[0] == f"web.search: its name is not taken; it is called {names['web.search']}"
+    assert (
+        told[0]
+        == f"web.search: the API does not accept its name; it is called {names['web.search']}"
+    )
 
 
 def test_a_second_tool_of_the_same_name() -> None:
@@ -291,8 +294,8 @@ def test_what_claude_does_not_take_in_strict_mode() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     recursive = {"properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
     for schema, reason in (
-        (recursive, "it holds itself"),
-        ({"properties": {"a": {"not": {}}}}, "at /properties/a: not is not taken"),
+        (recursive, "it contains itself"),
+        ({"properties": {"a": {"not": {}}}}, "at /properties/a: not is not accepted"),
     ):
         made = anthropic.tools([tool(schema)], strict=True)
         assert "strict" not in made[0]

@@ -321,9 +321,9 @@ def test_what_cannot_be_a_tool() -> None:
 
     unknown.__annotations__ = {"a": "Nowhere"}
     for function, said in (
-        (lambda: 1, "functions that have a name"),
-        (partial(google, city="Rome"), "functions that have a name"),
-        ("google", "functions that have a name"),
+        (lambda: 1, "functions with a name"),
+        (partial(google, city="Rome"), "functions with a name"),
+        ("google", "functions with a name"),
         (many, r"many has \*words: .*, which a model cannot name"),
         (unknown, "the types of unknown: name 'Nowhere' is not defined"),
         (takes(complex), "takes <class 'complex'>, which JSON cannot describe"),

@@ -42,7 +42,7 @@ def test_the_bytes_count_more_than_what_is_said(data: bytes, said: str, found: s
         (Media("audio/wav", bytes(11)), "audio, audio/wav, 11 bytes: it is larger than 10 bytes"),
         (
             Media("application/zip", b"PK", "a.zip"),
-            "document a.zip, application/zip, 2 bytes: the model does not take this type here",
+            "document a.zip, application/zip, 2 bytes: the model does not accept this type here",
         ),
         (Media("image/png", b""), "image, image/png, 0 bytes: it is empty or damaged"),
     ],

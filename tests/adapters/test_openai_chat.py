@@ -30,7 +30,7 @@ def test_strict_definitions_where_they_fit() -> None:
     made = tools([tool(fit, "fit"), tool({"properties": {"a": {}}}, "odd")], strict=True)
     assert [one["function"].get("strict") for one in made] == [True, None]
     assert [str(problem) for problem in made.problems] == [
-        "odd: not strict: at /properties/a: takes anything"
+        "odd: not strict: at /properties/a: accepts anything"
     ]
     function = {"name": "fit", "arguments": '{"a": "x", "b": null}'}
     (call,) = calls({"tool_calls": [{"id": "c", "function": function}]}, made)

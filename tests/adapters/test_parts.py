@@ -35,7 +35,7 @@ def texts(name: str) -> list[str]:
         ("an image of another type", ["<image/png>"]),
         (
             "only an image",
-            ["[image, image/gif, 14 bytes: the model does not take this type here]"],
+            ["[image, image/gif, 14 bytes: the model does not accept this type here]"],
         ),
         ("a damaged image", ["[image, image/png, 0 bytes: it is empty or damaged]"]),
         ("a drawing", ["<svg/>"]),
@@ -49,7 +49,7 @@ def texts(name: str) -> list[str]:
             "an embedded archive",
             [
                 "[document file:///a/b.pdf, application/zip, 4 bytes: "
-                "the model does not take this type here]"
+                "the model does not accept this type here]"
             ],
         ),
     ],

@@ -88,7 +88,7 @@ def test_a_toolbox_of_a_client_is_awaited() -> None:
 
     async def work(client: mcpclient.Client) -> None:
         box = client.toolbox("anthropic")
-        with pytest.raises(mcpclient.UsageError, match="is awaited"):
+        with pytest.raises(mcpclient.UsageError, match="must be awaited"):
             box.tools  # noqa: B018
         assert await box is box
         assert len(box.tools) == 3

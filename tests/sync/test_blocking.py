@@ -207,7 +207,7 @@ def test_after_a_fork_it_may_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_cannot_be_submitted_is_said() -> None:
     for name in ("nothing", "_begin", "name"):
-        with pytest.raises(UsageError, match="no method"):
+        with pytest.raises(UsageError, match="no blocking method"):
             BlockingConnection("x").submit(name)
     with pytest.raises(UsageError, match="after_fork is"):
         BlockingConnection("x", after_fork="restart")  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""A schema within the part of JSON Schema that Google's Gemini API documents.
+"""The subset of JSON Schema that Google's Gemini API documents.
 
-What is a plain limit or default is said in the description instead; the rest is left out and told.
-Every value that was valid stays valid.
+Plain limits and defaults move into the description; other keywords are left out with a note. Every
+value that was valid stays valid.
 
 Source: ``responseJsonSchema`` in the reference of GenerationConfig (Gemini API), which lists the
 keywords; ``parametersJsonSchema`` takes the same.
@@ -20,32 +20,32 @@ _TAKEN = frozenset(
     | {"prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf"}
     | {"properties", "additionalProperties", "required", "propertyOrdering"}
 )
-# Said in words where they cannot be given.
+# Keywords that move into the description.
 _SAID = frozenset(
     {"default", "const", "enum", "pattern", "format", "minLength", "maxLength", "multipleOf"}
     | {"exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "minProperties", "maxProperties"}
     | {"maxItems", "examples"}
 )
-# Without effect on which values are valid.
+# Keywords without effect on which values are valid.
 _ANNOTATIONS = frozenset(
     {"default", "examples", "format", "deprecated", "readOnly", "writeOnly", "$comment"}
     | {"contentEncoding", "contentMediaType", "nullable", "example"}
 )
 _FORMATS = frozenset({"date-time", "date", "time", "int32", "int64", "float", "double"})
-# Above about 960 in sum the service refuses ("too many states for serving").
+# The service rejects a sum above about 960 ("too many states for serving").
 _MAX_ITEMS = 900
 _MAX_SAID_LENGTH = 300
 
 
 def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema of documented keywords only, and what was said in words or left out.
+    """Return a schema with documented keywords only, and notes on the others.
 
-    ``schema`` is in normal form, without combinations at its root. It is not touched.
+    ``schema`` is in normal form, without combinations at its root. It is not changed.
     """
     subset = _Subset(_sum_of_max_items(schema) > _MAX_ITEMS)
     result = widened(schema, subset.change).schema
     said = ", ".join(sorted(subset.said))
-    notes = [f"said in descriptions instead: {said}"] if said else []
+    notes = [f"moved into descriptions: {said}"] if said else []
     return result, notes + list(dict.fromkeys(subset.notes))
 
 
@@ -60,7 +60,7 @@ class _Subset:
         _use_enum(result)
         left_out = [key for key in result if key not in _TAKEN or key in self._refused]
         if "patternProperties" in result and "additionalProperties" in result:
-            left_out.append("additionalProperties")  # which spoke of what the patterns left over
+            left_out.append("additionalProperties")  # it excepts the patterns, which are left out
         if result.get("format", "date") not in _FORMATS:
             left_out.append("format")
         if "enum" in result and not all(_is_plain(value) for value in result["enum"]):
@@ -74,7 +74,7 @@ class _Subset:
                 sayings.append(_saying(keyword, value))
             elif keyword not in _ANNOTATIONS:
                 place = join_pointer(path) or "the root"
-                self.notes.append(f"at {place}: {keyword} is not taken; left out")
+                self.notes.append(f"at {place}: the API does not accept {keyword}; left out")
         if sayings:
             described = [result["description"]] if result.get("description") else []
             result["description"] = " ".join([*described, f"({'; '.join(sayings)})"])
@@ -90,7 +90,7 @@ def _sum_of_max_items(schema: object) -> float:
 
 
 def _with_members_merged(schema: JsonSchema) -> JsonSchema:
-    """Merge the members of ``allOf`` as far as no keyword is given twice."""
+    """Merge the members of ``allOf`` whose keywords do not conflict."""
     result = dict(schema)
     kept = []
     for member in result.pop("allOf", []):
@@ -104,13 +104,13 @@ def _with_members_merged(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-# Keywords that speak of what others beside them leave over.
+# Keywords that apply to the parts which the ones beside them leave over.
 _LEFT_OVER = frozenset({"additionalProperties", "items", "unevaluatedProperties"})
 _STRUCTURE = _LEFT_OVER | {"properties", "patternProperties", "prefixItems"}
 
 
 def _merged(first: JsonSchema, second: Any) -> JsonSchema | None:
-    """One schema in place of two that must both hold, or None where that takes more."""
+    """Return one schema for two that must both hold, or None if they cannot be merged."""
     if not isinstance(second, dict):
         return None
     result = dict(first)

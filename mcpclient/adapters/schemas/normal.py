@@ -36,7 +36,7 @@ from .rewriting import (
     without_unused,
 )
 
-# Dialects in which a reference hides what stands beside it.
+# Dialects in which a reference hides the keywords beside it.
 _HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
@@ -45,8 +45,8 @@ _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema:
     """Return a copy in dialect 2020-12, without ``$schema``.
 
-    Appends to ``notes`` what stood where a schema belongs and is none. The result may still break
-    rules that concern single keywords.
+    Appends to ``notes`` each value that is not a schema where one belongs. The result may still
+    break the rules of single keywords.
     """
     if isinstance(schema, bool):
         if not schema:
@@ -120,7 +120,7 @@ def _update_keywords(schema: JsonSchema) -> None:
             schema["items"] = schema["additionalItems"]
         if not schema["prefixItems"]:
             del schema["prefixItems"]
-    schema.pop("additionalItems", None)  # which means nothing beside one schema for all
+    schema.pop("additionalItems", None)  # without meaning beside one schema for all items
     identifier = schema.get("$id")
     if isinstance(identifier, str) and identifier.startswith("#") and len(identifier) > 1:
         schema["$anchor"] = schema.pop("$id")[1:]
@@ -135,19 +135,19 @@ def _update_keywords(schema: JsonSchema) -> None:
             schema.setdefault(keyword, {}).setdefault(name, needed)
 
 
-# How many parts that cannot be used are taken out, before the schema as a whole is.
+# Invalid parts that are removed before the whole schema is given up.
 _MAX_REPAIRS = 20
-# No tool that is meant well comes near.
+# Far above the schemas of well-meant tools.
 _LIMITS = SchemaLimits(compilation_steps=200_000)
 _IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
-# Where a boolean is what people write, and every API takes it.
+# Keywords whose value commonly is a boolean, which every API accepts.
 _TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
 
 
 def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
-    """Return the normal form of a tool's input schema, and what was changed in meaning.
+    """Return the normal form of a tool's input schema, and notes on changes of its meaning.
 
-    The original is not touched.
+    The original is not changed.
     """
     notes: list[str] = []
     written = tool.raw.get("inputSchema", {})
@@ -168,7 +168,7 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Leave out infinities and NaN, which some servers write and no model API reads."""
+    """Return a value without infinities and NaN, which some servers write and no API parses."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items() if not _is_endless(inner)}
     if isinstance(value, list):
@@ -185,13 +185,13 @@ def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
         notes.append(f"its schema is for {kinds!r}, but arguments are always an object")
         schema = {key: value for key, value in schema.items() if key == "description"}
-    if schema.get("type") != "object":  # what else refers to the root may be no object
+    if schema.get("type") != "object":  # other references to the root may mean other types
         schema = with_root_kept_apart(schema, ("type",))
     return {**schema, "type": "object", "properties": schema.get("properties", {})}
 
 
 def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
-    """Take out what breaks the rules of JSON Schema, one part after the other."""
+    """Remove the parts that break the rules of JSON Schema, one after the other."""
     for _ in range(_MAX_REPAIRS):
         try:
             compile_schema(schema, limits=_LIMITS)
@@ -210,7 +210,7 @@ def _tokens(location: str) -> tuple[str, ...]:
 
 
 def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
-    """Leave out a keyword; of a whole subschema its references, else all but its texts."""
+    """Remove a keyword; of a whole subschema, its references, or else all but its description."""
     if not tokens:
         references = ("$id", "$ref", "$dynamicRef")
         if any(keyword in schema for keyword in references):
@@ -226,7 +226,7 @@ def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
 
 
 class _Localizing:
-    """Turns every reference into a JSON pointer, so that no identifier is needed any more."""
+    """The rewriting of each reference into a JSON pointer, which makes identifiers unnecessary."""
 
     def __init__(self, schema: JsonSchema, notes: list[str]) -> None:
         self._notes = notes
@@ -249,11 +249,11 @@ class _Localizing:
 
     def _target(self, reference: str, keyword: str, path: tuple[str, ...]) -> str | None:
         position = self._positions.get(path)
-        if position is None:  # below what only a reference makes a schema
+        if position is None:  # inside a value that is a schema only by reference
             return reference if reference.startswith("#/") else None
         try:
             target = self._registry.resolve(reference, position)
-        except SchemaError:  # in a definition that nothing refers to, or else it would be no more
+        except SchemaError:  # only in a definition that nothing refers to
             return None
         anchors = [name for name, _ in self._registry.dynamic_anchors]
         is_static = keyword == "$ref" or anchors.count(reference.lstrip("#")) == 1

@@ -1,8 +1,8 @@
 """Arguments as one plain object, for APIs that refuse combinations at the root of a schema.
 
-Branches of ``anyOf`` and ``oneOf`` become one object that takes what any of them takes; those of
-``allOf``, and what a reference refers to, one that takes what all take. So every value that was
-valid stays valid; which properties belong together is then said in words only.
+Branches of ``anyOf`` and ``oneOf`` become one object that accepts the values of any branch; those
+of ``allOf``, and the target of a reference, one that accepts the values of all. Every value that
+was valid stays valid; a sentence says which properties belong together.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from .rewriting import JsonSchema, target_of, with_root_kept_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
-# What a property that other branches leave open may be: anything.
+# A property that a branch does not mention may have any value.
 _ANYTHING: JsonSchema = {}
-# How many properties a sentence about a branch names.
+# The most properties that a sentence about a branch names.
 _NAMED = 6
 
 
 @dataclass
 class PlainRoot:
-    """A schema without combinations at its root, what was lost, and a sentence that says it."""
+    """A schema without combinations at its root, notes, and a sentence for the description."""
 
     schema: JsonSchema
     notes: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ class PlainRoot:
 
 @dataclass
 class _Shape:
-    """What an object may have: ``closed`` means nothing but ``properties``."""
+    """The properties of an object; ``closed`` means that it accepts no others."""
 
     properties: dict[str, Any] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
 
 
 def _shape(value: object, root: JsonSchema, opened: frozenset[str]) -> _Shape | None:
-    """What a schema says about the properties of an object; None when it takes no object."""
+    """Return the shape of the objects that a schema accepts; None if it accepts no object."""
     if not isinstance(value, dict) or value.get("not") == {}:
         return None if value is False or isinstance(value, dict) else _Shape()
     kinds = value.get("type", "object")
@@ -141,7 +141,7 @@ def _alternatives(options: list[Any]) -> Any:
 
 
 def _constants(option: Mapping[str, Any]) -> list[Any]:
-    """The values that a schema of constants allows, as those that tell branches apart do."""
+    """Return the values of a schema that only lists constants, as discriminators do."""
     if option.keys() <= {"const", "type", "title", "description"} and "const" in option:
         return [option["const"]]
     if option.keys() <= {"enum", "type", "title", "description"}:
@@ -167,7 +167,7 @@ def _same(first: object, second: object) -> bool:
 
 
 def _sentence(schema: JsonSchema, unions: list[str]) -> str:
-    """Say in words which arguments belong together."""
+    """Return a sentence that says which arguments belong together."""
     said = []
     for keyword in unions:
         shapes = [_shape(branch, schema, frozenset()) for branch in schema[keyword]]

@@ -5,7 +5,7 @@ plain place that only allows more. Below ``not``, ``oneOf`` or ``if`` allowing m
 allow less outside; there the keyword around goes as well. Schemas here are of dialect 2020-12.
 
 A definition that contains itself has no end: where references are replaced by what they refer to
-and it comes round again, a schema stands that takes anything of the same type.
+and it comes round again, a schema that accepts any value of the same type ends the expansion.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tok
 
 JsonSchema = dict[str, Any]
 
-# Keywords that look at what the ones applied to the same value have looked at.
+# Keywords that depend on which parts the others beside them have evaluated.
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"})
-# Definitions assert nothing where they stand.
 DEFINITIONS = ("$defs", "definitions")
-"""The keywords whose schemas hold for nothing but what refers to them."""
+"""Keywords whose schemas apply only through references."""
 _CONDITIONAL = ("if", "then", "else")
 
 
 class Rewritten(NamedTuple):
-    """A schema, and whether it still accepts exactly what the one it was made of accepts."""
+    """A schema, and whether it accepts exactly the values that the original accepts."""
 
     schema: Any
     exact: bool
@@ -43,13 +42,13 @@ class Child(NamedTuple):
 
 
 Change = Callable[[JsonSchema, tuple[str, ...]], Rewritten]
-"""Takes a schema whose subschemas are rewritten, and the tokens that lead to it from the root."""
+"""Takes a schema whose subschemas are rewritten, and its JSON pointer tokens from the root."""
 
 
 def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rewritten:
     """Apply ``change`` to a schema and all its subschemas, the innermost first.
 
-    The original is not touched. Booleans are handed on as they are.
+    The original is not changed. Booleans are returned as they are.
     """
     if not isinstance(schema, dict):
         return Rewritten(schema, True)
@@ -63,7 +62,7 @@ def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rew
 
 
 def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten:
-    """Return ``schema`` with these subschemas, without what would now allow less than before."""
+    """Return ``schema`` with these subschemas, without keywords that would now accept less."""
     result = dict(schema)
     inexact: set[str] = set()
     for child in children:
@@ -86,9 +85,9 @@ def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten
 
 
 def widened(schema: object, change: Change) -> Rewritten:
-    """Do what `rewritten` does, for schemas that may refer to definitions.
+    """Do the same as `rewritten` for schemas that may refer to definitions.
 
-    Where a definition accepts more than before, so does whatever refers to it.
+    If a definition accepts more than before, so does each schema that refers to it.
     """
     found = False
 
@@ -107,7 +106,7 @@ def widened(schema: object, change: Change) -> Rewritten:
 
 
 def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], value: Any) -> None:
-    """Put a subschema at its place in ``result``, a copy of ``original`` that shares its inside."""
+    """Put a subschema at its place in ``result``, a shallow copy of ``original``."""
     keyword, *inner = place
     if not inner:
         result[keyword] = value
@@ -126,7 +125,7 @@ def _use_any_of(schema: JsonSchema) -> None:
         schema["allOf"] = [*schema.get("allOf", []), {"anyOf": branches}]
 
 
-# What may stand in a fragment as it is. Source: RFC 3986, section 3.5.
+# Characters that a fragment may contain unquoted. Source: RFC 3986, section 3.5.
 _UNQUOTED = "/~!$&'()*+,;=:@-._?"
 
 
@@ -134,7 +133,7 @@ Tokens = tuple[str, ...]
 
 
 def reference_to(tokens: tuple[str, ...]) -> str:
-    """Return the ``$ref`` to the place that these tokens lead to from the root."""
+    """Return the ``$ref`` to the place with these tokens from the root."""
     return "#" + quote(join_pointer(tokens), safe=_UNQUOTED)
 
 
@@ -149,7 +148,7 @@ def tokens_of(reference: object) -> tuple[str, ...] | None:
 
 
 def target_of(reference: object, root: object) -> object:
-    """Return what a ``$ref`` of the form ``#/…`` points at, None when there is nothing."""
+    """Return the target of a ``$ref`` of the form ``#/…``, or None."""
     tokens = tokens_of(reference)
     if tokens is None:
         return None
@@ -179,9 +178,9 @@ def _all_references(schema: object) -> set[tuple[str, ...]]:
 
 
 def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
-    """Make every ``$ref`` follow what has moved: from the one beginning of its tokens to the other.
+    """Return the schema with each ``$ref`` following the parts that have ``moved``, by prefix.
 
-    The longest beginning that fits decides.
+    The longest matching prefix counts.
     """
 
     def follow(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
@@ -197,7 +196,7 @@ def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, 
 
 
 def without_unused(schema: JsonSchema) -> JsonSchema:
-    """Leave out the definitions that nothing refers to; the root has no other use for them."""
+    """Return the schema without the definitions that nothing refers to."""
     used: set[Tokens] = set()
     pending: list[object] = [schema]
     while pending:
@@ -233,10 +232,10 @@ def without_unused(schema: JsonSchema) -> JsonSchema:
 
 
 def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:
-    """Make room for a change of the root's keywords ``changing``, and of its properties.
+    """Prepare a change of the root's keywords ``changing`` and of its properties.
 
-    Where something refers to the root, or into what changes, a copy of the root is kept among the
-    definitions, and the references lead there.
+    If references lead to the root, or into those keywords, a copy of the root is kept among the
+    definitions, and they lead there instead.
     """
     changes = {*changing, "properties"}
     if not any(not tokens or tokens[0] in changes for tokens in _all_references(schema)):
@@ -253,14 +252,14 @@ def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSch
 
 # A schema of a few definitions can describe more places than fit into memory.
 _MAX_SUBSCHEMAS = 5_000
-# These change nothing about which values are valid.
+# Keywords without effect on which values are valid.
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
 
 
 def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema in normal form without references, and where that was not possible.
+    """Return a schema in normal form without references, and notes on those that were cut.
 
-    Every value that was valid stays valid. The original is not touched.
+    Every value that was valid stays valid. The original is not changed.
     """
     inlining = _Inlining(schema)
     result = inlining.expand(schema, (), ()).schema
@@ -274,7 +273,7 @@ class _Inlining:
         self._count = 0
 
     def expand(self, value: object, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
-        """Expand a subschema; ``opened`` are the references that led to it."""
+        """Expand a subschema. ``opened``: the references that led to it."""
         if not isinstance(value, dict):
             return Rewritten(value, True)
         self._count += 1
@@ -297,7 +296,9 @@ class _Inlining:
         name = (tokens_of(reference) or ("the arguments",))[-1]
         place = join_pointer(path) or "the root"
         if reference in opened:
-            self.notes.append(f"at {place}: {name} contains itself; anything of its type is taken")
+            self.notes.append(
+                f"at {place}: {name} contains itself; any value of its type is accepted"
+            )
         else:
             self.notes.append(f"at {place}: the schema is too large with {name} in its place")
         kept = target if isinstance(target, dict) else {}
@@ -306,7 +307,7 @@ class _Inlining:
 
 
 def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
-    """Both what stood beside a reference and what it refers to must hold."""
+    """Return a schema that requires the keywords beside a reference, and its target."""
     if not isinstance(target, dict):
         target = {} if target else {"not": {}}
     if beside.keys() <= _ANNOTATIONS:

@@ -1,8 +1,8 @@
-"""Whether a schema fits the strict mode of an API, and how it reads there.
+"""Schemas for the strict modes of model APIs, and the way back from strict arguments.
 
-Strict mode guarantees arguments that fit the schema, and takes little of JSON Schema: no property
-that is not listed may be there. With OpenAI every property is required, and an optional one may be
-null; those nulls are taken out again before the server sees them: see `without_nulls`.
+Strict mode guarantees arguments that match the schema, and accepts little of JSON Schema: an object
+has no properties but those that are listed. With OpenAI every property is required, and an optional
+one may be null; `without_nulls` removes those nulls before the server sees them.
 
 Sources: "Structured model outputs, Supported schemas" of OpenAI's documentation, and
 ``openai/lib/_pydantic.py`` of openai 3.54.0, which makes such schemas from models; "Structured
@@ -47,11 +47,11 @@ _NULL = {"type": "null"}
 class StrictRules:
     """The strict mode of an API.
 
-    ``taken``: the keywords; ``formats``: the values of ``format``. ``described``: keywords that are
-    left out and told in the description. ``all_required``: whether an optional property is one that
-    may be null. ``recursive``: whether a schema may hold itself. ``most_tools``, ``most_optional``
-    and ``most_unions``: how many strict tools a request may have, and how many optional properties
-    and unions these have together.
+    ``taken``: the accepted keywords; ``formats``: the accepted values of ``format``. ``described``:
+    keywords that move into the description. ``all_required``: whether optional properties are
+    required ones that may be null. ``recursive``: whether a schema may contain itself.
+    ``most_tools``, ``most_optional`` and ``most_unions``: the most strict tools in a request, and
+    the most optional properties and unions that these have together.
     """
 
     taken: Collection[str] = _TAKEN
@@ -79,7 +79,7 @@ CLAUDE = StrictRules(
 
 @dataclass(frozen=True)
 class Strict:
-    """A schema in strict mode, with what it uses of the limits of a request."""
+    """A schema for strict mode, with its share of the limits of a request."""
 
     schema: JsonSchema
     optional: int
@@ -87,9 +87,9 @@ class Strict:
 
 
 def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Strict, list[str]]:
-    """Return a schema for strict mode, and why it cannot be had: with a reason, do not use it.
+    """Return a schema for strict mode, and the reasons against it: with any, do not use it.
 
-    ``schema`` is in normal form and has no combinations at its root. It is not touched.
+    ``schema`` is in normal form and has no combinations at its root. It is not changed.
     """
     making = _Strict(rules)
     result = making.schema(schema, (), 0)
@@ -98,7 +98,7 @@ def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Stri
     if making.enum_values > _MAX_ENUM_VALUES:
         making.reasons.append(f"it has over {_MAX_ENUM_VALUES} values in enums")
     if not rules.recursive and _is_recursive(schema, schema, ()):
-        making.reasons.append("it holds itself")
+        making.reasons.append("it contains itself")
     made = Strict(result, making.optional, making.unions)
     return made, list(dict.fromkeys(making.reasons))
 
@@ -126,7 +126,7 @@ class _Strict:
         self.enum_values = 0
 
     def schema(self, schema: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
-        """Convert one schema. ``level``: how many objects and arrays it stands in."""
+        """Convert one schema. ``level``: the number of objects and arrays around it."""
         schema = _with_single_member_merged(schema)
         if level > _MAX_LEVELS:
             self._refuse(path, f"over {_MAX_LEVELS} levels deep")
@@ -134,9 +134,9 @@ class _Strict:
         result = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
         result = self._with_bounds_described(result)
         for keyword in result.keys() - self._rules.taken:
-            self._refuse(path, f"{keyword} is not taken")
+            self._refuse(path, f"{keyword} is not accepted")
         if result.get("format", "date") not in self._rules.formats:
-            self._refuse(path, f"the format {result['format']} is not taken")
+            self._refuse(path, f"the format {result['format']} is not accepted")
         self.unions += "anyOf" in result or isinstance(result.get("type"), list)
         self._type(result, path)
         for keyword in ("$defs", "definitions"):
@@ -155,7 +155,7 @@ class _Strict:
         return self._container(result, path, level)
 
     def _with_bounds_described(self, schema: JsonSchema) -> JsonSchema:
-        """Say in words what the API does not take, and the model can still keep to."""
+        """Move bounds that the API does not accept into the description, for the model."""
         rules = self._rules
         bounds = {
             key: value
@@ -176,7 +176,7 @@ class _Strict:
             kinds = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
             result["type"] = kinds[0] if len(kinds) == 1 else kinds
         if not result.keys() & {"type", "anyOf", "$ref"}:
-            self._refuse(path, "takes anything")
+            self._refuse(path, "accepts anything")
 
     def _container(self, result: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
         kinds = result.get("type")
@@ -194,7 +194,7 @@ class _Strict:
 
     def _object(self, result: JsonSchema, path: tuple[str, ...], level: int) -> None:
         if result.get("additionalProperties", False) is not False:
-            self._refuse(path, "takes properties that are not listed")
+            self._refuse(path, "accepts properties that are not listed")
         properties = result.get("properties", {})
         if path and not properties and "additionalProperties" not in result:
             self._refuse(path, "an object of anything")
@@ -246,7 +246,7 @@ def _nullable(schema: JsonSchema) -> JsonSchema:
 
 
 def has_null(value: Any) -> bool:
-    """Whether there is a null somewhere inside of a list or a dict."""
+    """Whether a list or a dict contains a null at any depth."""
     todo = [value]
     while todo:
         inner = todo.pop()
@@ -259,9 +259,9 @@ def has_null(value: Any) -> bool:
 
 
 def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
-    """Leave out the nulls of optional properties, which models send for what they do not want.
+    """Return a value without the nulls of optional properties, which models send for no value.
 
-    ``schema``, in the document ``root``, is that of the server. A null that it takes stays.
+    ``schema``, in the document ``root``, is the server's. A null that it accepts stays.
     """
     options = list(_options(schema, root))
     if isinstance(value, list):
@@ -297,7 +297,7 @@ def _takes_null(schema: JsonSchema) -> bool:
 
 
 def _options(schema: object, root: JsonSchema, opened: tuple[str, ...] = ()) -> list[JsonSchema]:
-    """The schemas without references and alternatives that a schema offers."""
+    """Return the alternatives of a schema, with references resolved."""
     if not isinstance(schema, dict):
         return []
     schema = _with_single_member_merged(schema)

@@ -304,8 +304,8 @@ def test_inlining_tells_of_cycles() -> None:
     again = made["properties"]["tree"]["properties"]["children"]["items"]
     assert again == {"type": "object", "description": "Of the same form as Node."}
     assert told == [
-        "at /properties/tree/properties/children/items: Node contains itself; anything of its type "
-        "is taken"
+        "at /properties/tree/properties/children/items: Node contains itself; any value of its "
+        "type is accepted"
     ]
     assert "$defs" not in made
 
@@ -499,8 +499,8 @@ def test_googles_subset_tells_what_is_gone() -> None:
     """F-TOOL-1."""
     schema = normal({"properties": {"a": {"not": {}, "default": 1}}, "minProperties": 1})
     assert google_subset(schema)[1] == [
-        "said in descriptions instead: default, minProperties",
-        "at /properties/a: not is not taken; left out",
+        "moved into descriptions: default, minProperties",
+        "at /properties/a: the API does not accept not; left out",
     ]
 
 
@@ -509,7 +509,7 @@ def test_googles_subset_tells_which_members_clash() -> None:
     clash = [{"type": "string", "enum": ["a"]}, {"enum": ["b"]}]
     schema, notes = google_subset(normal({"properties": {"a": {"allOf": clash}}}))
     assert schema["properties"]["a"]["type"] == "string"
-    assert "at /properties/a: allOf is not taken; left out" in notes
+    assert "at /properties/a: the API does not accept allOf; left out" in notes
 
 
 def test_googles_limit_of_items() -> None:
@@ -665,15 +665,15 @@ def test_nulls_that_mean_something_stay() -> None:
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        ({"properties": {"a": {"oneOf": [{}]}}}, "at /properties/a: oneOf is not taken"),
-        ({"properties": {"a": {}}}, "at /properties/a: takes anything"),
+        ({"properties": {"a": {"oneOf": [{}]}}}, "at /properties/a: oneOf is not accepted"),
+        ({"properties": {"a": {}}}, "at /properties/a: accepts anything"),
         ({"properties": {"a": {"type": "object"}}}, "at /properties/a: an object of anything"),
         ({"properties": {"a": {"type": "array"}}}, "at /properties/a: an array of anything"),
         (
             {"properties": {"a": {"type": "string", "format": "uri"}}},
-            "at /properties/a: the format uri is not taken",
+            "at /properties/a: the format uri is not accepted",
         ),
-        ({"additionalProperties": True}, "at the root: takes properties that are not listed"),
+        ({"additionalProperties": True}, "at the root: accepts properties that are not listed"),
         ({"required": ["x"]}, "at the root: requires 'x', which it does not describe"),
         (
             {"properties": {"a": {"type": "string", "properties": {}}}},
@@ -746,7 +746,7 @@ def test_the_strict_mode_of_claude() -> None:
     assert strict_schema(normal({"properties": twice, "$defs": definitions}), CLAUDE)[1] == []
     itself = {"d": {"type": "object", "properties": {"x": {"$ref": "#/$defs/d"}}}}
     held = normal({"properties": twice, "$defs": itself})
-    assert strict_schema(held, CLAUDE)[1] == ["it holds itself"]
+    assert strict_schema(held, CLAUDE)[1] == ["it contains itself"]
     assert strict_schema(held)[1] == []
 
 
