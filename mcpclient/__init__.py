@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from .client.events.callbacks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
     from .config.config import Config as Config
+    from .config.config import Problem as Problem
     from .config.config import Source as Source
     from .config.policy.policy import Policy as Policy
     from .config.policy.policy import Verdict as Verdict
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
     from .config.policy.rules import EnvRule as EnvRule
     from .config.policy.rules import NameRule as NameRule
     from .config.policy.rules import UrlRule as UrlRule
-    from .config.problem import Problem as Problem
     from .config.scopes import FoundConfig as FoundConfig
     from .config.scopes import discover_configs as discover_configs
     from .config.server import ServerConfig as ServerConfig
@@ -247,10 +247,9 @@ _MODULES = {
     ".client.events.around": "Around Call ask_unless_read_only refusal",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
-    ".config.config": "Config Source",
+    ".config.config": "Config Problem Source",
     ".config.policy.policy": "Policy Verdict",
     ".config.policy.rules": "CommandRule CwdRule EnvRule NameRule UrlRule",
-    ".config.problem": "Problem",
     ".config.scopes": "FoundConfig discover_configs",
     ".config.server": "ServerConfig",
     ".entries.variables": "InputSpec",

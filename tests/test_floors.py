@@ -127,7 +127,7 @@ ERAS = ("protocol.era_handshake", "protocol.era_stateless")
 SIGNALS = {
     "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
-    "config.document.DocumentError": "config.reading: becomes a problem",
+    "config.reading.DocumentError": "config.reading: becomes a problem",
     "entries.entry.EntryError": "gate, client.configured: becomes a problem, or a UsageError",
     "formats.jsonc.JsoncError": "config: becomes a problem",
     "formats.yaml_flow.FrontMatterError": "protocol.skills, config: an error or a problem",

@@ -15,7 +15,7 @@ from ..net.files import change_file
 from ..net.paths import config_folder
 from ..net.regular_files import make_private
 from ..suggestions import there_is_no
-from .document import MAX_FILE_SIZE, DocumentError, read_document
+from .reading import MAX_FILE_SIZE, DocumentError, read_document
 
 
 def add_server(

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
-from ..config.document import MAX_FILE_SIZE
-from ..config.problem import Problem, Severity
-from ..config.reading import ConfigFile, ConfigReader, WrittenServer
+from ..config.config import Problem, Severity
+from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
 from ..config.server import ServerConfig
 from ..config.sheet import NamedFiles, named_files, sheet_of
 from ..entries.applications import project_of

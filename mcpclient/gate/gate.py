@@ -8,8 +8,8 @@ from os.path import realpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.connection.target_names import runs_here
+from ..config.config import Problem
 from ..config.policy.policy import Policy
-from ..config.problem import Problem
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
 from ..config.server import ServerConfig, State

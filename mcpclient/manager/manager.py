@@ -14,9 +14,8 @@ from ..client.connection.loops import LoopBound, claiming
 from ..client.connection.options import OPTION_NAMES, check_names
 from ..client.connection.targets import Target
 from ..client.toolboxes import Toolboxes
-from ..config.config import Config
+from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
-from ..config.problem import Problem
 from ..config.server import ServerConfig
 from ..entries.fields import Naming
 from ..entries.variables import InputsOption

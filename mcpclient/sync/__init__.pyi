@@ -27,9 +27,8 @@ from ..client.events.around import Around, Call
 from ..client.events.callbacks import Hooks
 from ..client.prompts import Reference
 from ..client.tools import ToolOutcome
-from ..config.config import Config
+from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
-from ..config.problem import Problem
 from ..config.server import ServerConfig
 from ..entries.fields import Naming
 from ..entries.variables import InputsOption

@@ -183,7 +183,7 @@ WRITTEN = {
     ),
     "a URL in a list": Written(["https://h/mcp"], {}, "cannot start", "as a string"),
     "a mapping's command": Written(
-        {"command": "npx -y x"}, {}, "cannot start", "a list with one item"
+        {"command": "./npx -y x"}, {}, "cannot start", "a list with one item"
     ),
     "nobody listens": Written(NOWHERE, {}, "nothing listens", "Start the server"),
     "no such command": Written(["no-such"], {}, "no such command", "Install it"),

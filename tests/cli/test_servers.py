@@ -165,7 +165,7 @@ def test_what_is_wrong_in_a_file_is_said(capsys: Capture) -> None:
     assert out == "none of the configured servers can be used\n"
     _, errors = run(capsys, "tools", "a", "--config", "bad.json", code=2)
     first, second, cure = errors.splitlines()
-    assert first.startswith("error: bad.json:1: a: it needs a command")
+    assert first.startswith("error: bad.json:1: a: a server needs a command")
     assert "comand" in second
     assert "servers --no-connect" in cure
     assert "no file 'gone.json'" in run(capsys, "servers", "--config", "gone.json", code=2)[1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.problem import Problem
+from mcpclient.config.config import Problem
 from mcpclient.config.reading import ConfigFile, ConfigReader
 from mcpclient.config.scopes import Place
 

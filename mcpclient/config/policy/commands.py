@@ -11,9 +11,109 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from typing import Optional
 
 from ...entries.resolve import base_name, is_shell
-from .packages import Word, runners_in
+
+Word = Optional[str]
+"""One element of a command; None: a shell makes it of something that cannot be known here."""
+
+# The words that start such a program, and the shorter names that a rule may have for it. npx and
+# uvx stand for every program that fetches from the same registry.
+_RUNNERS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("npx",): ("npx",),
+    **{("npm", word): ("npx",) for word in ("exec", "x", "init", "create", "innit")},
+    ("pnpx",): ("pnpx", "npx"),
+    **{("pnpm", word): ("pnpx", "npx") for word in ("dlx", "create")},
+    **{(name, word): ("npx",) for name in ("yarn", "yarnpkg") for word in ("dlx", "create")},
+    ("bunx",): ("bunx", "npx"),
+    **{("bun", word): ("bunx", "npx") for word in ("x", "create")},
+    ("deno",): ("npx",),
+    ("uvx",): ("uvx",),
+    ("uv", "tool", "run"): ("uvx",),
+    ("uv", "run"): ("uvx",),
+    ("pipx", "run"): ("uvx",),
+}
+# Programs that also run files: only with such a word do they fetch a package that is named.
+_TELLTALES = {("deno",): "npm:", ("uv", "run"): "--with"}
+_MAX_SUBCOMMAND_POSITION = 12
+
+# Options without a value, after which the package still follows.
+_FLAGS = frozenset(
+    {
+        *("--", "-y", "--yes", "-q", "--quiet", "-s", "--silent", "-A", "--allow-all"),
+        *("--bun", "--offline", "--prefer-offline", "--isolated", "--no-cache"),
+    }
+)
+_NAME = r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~_][\w.~-]*(?:\[[\w.,-]*\])?"
+_TAG = r"@[\^~]?(?:[<>]=?|=)?v?(?:[a-z0-9][\w.+-]*|\*)"
+_RANGE = r"(?:[=<>~!]=|===|[<>])[\w.+!*-]+"
+_PACKAGE = re.compile(f"{_NAME}(?:{_TAG}|{_RANGE}(?:,{_RANGE})*)?", re.ASCII | re.IGNORECASE)
+# Words that such a program takes for a file, wherever they stand.
+_FILE = re.compile(r"\.(?:tgz|tar(?:\.\w+)?|t[bgx]z2?|zip|whl|egg|py|pyz|git)$", re.IGNORECASE)
+
+
+def runners_in(command: Sequence[Word]) -> Iterator[tuple[str, int]]:
+    """Yield the names of the package runner that a command starts, each with where its words go on.
+
+    Nothing for another program. Options may stand before the subcommand, so its words need not
+    follow each other.
+    """
+    program = base_name(command[0] or "") if command else ""
+    for words, names in _RUNNERS.items():
+        if program != words[0]:
+            continue
+        position = 0
+        for subcommand in words[1:]:
+            found = command[position + 1 : _MAX_SUBCOMMAND_POSITION]
+            if subcommand not in found:
+                break
+            position += 1 + found.index(subcommand)
+        else:
+            telltale = _TELLTALES.get(words)
+            if telltale is None or any(word and telltale in word for word in command):
+                yield from ((name, position + 1) for name in names)
+
+
+def package_words(elements: Sequence[str]) -> range:
+    """Return at which elements of a rule a wildcard stands for a package.
+
+    They begin after the name of the program and end with the package. What follows is the
+    package's own business, unless the elements hold an option that is not known here, or ``**``.
+    """
+    for start in range(len(elements)):
+        runner = next(runners_in(elements[start:]), None)
+        if runner is not None:
+            return range(start + 1, _end_of_package(elements, start, start + runner[1]))
+    return range(0)
+
+
+def _end_of_package(elements: Sequence[str], start: int, position: int) -> int:
+    # What follows the package goes to npm itself, unless "--" stands before.
+    is_ended = base_name(elements[start]) != "npm"
+    for index in range(position, len(elements)):
+        element = elements[index]
+        is_ended = is_ended or element == "--"
+        if element not in _FLAGS:
+            is_package = is_ended and element[:1] != "-" and element != "**"
+            return index + 1 if is_package else len(elements)
+    return len(elements)
+
+
+def names_package(pattern: str, word: str) -> bool:
+    """Whether a word is a package as a pattern with wildcards says: a name, a version or a tag."""
+    if pattern.startswith("-"):
+        option, equals, pattern = pattern.partition("=")
+        if "*" in option or not word.startswith(option + equals):
+            return False
+        word = word[len(option + equals) :]
+    for registry in ("npm:", "jsr:"):
+        if pattern.startswith(registry) and word.startswith(registry):
+            pattern, word = pattern[len(registry) :], word[len(registry) :]
+    if pattern not in ("*", "**") and pattern.count("/") != word.count("/"):
+        return False
+    return word[:1] != "-" and bool(_PACKAGE.fullmatch(word)) and not _FILE.search(word)
+
 
 # What a shell puts something else in the place of.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")

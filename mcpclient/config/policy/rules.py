@@ -28,8 +28,7 @@ from ...entries.urls import (
     segments_of,
 )
 from ...errors import UsageError
-from .commands import commands_inside, spellings
-from .packages import Word, names_package, package_words, runners_in
+from .commands import Word, commands_inside, names_package, package_words, runners_in, spellings
 
 # Flags that change nothing about what is run.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.config.problem import Problem
+from mcpclient.config.config import Problem
 
 
 def test_a_problem_says_where_and_what_to_do() -> None:

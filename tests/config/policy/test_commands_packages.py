@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcpclient.config.policy.packages import (
+from mcpclient.config.policy.commands import (
     names_package,
     package_words,
     runners_in,

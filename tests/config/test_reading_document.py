@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from mcpclient.config import document
-from mcpclient.config.document import DocumentError, read_document
+from mcpclient.config import reading
+from mcpclient.config.reading import DocumentError, read_document
 
 has_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
 
@@ -71,7 +71,7 @@ def test_what_is_not_toml(content: bytes, line: int | None) -> None:
 
 def test_toml_without_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-7: where Python has no tomllib, a problem says so."""
-    monkeypatch.setattr(document, "tomllib", None)
+    monkeypatch.setattr(reading, "tomllib", None)
     with pytest.raises(DocumentError, match=r"Python 3\.11"):
         read_document(b"a = 1", "config.toml")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.config.policy.surroundings import folder_of, is_plain_variable
+from mcpclient.config.policy.policy import folder_of, is_plain_variable
 from mcpclient.config.server import ServerConfig
 
 STEERING = [
