@@ -30,6 +30,8 @@ _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
 _MAX_IDLE = 100
 
+_TIMER_SLACK = 0.001  # seconds
+
 
 class ResponseSink(Protocol):
     """Receives one response. After `response_ended` or `response_failed` nothing more comes."""
@@ -182,7 +184,8 @@ class HttpClient:
         """Close the connections that were idle for too long; another sweep follows for the rest."""
         self._sweeper = None
         loop = asyncio.get_running_loop()
-        now = loop.time()
+        # A timer may fire a little before its time; then it would only be set again, without end.
+        now = loop.time() + _TIMER_SLACK
         left = [connection for idle in self._idle.values() for connection in idle]
         for connection in left:
             if connection.expires_at <= now:
