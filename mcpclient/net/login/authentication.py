@@ -1,4 +1,4 @@
-"""Functions to log in and out by hand, and the authorizer that a value of ``auth=`` leads to."""
+"""The authorizer of a value of ``auth=``, and functions to log in and out by hand."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ async def log_in(
 ) -> None:
     """Lead the user through a login now, even if there was one before.
 
-    ``trace``: where a transcript of it goes, as of `Client`.
-
-    Raises what a call that needs a login raises.
+    ``trace``: the target of a transcript, as of `Client`. Raises as a call that needs a login does.
     """
     parsed = parse_url(server_url)
     url = str(parsed)
@@ -85,8 +83,8 @@ async def log_out(
     """Forget the login to a server, and revoke it there where the server offers that (RFC 7009).
 
     ``auth``: the options it was made with. An authorization server that was trusted first for them
-    (``trust_first_issuer``) is forgotten as well. Does nothing when there was no login. A server
-    that cannot be reached, or takes more than 5 s, is left alone: here the login is forgotten.
+    (``trust_first_issuer``) is forgotten as well. Does nothing without a login. Does not raise when
+    the server cannot be reached, or takes more than 5 s to revoke it.
     """
     await authorizer_for(auth or OAuth(), str(parse_url(server_url))).log_out()
 
@@ -99,11 +97,11 @@ async def finish_auth(
     iss: str | None = None,
     auth: OAuth | None = None,
 ) -> None:
-    """Finish a login after `AuthorizationRequired`, with what the browser came back with.
+    """Finish a login after `AuthorizationRequired`; afterwards connect again.
 
-    ``code``, ``state`` and ``iss`` are parameters of the address that the browser was sent to, or
-    ``code`` alone is that whole address. ``auth``: the same options as before, in this process or
-    another one with the same store. Afterwards connect again.
+    ``code``, ``state`` and ``iss`` are parameters of the address that the browser was sent back to,
+    or ``code`` alone is that whole address. ``auth``: the same options as before, in this process
+    or another one with the same store.
 
     Raises UsageError for an address without a code, AuthError when ``state`` belongs to no login
     begun here, AuthorizationDenied, TokenRequestFailed.
@@ -122,11 +120,11 @@ async def finish_auth(
 async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
     """Return the URLs of servers that needed a login less than 15 minutes ago and got none.
 
-    ``servers``: what ``auth=`` is for each URL. Those that share a store are looked up in one read.
+    ``servers``: the value of ``auth=`` for each URL. Each store is read once for all its servers.
     """
     by_memory: dict[NeedsAuthMemory, dict[str, str]] = {}
     for url, auth in servers.items():
-        if isinstance(auth, OAuth):  # nothing else needs a human
+        if isinstance(auth, OAuth):  # the other ways do not need a human
             memory = memory_of(_provider_of(auth))
             by_memory.setdefault(memory, {})[_account_url(url, auth)] = url
     found: set[str] = set()
@@ -136,7 +134,7 @@ async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
 
 
 async def expect_login(server_url: str, auth: OAuth) -> None:
-    """Forget that a server needed a login and got none: the user wants to try again."""
+    """Forget that a server needed a login, because the user wants to try again."""
     memory = memory_of(_provider_of(auth))
     await memory.clear(_account_url(server_url, auth))
 
@@ -154,11 +152,11 @@ def _provider_of(auth: OAuth) -> AuthProvider:
 
 
 def default_store() -> FileStore:
-    """The file of this user's credentials."""
+    """Return the store in the file of this user's credentials."""
     return _store_at(credentials_path(os.environ))
 
 
-# One object for one file, so that logins to many servers come one after the other.
+# One object for each file, so that logins to many servers come one after the other.
 
 
 @lru_cache(maxsize=16)

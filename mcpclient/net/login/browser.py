@@ -31,7 +31,7 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
 
 
 async def open_browser(url: str, *, through: Path | None = None) -> bool:
-    """Show ``url`` in the user's browser. False: there is none, or it could not be started.
+    """Show ``url`` in the user's browser. Returns False without one, or if it does not start.
 
     Only http and https URLs are opened: anything else could start another program. Waits at most
     five seconds; safe to cancel. ``through``: where the URL holds a secret, a file to make, for the
@@ -53,7 +53,7 @@ async def open_browser(url: str, *, through: Path | None = None) -> bool:
         except Exception:  # whatever a broken desktop answers, the address can still be shown
             return False
 
-    # Some browsers block until their window is closed, so nobody may have to wait for the thread.
+    # Some browsers block until their window is closed, so the thread is a daemon.
     opened = call_in_thread(work, "mcpclient-browser")
     await asyncio.wait({opened}, timeout=_MAX_START)
     return not opened.done() or opened.result()

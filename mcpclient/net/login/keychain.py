@@ -1,4 +1,4 @@
-"""Credentials in the keychain of the system, reached with a command line tool of the system.
+"""Credentials in the keychain of the system, by a command line tool of the system.
 
 On macOS that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring,
 KWallet, KeePassXC). Secrets go through pipes, never through arguments, which every user of a
@@ -24,38 +24,38 @@ from ..locks import LockFolder
 from ..shielded import call_in_thread
 from .storage import credentials_path
 
-# Not searched over PATH: another program of that name would be given the secrets.
+# An absolute path: another program of that name on PATH would get the secrets.
 _MACOS_TOOL = "/usr/bin/security"
 
 _SERVICE = "mcpclient"
 _TOOL_TIMEOUT = 60.0  # a locked keychain asks its user first
 
-# What `security` takes as one line, less the rest of the command.
+# The longest line that `security` reads, less the rest of the command.
 _MAX_SECRET_LENGTH = 2000
 _NOT_FOUND = 44
 
 
 class _Tool(Protocol):
-    """Secrets by name. These methods block, until `stop` ends the program that is running."""
+    """Secrets by name. These methods block; `stop` ends the running program."""
 
     def read(self, name: str) -> str | None:
-        """The secret, None when there is none."""
+        """Return the secret, or None."""
 
     def write(self, name: str, secret: str) -> None:
-        """Store a secret of one line."""
+        """Store a secret without line breaks."""
 
     def remove(self, name: str) -> None:
-        """Remove it, if it is there."""
+        """Remove the secret, if there is one."""
 
     def stop(self) -> None:
         """Kill the program that is running, and start no other."""
 
 
 class KeychainStore:
-    """Keeps credentials in the keychain of the system.
+    """A store of credentials in the keychain of the system.
 
-    Raises `UsageError` where there is none that can be used. `load` and `save` raise `AuthError`
-    when the keychain refuses, or has not been unlocked within a minute.
+    Raises `UsageError` on systems without a usable one. `load` and `save` raise `AuthError` when
+    the keychain refuses, or has not been unlocked within a minute.
     """
 
     def __init__(self) -> None:
@@ -63,12 +63,11 @@ class KeychainStore:
         self._locks = LockFolder(credentials_path(os.environ).parent / "locks")
 
     async def load(self, key: str) -> StoredItem | None:
-        """The record under ``key``, or None."""
         tool = self._new_tool()
         try:
             text = await call_in_thread(lambda: tool.read(key))
         finally:
-            tool.stop()  # this may be cancelled, and the program at its end
+            tool.stop()  # when this is cancelled, the program must not wait for its user
         try:
             record = json.loads(text or "null")
         except (ValueError, RecursionError):
@@ -78,8 +77,7 @@ class KeychainStore:
     async def save(self, key: str, record: StoredItem | None) -> None:
         """Store ``record`` under ``key``; None removes it.
 
-        Cancelling leaves the tool to finish: a rotated refresh token that is lost cannot be had
-        again.
+        Cancelling does not stop the tool: a rotated refresh token that is lost cannot be recovered.
         """
         tool = self._new_tool()
         if record is None:
@@ -89,7 +87,6 @@ class KeychainStore:
             await call_in_thread(lambda: tool.write(key, secret))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """A lock that keeps out every task and process of this user."""
         return self._locks.lock(f"keychain {name}")
 
 
@@ -103,7 +100,7 @@ def _find_tool(platform: str) -> Callable[[], _Tool]:
 
 
 class _Program:
-    """A command line tool, run again and again from one thread, and stopped from another."""
+    """A command line tool, run from one thread and stopped from another."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -111,7 +108,6 @@ class _Program:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Kill the program that is running, and start no other."""
         self._is_stopped = True
         if self._process is not None:
             with suppress(OSError):
@@ -137,7 +133,7 @@ class _Program:
                     process.kill()
                     raise
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            # Its text would hold the command, not what was piped into it; say only what it is.
+            # The message would contain the command line, so only the type is shown.
             raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
         return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
@@ -167,10 +163,10 @@ class _SecretTool(_Program):
 
 
 class _Security(_Program):
-    """``security`` of macOS. It reads commands from a pipe, line by line, and none may be long.
+    """``security`` of macOS. It reads commands from a pipe in lines of limited length.
 
-    So a secret is stored in pieces under names of their own, and at last, under its own name, which
-    pieces they are: until then the old ones count.
+    So a secret is stored in pieces under names of their own, and last, under its own name, the
+    list of these pieces: until then the old ones count.
     """
 
     def read(self, name: str) -> str | None:
@@ -213,7 +209,7 @@ class _Security(_Program):
         account = name.replace("\\", "\\\\").replace('"', '\\"')
         command = f'add-generic-password -U -s {_SERVICE} -a "{account}" -w "{piece}"\n'
         finished = self._run("-i", given=command)
-        # Its exit code tells of the last command only, and not in every version.
+        # The exit code is that of the last command only, and not in every version.
         if self._read_piece(name) != piece:
             raise _refusal(finished)
 
@@ -222,6 +218,6 @@ class _Security(_Program):
 
 
 def _refusal(finished: subprocess.CompletedProcess[str]) -> AuthError:
-    # What a tool says about a command it was piped could repeat the command, secret included.
+    # A message about a command from the pipe could repeat it, secret included.
     shown = "" if "-i" in finished.args else finished.stderr.strip()[:200]
     return AuthError(f"the keychain refused: {shown or f'exit code {finished.returncode}'}")

@@ -1,7 +1,7 @@
-"""The listener that a browser is sent back to after a login; it takes one answer and is gone.
+"""Ways to lead a user to a login and back: with a browser here, or in two steps.
 
-Source: RFC 8252 section 7.3. It listens on the loopback interface only, and accepts nothing but a
-GET for its own path with the state of the login in progress.
+The browser is sent back to a listener (RFC 8252 section 7.3). It listens on the loopback interface
+only, and accepts one GET for its own path with the state of the login in progress.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .terminal import Terminal
 
 CALLBACK_PATH = "/callback"
 
-# A request line and its headers; a browser sends the cookies of every local page along.
+# A request line and its headers, among them the cookies of every local page.
 _MAX_HEAD_SIZE = 64 * 1024
 _HEAD_TIMEOUT = 10.0
-# A browser opens a few connections ahead; no more is needed.
+# A browser opens a few connections in advance; a login needs no more.
 _MAX_CONNECTIONS = 20
 
 _PAGE = """<!doctype html>
@@ -36,14 +36,14 @@ _PAGE = """<!doctype html>
 <style>body{{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}}
 </style></head><body><h1>{title}</h1><p>{text}</p></body></html>
 """
-_DONE = ("You are logged in", "You can close this window and go back to the program.")
+_DONE = ("You are logged in", "You can close this window and return to the program.")
 _DENIED = ("You are not logged in", "Authorization was not given. You can close this window.")
 _STRANGE = (
     "This is not the answer to a login",
-    "The address does not belong to the login in progress. Go back to the program, and if it still "
+    "The address does not belong to the login in progress. Return to the program, and if it still "
     "waits, use the address it shows.",
 )
-_MISSING = ("There is nothing here", "This address only serves to end a login.")
+_MISSING = ("Not found", "This address only serves to finish a login.")
 
 
 def is_loopback(redirect_uri: str) -> bool:
@@ -52,7 +52,7 @@ def is_loopback(redirect_uri: str) -> bool:
 
 
 class LoopbackListener:
-    """Listens for the callback of one login. Make one with `open`."""
+    """A listener for the callback of one login. Make one with `open`."""
 
     def __init__(self, redirect_uri: str) -> None:
         self.redirect_uri = redirect_uri
@@ -74,7 +74,7 @@ class LoopbackListener:
         try:
             server = await asyncio.start_server(
                 listener._accept,
-                # Port 0 would be another one for each address of the name.
+                # Port 0 of a name would be another port for each of its addresses.
                 "127.0.0.1" if redirect_uri is None else host,
                 80 if port is None else port,
                 limit=_MAX_HEAD_SIZE,
@@ -92,7 +92,7 @@ class LoopbackListener:
         return listener
 
     async def wait_for(self, state: str) -> Callback:
-        """Wait for the callback that carries ``state``; others are answered and ignored."""
+        """Wait for the callback with ``state``; other requests get an error page."""
         self._state = state
         return await asyncio.shield(self._callback)
 
@@ -114,7 +114,7 @@ class LoopbackListener:
         except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
             pass
         except (asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass  # too long, or the login is over: nothing to be told, and nobody to tell it
+            pass  # the request is too long, or the login is over
         finally:
             self._connections.discard(task)
             writer.close()
@@ -128,7 +128,7 @@ class LoopbackListener:
             writer.write(_response(status, *page))
             await writer.drain()
         finally:
-            # Not before the page is on its way: the program may be about to end.
+            # Only after the page was sent: the program may exit as soon as it has the callback.
             if callback is not None and not self._callback.done():
                 self._callback.set_result(callback)
 
@@ -143,7 +143,7 @@ class LoopbackListener:
             return None, "400 Bad Request", _STRANGE
         if self._state is None or not same_state(callback.state or "", self._state):
             return None, "400 Bad Request", _STRANGE
-        self._state = None  # what comes second is no answer any more
+        self._state = None  # a callback counts only once
         return callback, "200 OK", _DONE if callback.error is None else _DENIED
 
 
@@ -162,39 +162,36 @@ def _response(status: str, title: str, text: str) -> bytes:
     return head.encode() + body
 
 
-# Nothing listens there; the address the browser ends at is what the user copies.
+# A redirect URI without a listener; the user copies the address that the browser ends at.
 _NOBODY_LISTENS = "http://127.0.0.1/callback"
 
 
 class _Stored:
-    """The half of an `AuthProvider` that keeps credentials."""
+    """The half of an `AuthProvider` that stores credentials."""
 
     def __init__(self, store: CredentialStore | None = None) -> None:
         self.store: CredentialStore = FileStore() if store is None else store
 
     async def load(self, key: str) -> StoredItem | None:
-        """The record under ``key``, or None."""
         return await self.store.load(key)
 
     async def save(self, key: str, record: StoredItem | None) -> None:
-        """Store ``record`` under ``key``; None removes it."""
         await self.store.save(key, record)
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """The store's lock called ``name``."""
         return self.store.lock(name)
 
 
 class BrowserLogin(_Stored):
-    """Logs a user in with the browser of this machine; without one, by an address to visit.
+    """A login with the browser of this machine or, without one, with an address to visit.
 
     The browser comes back to a listener on 127.0.0.1. On a terminal, the user may also paste the
-    address that the browser was sent back to, which is how a login works over SSH. With neither a
+    address that the browser was sent back to, so that a login works over SSH. With neither a
     browser nor a terminal, a call that needs a login fails with `AuthorizationRequired` at once.
 
-    ``store``: where credentials are kept; by default a file of mode 0600. ``timeout``: how many
-    seconds the user has. ``open_browser``: an async function that shows a URL and returns whether
-    it could. ``terminal``: where the address is shown and pasted; by default stderr and stdin.
+    ``store``: the store of credentials (default: a `FileStore`). ``timeout``: seconds that the user
+    has (default: 300). ``open_browser``: an async function that shows a URL and returns whether it
+    could. ``terminal``: shows the address and reads the pasted one (default: stderr and stdin).
     Logins through one object come one after the other.
     """
 
@@ -214,7 +211,7 @@ class BrowserLogin(_Stored):
         self._turns = TaskLocks()
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
-        """Listen for the browser's return; the listener ends with the task that asked for it."""
+        """Listen for the browser's return until the current task ends."""
         if configured is not None and not is_loopback(configured):
             return configured
         listener = await _listen(configured, registered)
@@ -231,10 +228,10 @@ class BrowserLogin(_Stored):
             del self._listeners[uri]
 
     async def authorize(self, request: Authorize) -> Callback | None:
-        """Show the page and wait for the answer; None when it does not come in time."""
+        """Show the page and wait for the callback; None after ``timeout``."""
         async with self._turns.lock("login"):
-            # The listener waits first: a browser may be back before its opener returns, which
-            # can take five seconds.
+            # The listener waits first: the browser may be back before its opener returns, which can
+            # take five seconds.
             answers: set[asyncio.Task[Callback]] = set()
             listener = self._listeners.get(request.redirect_uri)
             if listener is not None:
@@ -283,17 +280,16 @@ class BrowserLogin(_Stored):
                 line = await self._terminal.read_line()
                 callback = parse_callback(line)
             except (EOFError, OSError):
-                # Nobody will paste anything; the browser may still come back.
+                # The terminal is closed; the browser may still come back, so this never returns.
                 await asyncio.get_running_loop().create_future()
             except UsageError as error:
-                self._terminal.say(f"{error}; paste the whole address, please:")
+                self._terminal.say(f"{error}; paste the whole address:")
             else:
                 if same_state(callback.state or "", state):
                     return callback
-                self._terminal.say("that address belongs to another login; paste it again:")
+                self._terminal.say("this address belongs to another login; paste the right one:")
 
     async def show_device_code(self, request: ShowDeviceCode) -> None:
-        """Show the code and where to enter it."""
         text = f"To log in, visit {request.verification_uri} and enter the code {request.user_code}"
         complete = request.verification_uri_complete
         self._terminal.say(f"{text}\nor visit {complete}" if complete else text)
@@ -303,7 +299,7 @@ async def _listen(configured: str | None, registered: tuple[str, ...]) -> Loopba
     if configured is not None:
         return await LoopbackListener.open(configured)
     for uri in registered:
-        # A port that was free before is free again, most of the time.
+        # The port of an earlier login is free again, most of the time.
         if is_loopback(uri):
             try:
                 return await LoopbackListener.open(uri)
@@ -313,22 +309,19 @@ async def _listen(configured: str | None, registered: tuple[str, ...]) -> Loopba
 
 
 class TwoStepLogin(_Stored):
-    """Waits for nobody: a call that needs a login fails with `AuthorizationRequired`.
+    """A login in two steps: a call that needs one fails with `AuthorizationRequired`.
 
-    The user has to visit the ``url`` of that exception. Then `finish_auth` goes on with the address
-    that the browser came back to, in this process or in another one with the same ``store``. The
-    option ``redirect_uri`` says where the browser comes back to; without it, that is an address
-    where nobody listens, for the user to copy.
+    The user has to visit the ``url`` of that exception. Then `finish_auth` continues with the
+    address that the browser came back to, in this process or in another one with the same
+    ``store``. The browser comes back to the option ``redirect_uri``; without it, to an address
+    without a listener, for the user to copy.
     """
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
-        """The configured redirect URI, or one where nobody listens."""
         return configured or next(iter(registered), _NOBODY_LISTENS)
 
     async def authorize(self, request: Authorize) -> Callback | None:
-        """Nobody waits for the user."""
         return None
 
     async def show_device_code(self, request: ShowDeviceCode) -> None:
-        """Nobody shows a code: AuthorizationRequired."""
         raise AuthorizationRequired(request.verification_uri)

@@ -1,4 +1,4 @@
-"""Remembering for a while which servers need a human, so that not every connection asks again."""
+"""The servers that need a login, remembered so that not every connection asks the user again."""
 
 from __future__ import annotations
 
@@ -17,36 +17,30 @@ NEEDS_AUTH_SECONDS = 15 * 60
 
 @dataclass
 class NeedsAuthCache:
-    """Servers that answered with "authorization required", and when.
-
-    One object is read from the store once for many servers; each change gives the record to write.
-    Times are epoch seconds.
-    """
+    """The record of servers that needed a login, and when. Times are in seconds since the epoch."""
 
     _since: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_record(cls, record: StoredItem | None) -> NeedsAuthCache:
-        """The cache in what `to_record` gave; entries that make no sense are left out."""
+        """Read a record of `to_record`; invalid entries are left out."""
         return cls(dict(_valid_entries(record or {})))
 
     def to_record(self) -> dict[str, object]:
-        """The cache as JSON can carry it."""
         return dict(self._since)
 
     def needs_auth(self, server: str, now: float) -> bool:
-        """Whether ``server`` needed a human less than 15 minutes ago."""
+        """Whether ``server`` needed a login less than 15 minutes ago."""
         since = self._since.get(server)
-        # A time in the future means that the clock was set back; then nothing is known.
+        # After the clock was set back, the time may be in the future; such entries do not count.
         return since is not None and 0 <= now - since < NEEDS_AUTH_SECONDS
 
     def mark(self, server: str, now: float) -> None:
-        """Remember that ``server`` needs a human; forget the servers marked long ago."""
+        """Remember that ``server`` needs a login; forget the servers marked long ago."""
         recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
         self._since = {**recent, server: now}
 
     def clear(self, server: str) -> None:
-        """Forget about ``server``: it has been authorized, or another try is wanted."""
         self._since.pop(server, None)
 
 
@@ -59,17 +53,16 @@ def _valid_entries(record: StoredItem) -> Iterator[tuple[str, float]]:
 
 _KEY = "needs-auth"
 
-# For so many seconds, what was read serves every server, also to be written back. Another process
-# that writes in the same second may be undone, which costs a user one question more.
+# Seconds for which one read serves every server, and every write. A write of another process in the
+# same second may be undone, at the cost of one more question to the user.
 _FRESH_FOR = 1.0
 
 
 class NeedsAuthMemory:
-    """What is remembered in one store. Servers are named by their URLs.
+    """The servers remembered in one store, by their URLs; see `memory_of`.
 
-    A server is remembered for 15 minutes after a login was needed and did not take place. However
-    many servers there are, the store is read once in a second at most, and written one after the
-    other. See `memory_of`.
+    A server is remembered for 15 minutes after a login was needed and did not take place. For any
+    number of servers the store is read at most once in a second, and written by one at a time.
     """
 
     def __init__(self, store: CredentialStore) -> None:
@@ -79,20 +72,18 @@ class NeedsAuthMemory:
         self._turns = TaskLocks()
 
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
-        """Return those of ``server_urls`` that need a human, with one read for all of them."""
+        """Return those of ``server_urls`` that need a login, with one read for all of them."""
         cache = await self._current()
         now = seconds_since_epoch()
         return {url for url in server_urls if cache.needs_auth(store_name(url), now)}
 
     async def mark(self, server_url: str) -> None:
-        """Remember that the server needs a human."""
         async with self._store.lock(_KEY):
             cache = await self._current()
             cache.mark(store_name(server_url), seconds_since_epoch())
             await self._store.save(_KEY, cache.to_record())
 
     async def clear(self, server_url: str) -> None:
-        """Forget about the server: it has been authorized, or another try is wanted."""
         if not await self.remembered([server_url]):
             return
         async with self._store.lock(_KEY):
@@ -109,7 +100,7 @@ class NeedsAuthMemory:
         return self._cache
 
 
-# By the identity of the store, which a memory keeps alive.
+# By the id of the store; a memory keeps its store alive, so no other object can have that id.
 _memories: WeakValueDictionary[int, NeedsAuthMemory] = WeakValueDictionary()
 
 

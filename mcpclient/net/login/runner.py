@@ -1,9 +1,8 @@
-"""The shell of authorization: it performs what the flows of `mcpclient.auth` ask for.
+"""The runner of the flows in `auth`: it performs the effects that they yield.
 
-A flow decides and yields effects; this module sends the requests, opens the browser, keeps the
-credentials and tells the time. What only one task may do runs in a task of its own. So a call that
-is cancelled gives up its own waiting, and not the login that others wait for. A token request that
-is on its way is finished and its answer stored, even when the login itself is given up.
+An exclusive flow, such as a login, runs in a task of its own. So a cancelled call stops its own
+waiting, and not the login that other calls wait for. A token request that was sent is finished and
+its response stored, even when the login itself is given up.
 """
 
 from __future__ import annotations
@@ -52,21 +51,21 @@ from .needs_auth import NeedsAuthMemory, memory_of
 T = TypeVar("T")
 
 NOTICE_AFTER = 2.0
-"""Seconds after which is said why a call waits."""
+"""Seconds after which a warning names the reason of a wait."""
 
 REVOCATION_TIMEOUT = 5.0
-"""Seconds that a server has to revoke a login."""
+"""Seconds for a server to revoke a login."""
 
 Performers = Mapping[type, Callable[[Any], object]]
-"""What performs each kind of effect."""
+"""A function for each kind of effect, plain or async."""
 
 _logger = logger_for("mcpclient.auth")
 
 
 class FlowRunner:
-    """Performs the effects of flows. ``clocks``: the clocks to stop for a human, if any.
+    """A runner of flows. ``clocks``: the deadlines to pause while the user is asked, if any.
 
-    ``provider`` may be a mere store when no user takes part.
+    ``provider`` may be a plain store for flows without a user.
     """
 
     def __init__(
@@ -100,11 +99,10 @@ class FlowRunner:
         self._performers_under_lock = {**self._performers, Exclusive: self._run_alone}
 
     async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
-        """Run a flow to its end and return its result.
+        """Run a flow to its end and return its result, or raise its error.
 
-        A ``passive`` flow may use stored credentials, but obtain nothing new. Cancelling is safe:
-        what runs under a lock goes on, for others that wait for it and for later. Raises what the
-        flow raises.
+        A ``passive`` flow may use stored credentials, but not obtain new ones. Cancelling is safe:
+        an exclusive flow continues, for other calls that wait for it and for later ones.
         """
         performers = {**self._performers, Exclusive: _refuse} if passive else self._performers
         try:
@@ -136,7 +134,7 @@ class FlowRunner:
         except McpError:
             raise
         except Exception as error:
-            # Its text may be anything, so it is not repeated; it is the cause.
+            # The message may contain secrets, so it is not repeated; the error is the cause.
             reason = f"{type(effect).__name__} failed with {type(error).__name__}"
             raise AuthError(f"authorization of {self._shown}: {reason}") from error
 
@@ -146,17 +144,17 @@ class FlowRunner:
 
     async def _exclusive(self, effect: Exclusive) -> object:
         task = self._tasks.start(self._run_alone(effect))
-        # Cancelling leaves it alone, and, other than with `asyncio.shield` since Python 3.14, a
-        # failure that nobody waits for any more is not reported as lost.
+        # Cancelling this wait leaves the task alone. `asyncio.shield` does so too, but since Python
+        # 3.14 it reports the error of a task whose last waiter was cancelled as unhandled.
         await asyncio.wait({task})
-        if task.cancelled():  # by the end of this runner, or by something that the provider asked
+        if task.cancelled():  # by `close`, or by code that the provider awaited
             raise AuthError(f"the login to {self._shown} was given up")
         return task.result()
 
     async def _run_alone(self, effect: Exclusive) -> object:
         async with AsyncExitStack() as stack:
-            # Whoever has the lock may be waiting for a human, who is not this caller's: so the
-            # caller's limits count.
+            # The holder of the lock may be waiting for a human, but that is not this caller's user,
+            # so this call's deadlines keep running.
             with self._waiting_for(f"another login to {self._shown}, here or in another process"):
                 await stack.enter_async_context(self._provider.lock(effect.name))
             return await self._run(cast("Flow[object]", effect.flow), self._performers_under_lock)
@@ -174,7 +172,7 @@ class FlowRunner:
         return await run_shielded(self._run(cast("Flow[object]", effect.flow), performers))
 
     def _note_failure(self, error: Exception) -> None:
-        # Nobody may be left to hear of it.
+        # The last waiter may have been cancelled, so that the error would be lost.
         _logger.debug("authorization of %s: %s", self._shown, error)
 
     async def _authorize(self, request: Authorize) -> Callback:
@@ -224,10 +222,7 @@ class FlowRunner:
         return nullcontext() if self.clocks is None else self.clocks.held()
 
     async def close(self) -> None:
-        """Give up every login in progress; a token request on its way is finished, in 5 s at most.
-
-        Idempotent.
-        """
+        """Give up every login in progress; wait at most 5 s for a token request. Idempotent."""
         self.abort()
         await self._tasks.wait()
 
@@ -237,7 +232,7 @@ class FlowRunner:
 
 
 class OAuthAuthorizer(FlowRunner):
-    """Authorizes the requests to one server by OAuth; a `transports.authorized.Authorizer`."""
+    """The authorizer of one server by OAuth; a `transports.authorized.Authorizer`."""
 
     def __init__(
         self,
@@ -249,15 +244,14 @@ class OAuthAuthorizer(FlowRunner):
         self._authorization = authorization
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        """The authorization of one request."""
         return _Request(self._authorization.request(method, url), self, passive=passive)
 
     async def expect_login(self) -> None:
-        """Forget that a login was needed and did not take place: the user wants to try again."""
+        """Forget that a login was needed, because the user wants to try again."""
         await self.needs_auth.clear(self._server_url)
 
     async def log_in(self) -> None:
-        """Get a new grant, even where there is one."""
+        """Get a new grant, even if there is one."""
         refusal = await self.run(self._authorization.probe())
         await self.expect_login()
         await self.run(self._authorization.log_in(refusal))
@@ -271,21 +265,20 @@ class OAuthAuthorizer(FlowRunner):
         try:
             await asyncio.wait_for(self.run(self._authorization.revoke(grant)), REVOCATION_TIMEOUT)
         except (McpError, asyncio.TimeoutError) as error:
-            # It is forgotten here all the same, and runs out over there some day.
+            # It is forgotten here all the same, and expires on the server.
             _logger.info("the login to %s could not be revoked: %s", self._shown, error)
 
     async def finish(self, callback: Callback) -> None:
-        """Go on with a login that was begun earlier."""
+        """Continue a login that was begun earlier."""
         await self.run(self._authorization.finish(callback))
         await self.expect_login()
 
     async def stored_grant(self) -> Grant | None:
-        """The grant in the store, expired or not."""
         return await self.run(self._authorization.stored_grant())
 
 
 class StaticAuthorizer(FlowRunner):
-    """Authorizes requests with a token or key that a function gives; an `Authorizer`."""
+    """The authorizer of one server by a function that returns a token or key; an `Authorizer`."""
 
     def __init__(
         self, authorization: StaticAuthorization, store: CredentialStore, fetcher: GuardedFetcher
@@ -294,12 +287,11 @@ class StaticAuthorizer(FlowRunner):
         self._authorization = authorization
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        """The authorization of one request."""
         return _Request(self._authorization.request(method, url), self, passive=passive)
 
 
 class _Request:
-    """The authorization of one request, see `transports.authorized.RequestAuthorization`."""
+    """The authorization of one request; a `transports.authorized.RequestAuthorization`."""
 
     def __init__(
         self,
@@ -316,7 +308,7 @@ class _Request:
         return await self._runner.run(self._flows.headers(url), passive=self._passive)
 
     def note(self, head: ResponseHead) -> None:
-        # Any answer may carry the nonce for the next proof (RFC 9449 section 8.2).
+        # Any response may carry the nonce for the next proof (RFC 9449 section 8.2).
         if "dpop-nonce" in head.headers:
             result_at_once(self._flows.recover(_response(head)))
 
@@ -331,12 +323,12 @@ def _refuse(effect: object) -> object:
 
 
 def result_at_once(flow: Flow[T]) -> T:
-    """The result of a flow that asks for nothing."""
+    """Return the result of a flow that yields no effects."""
     try:
         effect = next(flow)
     except StopIteration as stop:
         return cast(T, stop.value)
-    raise AssertionError(f"a flow that should ask for nothing asks for {effect!r}")
+    raise AssertionError(f"the flow must not yield effects, but yields {effect!r}")
 
 
 def _response(head: ResponseHead) -> Response:

@@ -1,7 +1,7 @@
-"""Where credentials are kept: a file that only its owner may read, or memory.
+"""Stores of credentials: a file that only its owner may read, or memory.
 
-The file holds one JSON object, with a record under each key. It is always replaced as a whole, so
-that a crash or a full disk leaves the old one; and every change is made under a lock, so that no
+The file has one JSON object, with a record under each key. It is always replaced as a whole, so
+that a crash or a full disk leaves the old one, and every change is made under a lock, so that no
 process undoes the change of another.
 """
 
@@ -26,16 +26,16 @@ from ..locks import LockFolder, TaskLocks
 from ..paths import config_folder
 from ..regular_files import open_regular
 
-# More than ten thousand servers' tokens: what is longer was not written by this module.
+# More than ten thousand servers' tokens: this module did not write a longer file.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 
 _logger = logger_for("mcpclient.auth")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return where the credentials of this user are kept by default.
+    """Return the default file of this user's credentials.
 
-    ``MCPCLIENT_CREDENTIALS`` in the environment names another file.
+    The environment variable ``MCPCLIENT_CREDENTIALS`` names another file.
     """
     named = environ.get("MCPCLIENT_CREDENTIALS")
     if named:
@@ -44,72 +44,68 @@ def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -
 
 
 class MemoryStore:
-    """Keeps credentials for as long as this object lives."""
+    """A store of credentials in memory, for the lifetime of this object."""
 
     def __init__(self) -> None:
         self._records: dict[str, str] = {}
         self._locks = TaskLocks()
 
     async def load(self, key: str) -> StoredItem | None:
-        """The record under ``key``, or None."""
         text = self._records.get(key)
         record: StoredItem | None = None if text is None else json.loads(text)
         return record
 
     async def save(self, key: str, record: StoredItem | None) -> None:
-        """Store ``record`` under ``key``; None removes it."""
         if record is None:
             self._records.pop(key, None)
         else:
             self._records[key] = json.dumps(dict(record))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """A lock that keeps out the other tasks of this event loop."""
         return self._locks.lock(name)
 
 
 class FileStore:
-    """Keeps credentials in a file of mode 0600, shared by all processes of its owner.
+    """A store of credentials in a file of mode 0600, shared by all processes of its owner.
 
-    ``path``: the file; by default `credentials_path`. If the file cannot be written, because the
-    disk is full or the folder is read-only, a warning is logged, and this process remembers what it
-    could not write. A file that other users may read is made private, and a damaged one is put
-    aside; both are logged as warnings.
+    ``path``: the file (default: ``credentials.json`` in the user's configuration folder). If the
+    file cannot be written, because the disk is full or the folder is read-only, a warning is
+    logged, and this process keeps the records in memory. A file that other users may read is made
+    private, and a damaged one is renamed; both are logged as warnings. Raises UsageError for an
+    invalid path.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         given = credentials_path(os.environ) if path is None else Path(path)
-        # A link, as people make who keep their settings elsewhere, is to stay one.
+        # Replacing a symbolic link, as of a folder of dotfiles, would turn it into a file.
         try:
             self.path: Path = Path(os.path.realpath(given.expanduser()))
         except (ValueError, RuntimeError) as error:  # a NUL character, a user without a home
             raise UsageError(f"{str(given)!r} is not the path of a file: {error}") from None
         self._locks = LockFolder(self.path.parent / "locks")
-        # By key: the record that could not be written, and what the file held in its place.
+        # By key: the record that could not be written, and the record in the file at that time.
         self._unwritten: dict[str, tuple[Any, Any]] = {}
 
     def __repr__(self) -> str:
         return f"FileStore({str(self.path)!r})"
 
     async def load(self, key: str) -> StoredItem | None:
-        """The record under ``key``, or None.
+        """Return the record under ``key``, or None.
 
-        Raises AuthError when there is a file that may not be read, or that belongs to another user.
+        Raises AuthError for a file that cannot be read, or that belongs to another user.
         """
         record = (await self._records()).get(key)
         return record if isinstance(record, dict) else None
 
     async def save(self, key: str, record: StoredItem | None) -> None:
-        """Store ``record`` under ``key``; None removes it. Raises what `load` raises."""
-        # Not to be torn apart: a rotated refresh token that is lost cannot be had again.
+        """Store ``record`` under ``key``; None removes it. Raises as `load` does."""
+        # Shielded, because a rotated refresh token that is lost cannot be recovered.
         await asyncio.shield(self._save(key, None if record is None else dict(record)))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """A lock that keeps out every task and process that uses the same file."""
         return self._locks.lock(f"name {name}")
 
     async def keys(self) -> list[str]:
-        """The keys of all records."""
         return [key for key, record in (await self._records()).items() if record is not None]
 
     async def _records(self) -> dict[str, Any]:
@@ -120,7 +116,7 @@ class FileStore:
             return self._read_or_put_aside()
 
     def _with_unwritten(self, records: dict[str, Any]) -> dict[str, Any]:
-        """Add what could not be written, unless another process has stored a newer record."""
+        """Add the unwritten records, unless another process has stored a newer one since."""
         for key, (_, replaced) in list(self._unwritten.items()):
             if records.get(key) != replaced:
                 del self._unwritten[key]
@@ -149,12 +145,12 @@ class FileStore:
         if records is not None:
             return self._with_unwritten(records)
         self._put_aside()
-        # The records that these were to replace are gone; nobody has stored a newer one.
+        # The records that these were to replace are gone with the damaged file.
         self._unwritten = {key: (record, None) for key, (record, _) in self._unwritten.items()}
         return self._with_unwritten({})
 
     def _read(self) -> dict[str, Any] | None:
-        """All records; None when the file holds something else."""
+        """Return all records; None when the file is damaged."""
         try:
             with open(open_regular(self.path), "rb") as file:
                 self._check(file.fileno())
@@ -171,15 +167,15 @@ class FileStore:
         return records if isinstance(records, dict) else None
 
     def _check(self, descriptor: int) -> None:
-        """Make sure that nobody else may read the file."""
+        """Make sure that only the owner may read the file."""
         if os.name != "posix":
-            return  # a folder in the user's profile is private on Windows
+            return  # on Windows a folder in the user's profile is private
         status = os.fstat(descriptor)
         if status.st_uid not in (os.geteuid(), 0):
             raise AuthError(f"the credentials in {self.path} belong to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
             _logger.warning(
-                "others could read the credentials in %s; now only you can; consider logging "
+                "other users could read the credentials in %s; now only you can; consider logging "
                 "out and in again",
                 self.path,
             )

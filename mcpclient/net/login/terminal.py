@@ -1,4 +1,4 @@
-"""The terminal, where a login shows an address and lets the user paste one."""
+"""The terminal: a login shows an address there, and lets the user paste one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import threading
 from typing import TextIO
 
 _MAX_LINE_LENGTH = 64 * 1024
-# On Windows the one event loop has no readers, and the other takes them and then fails as a whole,
-# because its select() knows sockets only.
+# On Windows the proactor loop has no readers, and the selector loop accepts a terminal as a reader
+# and then fails as a whole, because its select() works with sockets only.
 _WATCHES_TERMINALS = sys.platform != "win32"
 
 
@@ -20,21 +20,20 @@ class Terminal:
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source = sys.stdin if source is None else source
         self._target = sys.stderr if target is None else target
-        # Of reading in a thread: who waits, whether a thread reads, and a line nobody waited for.
+        # For reads in a thread: the waiter, whether a thread reads, and a line without a waiter.
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Future[str]] | None = None
         self._is_reading = False
         self._unread: str | None = None
 
     @property
     def is_interactive(self) -> bool:
-        """Whether somebody can read what is shown and type an answer."""
+        """Whether a user can read the output and type a line."""
         try:
             return self._source.isatty() and self._target.isatty()
         except (AttributeError, ValueError):  # no stream at all, or a closed one
             return False
 
     def say(self, text: str) -> None:
-        """Show a line or more."""
         print(text, file=self._target, flush=True)
 
     async def read_line(self) -> str:
@@ -58,7 +57,7 @@ class Terminal:
                 piece = os.read(descriptor, _MAX_LINE_LENGTH)
             except BlockingIOError:
                 return
-            except OSError:  # it is gone, or we are in the background; both stay so for ever
+            except OSError:  # the terminal has gone, or this is a background job
                 piece = b""
             received.extend(piece)
             if not line.done() and (
@@ -81,8 +80,8 @@ class Terminal:
         self._waiting = loop, line
         if not self._is_reading:
             self._is_reading = True
-            # Nothing can interrupt such a read, so the program must be able to end without it; and
-            # whoever waits when it is over gets the line, since a cancelled wait does not end it.
+            # Nothing can interrupt such a read, not even cancelling its waiter. So the thread is a
+            # daemon, for the program to exit without it, and its line goes to the next waiter.
             threading.Thread(target=self._read, name="mcpclient-terminal", daemon=True).start()
         return await line
 

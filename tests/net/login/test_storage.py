@@ -190,7 +190,7 @@ def test_a_file_that_others_may_read_is_made_private(
     path.chmod(0o644)
     assert get(FileStore(path), "a") == RECORD
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "others could read" in caplog.text
+    assert "other users could read" in caplog.text
     assert "SECRET" not in caplog.text
 
 
