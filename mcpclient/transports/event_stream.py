@@ -24,7 +24,7 @@ from ..net.http import ResponseSink
 from .authorized import Sending
 from .backoff import delays
 from .base import Receiver, deliver_text
-from .http_messages import Refusal
+from .http_messages import Refusal, answer_error
 
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
@@ -284,7 +284,11 @@ class _StreamSink:
             self.response_ended()
 
     def response_ended(self) -> None:
-        self._end(None if self._refusal is None else self._refusal.error(self._url))
+        refusal = self._refusal
+        if refusal is None:
+            self._end(None)
+        else:
+            self._end(answer_error(refusal.head, bytes(refusal.body), self._url))
 
     def response_failed(self, error: McpError) -> None:
         if not self.is_answered:
@@ -292,7 +296,8 @@ class _StreamSink:
         self._end(error)
 
     def _end(self, error: McpError | None) -> None:
-        self._answer(False)
+        if not self.is_answered:  # otherwise its head has told
+            self._answer(False)
         if not self.ended.done():
             self.ended.set_result(error)
 
