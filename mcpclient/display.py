@@ -1,8 +1,8 @@
-"""How commands and URLs are shown in messages: without what may be secret.
+"""Commands and URLs as messages show them: without words that may be secret.
 
-Keys travel in arguments, in headers that stand among them, and in URLs. Which word is one cannot be
-known, so the words that are shown are those known to be none: the program, and what names the
-server where a program only runs it, such as the package for ``npx``.
+Keys travel in arguments, in headers among them, and in URLs. Since any word may be one, only words
+known to be harmless are shown: the program, and the name of the server where a program only runs
+it, such as the package for ``npx``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 
 HIDDEN = "…"
-"""Stands for what is not shown."""
+"""The mark in place of a hidden word."""
 
 _PACKAGE = re.compile(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _SCRIPT = re.compile(r".+\.(?:py|js|mjs|cjs|ts|mts|jar)")
 
-# Programs that run another one, the options of theirs that have no value, and what they run.
+# Programs that run another one, their options without a value, and the form of the name they run.
 _RUNNERS = {
     **dict.fromkeys(
         ("npx", "bunx", "pnpx", "uvx"), (("-y", "--yes", "-q", "--quiet", "--offline"), _PACKAGE)
@@ -67,7 +67,7 @@ def shown_words(command: Sequence[str]) -> list[str]:
 
 
 def _program(word: str) -> str:
-    """Return what names the program: all of it, but for the arguments of a command in one word."""
+    """Return the name of the program, without the arguments of a command in one word."""
     if "://" in word:
         return shown_url(word.split()[0])
     if re.match(r"\w+=", word):  # a variable, as before a command of a shell

@@ -1,9 +1,8 @@
-"""What to do next about an error: one sentence, made of the error's kind and fields.
+"""Hints: the next step after an error, in one sentence made of the error's kind and fields.
 
-This is the one place where hints are made. They stand side by side, so that they speak alike, and
-are templates: ``{ca_file}`` is ``ca_file=`` for somebody who writes Python, and ``--ca-file`` for
-somebody in a shell. `McpError.hint` looks here by the names of an error's classes, the most derived
-first. Kinds are strings, since this stands below the exceptions.
+All hints are made here, side by side, so that they speak alike. They are templates: ``{ca_file}``
+is ``ca_file=`` in Python, and ``--ca-file`` on the command line. `McpError.hint` looks up the names
+of an error's classes, the most derived first. Kinds are strings, since exceptions import this.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Union
 
 Speech = Mapping[str, str]
-"""How options and calls are spelled, by the names that stand for them in a hint."""
+"""The spelling of options and calls, by their names in a hint."""
 
 PYTHON: Speech = {
     **{name: f"{name}=" for name in ("ca_file", "client_cert", "connect_timeout", "cwd", "env")},
@@ -31,7 +30,7 @@ PYTHON: Speech = {
     "handlers": "Give connect() the handler for it: elicitation=, sampling= or roots=.",
     "identify": "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     "log_in": "Log in again, with auth=mcpclient.OAuth().",
-    "offers": "Ask the server what it offers: client.capabilities and client.list_tools().",
+    "offers": "See the server's offers in client.capabilities and client.list_tools().",
     "or_retry": ", or let retry_busy=True do that",
     "reidentify": "The token was refused: give auth= another one, or mcpclient.OAuth() to log in.",
     "resources": "Ask the server which resources it has: client.list_resources().",
@@ -59,7 +58,7 @@ SHELL: Speech = {
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
     "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
     "log_in": "Log in again: mcpclient auth login URL",
-    "offers": "See what the server offers with: mcpclient info",
+    "offers": "See the server's capabilities and tools with: mcpclient info",
     "or_retry": "",
     "reidentify": (
         "The token was refused: log in with: mcpclient auth login URL, or give another: "
@@ -78,10 +77,10 @@ _LOCAL_ADDRESS = re.compile(r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d
 _MISTYPED_URL = re.compile(r"(?i)(https?|wss?)(:?/{0,2})(.+)")
 _ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?")
 
-# What is said of several errors.
+# Hints that several errors share.
 _CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
 _GIVE_VARIABLE = "Give the variable that the server needs: {env} with {0}"
-_REPORT = "Report it to the author of the server; {trace} shows what was said."
+_REPORT = "Report it to the author of the server; {trace} records the messages."
 _SERVER_FAILED = "The server has failed: look at its log, or try again later."
 _WAIT = "Wait and call again{or_retry}."
 _BY_FORCE = "Something ended it by force, perhaps for want of memory: see the system's log."
@@ -133,8 +132,8 @@ def _no_command(error: Any) -> str:
         return _INSTALLERS[name]
     if name in _OF_SHELLS or _ASSIGNMENT.match(name):
         return (
-            "There is no shell that reads this: give the program itself, its folder as {cwd}, and "
-            "variables as {env}"
+            "No shell reads this: give the program itself, its folder as {cwd}, and variables as "
+            "{env}"
         )
     if name.startswith(("~", "$", "%")):
         return "Write the path out: here ~ and variables stand for nothing."
@@ -251,7 +250,7 @@ _BY_STDERR = [
         ),
         (
             r"Need to install the following packages|Ok to proceed\?",
-            "Write npx -y: without it npx asks whether to install, and nobody can answer.",
+            "Write npx -y: without it npx waits for an answer before it installs.",
         ),
         (
             r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution",
@@ -274,7 +273,10 @@ _BY_STDERR = [
         (r"Cannot connect to the Docker daemon", "Start Docker, and try again."),
         (r"input device is not a TTY", "Leave out -t: a server over stdio has no terminal."),
         (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),
-        (r"(?i:permission denied)|EACCES", "Give this user the right to what the server opens."),
+        (
+            r"(?i:permission denied)|EACCES",
+            "Give this user access to the files and ports that the server opens.",
+        ),
         (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),
     )
 ]
@@ -297,11 +299,11 @@ _FRAMING = [
         ),
     )
 ]
-_NOISE = "Servers must log to stderr: to stdout go messages, and nothing else."
+_NOISE = "Servers must log to stderr: stdout is for messages only."
 
 
 def _of_output(error: Any) -> str:
-    """Return the hint for what a server process wrote that was not a message, if there is one."""
+    """Return the hint for a server's output that is not a message; "" without one."""
     for pattern, hint in _FRAMING:
         if pattern.search(error.output):
             return hint
@@ -400,7 +402,9 @@ _PEER = {
 
 
 def _unavailable(error: Any) -> str:
-    return _BY_STATE.get(error.status, "Wait until the server is connected again, or look at why.")
+    return _BY_STATE.get(
+        error.status, "Wait until the server is connected again, or look up the reason."
+    )
 
 
 _BY_STATE = {
@@ -414,14 +418,14 @@ _BY_STATE = {
 Hint = Union[str, Callable[[Any], str]]
 
 HINTS: dict[str, Hint] = {
-    "McpError": "Read the text of the error; with MCP_DEBUG=true the log says more.",
-    "UsageError": "",  # its text says what is right, or whoever raises it gives the hint
-    "CallRefused": "Change the rule that refused it, or answer True when it is asked about.",
+    "McpError": "Read the message of the error; with MCP_DEBUG=true the log says more.",
+    "UsageError": "",  # its message says how to correct it, or the code that raises it advises
+    "CallRefused": "Change the rule that refused it, or approve the call when asked.",
     "ClientClosed": "{connect}",
-    "ServersFailed": "Correct what is said of each server, or leave it out of those required.",
+    "ServersFailed": "Correct each server that the message names, or do not require it.",
     "SandboxUnavailable": "Use a newer kernel, or start the server elsewhere; {best_effort}.",
     "ServerUnavailable": _unavailable,
-    "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
+    "HandlerFailed": "Correct the handler for this request; its exception is __cause__.",
     "NotRecorded": "Record the session again, with this call.",
     "ServerError": _REPORT,
     "PeerError": _peer,
@@ -461,7 +465,7 @@ HINTS: dict[str, Hint] = {
 
 
 def hint_for(error: BaseException, speech: Speech = PYTHON) -> str:
-    """Return the sentence that says what to do next, in Python's words or a shell's."""
+    """Return the hint of an error, in the words of Python or of a shell."""
     own = vars(error).get("_hint")
     if own is not None:
         return worded(own, speech)
@@ -473,7 +477,7 @@ def hint_for(error: BaseException, speech: Speech = PYTHON) -> str:
 
 
 def worded(template: str, speech: Speech = PYTHON) -> str:
-    """Return a hint with its options and calls spelled; what stands for nothing stays."""
+    """Return a hint with its options and calls filled in; unknown names stay as they are."""
     text, _, about = template.partition("\0")
     text = _NAMES.sub(lambda found: speech.get(found[1], found[0]), text)
     if about:

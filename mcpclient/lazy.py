@@ -1,7 +1,7 @@
 """Modules that are imported when something in them is first used: most programs never do.
 
-A module that is wanted only now and then stands twice among the imports of another, once for those
-who read and check types, and once for the interpreter::
+A rarely needed module is imported twice by its user, once for readers and type checkers, and once
+for the interpreter::
 
     if TYPE_CHECKING:
         from ..protocol import skills
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OnDemand:
-    """Stands for the module ``name``, which its first use imports.
+    """A stand-in for the module ``name``, which its first use imports.
 
     A relative name starts at the module called ``beside``. That is ``__name__``, because Python 3.9
     sets ``__package__`` of a module in a zip archive only after it has run.

@@ -1,4 +1,4 @@
-"""What was meant by a name that does not exist: the known one that is most like it."""
+"""Suggestions for a name that does not exist: the known name that is most like it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_NAMES = 20
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return "did you mean …?" for a name that is like a known one, otherwise "".
 
-    ``prefix``: what stands before the known name where it is shown.
+    ``prefix``: printed before the known name.
     """
     spelled = {each[:_MAX_CHARACTERS].lower(): each for each in known}
     similar = get_close_matches(name[:_MAX_CHARACTERS].lower(), spelled, n=1)
@@ -25,8 +25,8 @@ def there_is_no(
 ) -> str:
     """Return the message about a name that does not exist, with the one that was meant.
 
-    ``where``: what has no such name, as in "in .mcp.json". ``otherwise``: what is said when no
-    known name is like it.
+    ``where``: the place that lacks the name, as in "in .mcp.json". ``otherwise``: the hint when
+    no known name is similar.
     """
     place = f" {where}" if where else ""
     hint = did_you_mean(name, known) or otherwise
@@ -34,7 +34,7 @@ def there_is_no(
 
 
 def there_are(known: Iterable[str]) -> str:
-    """Return what is said when no known name is like another: which ones there are."""
+    """Return the list of known names as a sentence, for when none of them is similar."""
     names = list(known)
     if len(names) < 2:
         return f"there is only {names[0]}" if names else "there are none"

@@ -75,7 +75,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         (CommandNotFound(["server.py"], "no", ""), "path of the script"),
         (CommandNotFound(["bin/server"], "no", ""), "relative one begins in the current folder"),
         (CommandNotFound(["server --token x"], "no", ""), "a list with one item for each word"),
-        (CommandNotFound(["cd", "x"], "no", ""), "no shell that reads this"),
+        (CommandNotFound(["cd", "x"], "no", ""), "No shell reads this"),
         (CommandNotFound(["A=1", "x"], "no", ""), "variables as env="),
         (CommandNotFound(["~/x"], "no", ""), "Write the path out"),
         (CommandNotFound(["x"], "no", "", ConnectKind.NOT_EXECUTABLE), "chmod +x"),
@@ -138,7 +138,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         (http(418), "MCP endpoint"),
         (http(500), "look at its log"),
         (http(400, b"The plain HTTP request was sent to HTTPS port"), "write https://"),
-        (PeerError(-32601, "x"), "what it offers"),
+        (PeerError(-32601, "x"), "offers in client.capabilities"),
         (PeerError(1, "x"), "as the server says"),
         (ConnectionLost("x", LossKind.NO_RESPONSE), "/mcp or /sse"),
     ],
@@ -154,7 +154,7 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
     """F-SHOW-1"""
     error = CallTimeout("initialize", 3, "connect")
     error.target, error.output, error.stderr = "python x.py", "Starting…", "warming up"
-    assert error.hint == "Servers must log to stderr: to stdout go messages, and nothing else."
+    assert error.hint == "Servers must log to stderr: stdout is for messages only."
     assert str(error) == (
         "python x.py: not connected within 3 s (connect_timeout), waiting for initialize\n"
         "its stdout is not JSON-RPC:\nStarting…\n"

@@ -6,11 +6,11 @@
     ├── UsageError                 ours: the caller asked for something that cannot be done
     │   ├── ClientClosed             the client was closed, or closed while the call waited
     │   ├── CallRefused              a hook, a filter or a pin refused a request
-    │   ├── HandlerFailed            a handler did not answer what the server asked
+    │   ├── HandlerFailed            a handler did not answer a request of the server
     │   ├── SandboxUnavailable       the system cannot confine a server as was asked
     │   ├── ServerUnavailable        a manager has the server, and does not connect it
-    │   └── NotRecorded              a replay was asked for something it has no record of
-    ├── NotChecked                 nobody's: a check took too long, so nothing is known
+    │   └── NotRecorded              a replay got a request that is not in its recording
+    ├── NotChecked                 undecided: a check took too long
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
     │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
@@ -19,7 +19,7 @@
     │   ├── TaskFailed               a task ended without giving its result
     │   ├── ProtocolViolation        bytes or messages that break the protocol
     │   │   ├── MessageTooLarge        a message over ``max_message_size``
-    │   │   ├── NotOffered             the server asked for what the client does not offer
+    │   │   ├── NotOffered             the server used a capability the client has not declared
     │   │   ├── SchemaError            a JSON Schema that cannot be used
     │   │   ├── SkillVerificationError a skill that is not what its entry says
     │   │   └── TemplateError          a URI template that is malformed
@@ -42,7 +42,7 @@
 
 One file for each branch: ``usage``, ``server``, ``network`` and ``auth``, above ``root``; a class
 with several reasons has a ``kind``, a string of its enumeration: hints, ``doctor`` and exit codes
-look at that, and never at the text of a message.
+look at that, and never at the words of a message.
 
 Every exception keeps its facts in fields and builds its text from them, so a program never has to
 parse a message. A refused call (`ServerError`) leaves the connection usable.

@@ -1,4 +1,4 @@
-"""Authorization: it did not succeed."""
+"""Errors of authorization."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class TokenRequestFailed(AuthError):
     """The authorization server refused a request for a token.
 
     Fields: ``error`` (a code of RFC 6749 section 5.2, or "invalid_response" for an answer that
-    makes no sense), ``description`` (the server's words, without secrets) and ``status`` (of HTTP).
+    is not one of OAuth), ``description`` (the server's words, without secrets) and the HTTP
+    ``status``.
     """
 
     def __init__(self, error: str, description: str, status: int) -> None:
@@ -83,10 +84,10 @@ class TokenRequestFailed(AuthError):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the authorization server wants no more of the credentials it was sent.
+        """Whether the authorization server has rejected the credentials for good.
 
-        Otherwise it is in trouble, or something in front of it has answered in its place, such as
-        a captive portal, a firewall or a gateway; then they may be good again later.
+        Otherwise it has failed, or a captive portal, a firewall or a gateway has answered in its
+        place; then the same credentials may work again later.
         """
         if self.status in (408, 429) or self.status >= 500:
             return False

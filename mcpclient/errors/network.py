@@ -1,4 +1,4 @@
-"""The network's, or the operating system's: no answer came."""
+"""Errors of the network or the operating system: no answer came."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class NetworkError(McpError):
 
 
 class ConnectKind(str, Enum):
-    """Why no connection was made (`ConnectFailed.kind`)."""
+    """The reason why no connection was made (`ConnectFailed.kind`)."""
 
     OTHER = "other"
     WORKING_DIRECTORY = "working_directory"
@@ -116,7 +116,7 @@ class ServersFailed(ConnectFailed):
 
 
 class LossKind(str, Enum):
-    """How a connection ended (`ConnectionLost.kind`)."""
+    """The way a connection ended (`ConnectionLost.kind`)."""
 
     OTHER = "other"
     DROPPED = "dropped"
@@ -144,7 +144,7 @@ class ProcessExited(ConnectionLost):
 
     Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
     (negative: the signal that ended it; None: it closed its output but has not ended), ``stderr``
-    (the last 4 KiB it wrote there), ``output`` (the last lines it wrote to stdout that were no
+    (the last 4 KiB it wrote there), ``output`` (the last lines on its stdout that are not
     messages) and ``lacks_stdin``: a container was started without its stdin.
     """
 
@@ -182,15 +182,14 @@ class CallTimeout(NetworkError):
     """No answer in time. The server has been told to stop; a late answer is ignored.
 
     Fields: ``method``, ``seconds`` (the limit that was reached) and ``limit``: ``"idle"`` when
-    nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
-    when there was no connection after that long; ``method`` is then what it was waiting for.
-    ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
-    ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for.
-    ``stray_ids``: those of the server's first answers to what was never asked. Without
-    a connection, ``output`` has the last lines on a server's stdout that were no messages,
-    ``stderr`` the last of what it wrote there, ``lacks_stdin`` is as in `ProcessExited`, and
-    ``reached`` says how far a remote server was reached: ``"nothing"``, ``"tcp"`` or
-    ``"connected"``.
+    the server was silent for that long, ``"total"`` when the whole call took that long,
+    ``"connect"`` when there was no connection after that long; ``method`` then names the missing
+    step. ``waiting_for``: the last obstacle, where that was not the server, otherwise None.
+    ``target``: the server, and ``subject``: the tool, prompt or URI of the call. ``stray_ids``: the
+    unknown request ids in the server's first responses. Without a connection, ``output`` has the
+    last lines on the server's stdout that are not messages, ``stderr`` the end of its stderr,
+    ``lacks_stdin`` is as in `ProcessExited`, and ``reached`` says how far a remote server was
+    reached: ``"nothing"``, ``"tcp"`` or ``"connected"``.
     """
 
     def __init__(
@@ -229,15 +228,15 @@ _STDERR_HEADING = "\nlast stderr output:\n"
 
 
 def _with_output(output: str, stderr: str) -> str:
-    """The end of a text: what a server wrote that is no message, to stdout by mistake."""
+    """Return the end of a message: the output of a server that is not JSON-RPC, and its stderr."""
     text = _STDOUT_HEADING + output.strip() if output.strip() else ""
     return text + _STDERR_HEADING + stderr.strip() if stderr.strip() else text
 
 
 def text_without_output(error: McpError) -> str:
-    """Return the text of an error without what a server process wrote to stdout and stderr.
+    """Return the message of an error without the output of a server process.
 
-    That is for the user only: it may hold whatever the process has seen, such as tokens and paths.
+    That output is for the user only: it may hold tokens and paths that the process has seen.
     """
     return str(error).partition(_STDOUT_HEADING)[0].partition(_STDERR_HEADING)[0]
 

@@ -1,4 +1,4 @@
-"""The root of the tree, the one exception that no side caused, and what all texts share."""
+"""The root of the tree, the one exception that no side caused, and helpers for all messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
-# How much of an answer's body an exception's text shows; the field holds all that was kept.
+# Characters of a response body that a message shows; the field holds all that was kept.
 SHOWN_BODY = 500
 
 
@@ -31,7 +31,7 @@ def safe_repr(value: object, longest: int | None = 100) -> str:
 
 
 def safe_str(value: object) -> str:
-    """Return a string as it is, and what a server sent in its place as `safe_repr` shows it."""
+    """Return a string unchanged, and any other value of a server as `safe_repr` shows it."""
     return value if isinstance(value, str) else safe_repr(value, None)
 
 
@@ -62,7 +62,7 @@ class McpError(Exception):
 
     @property
     def hint(self) -> str:
-        """What to do next, in one sentence; empty where the message says it.
+        """The next step, in one sentence; empty where the message says it.
 
         It names keyword arguments; `mcpclient.hints` words it for a shell as well.
         """
@@ -88,14 +88,14 @@ class McpError(Exception):
         def __notes__(self) -> list[str]:
             """The hint, which Python 3.11 and later print below an uncaught exception.
 
-            It is made when somebody looks, since facts are added after an error is made.
+            It is made on access, since facts are added after an error is made.
             """
             return [f"Hint: {self.hint}"] if self.hint else []
 
     def __repr__(self) -> str:
         try:
             return super().__repr__()
-        except RecursionError:  # a field has what a server sent
+        except RecursionError:  # a field holds deeply nested data of a server
             return f"{type(self).__name__}({', '.join(safe_repr(field) for field in self.args)})"
 
     def again(self: AnyMcpError) -> AnyMcpError:
@@ -108,7 +108,7 @@ class McpError(Exception):
 class NotChecked(McpError):
     """A validation reached one of its limits, so nothing is known of the value.
 
-    Nobody has done wrong, so it is no `ProtocolViolation`. Field: ``reason``.
+    Neither side broke a rule, so it is not a `ProtocolViolation`. Field: ``reason``.
     """
 
     def __init__(self, reason: str) -> None:

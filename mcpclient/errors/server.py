@@ -1,4 +1,4 @@
-"""Theirs: the server answered, and the answer is not a result."""
+"""Errors of the server: it answered, and the answer is not a result."""
 
 from __future__ import annotations
 
@@ -198,8 +198,8 @@ class HttpError(ServerError):
 
     Fields: ``status`` (integer), ``headers`` (case-insensitive mapping), ``body`` (bytes, at most
     64 KiB of them), ``url`` (without credentials or query), and ``authenticate``, the values of
-    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which say what a 401 or 403 asks for. ``advice``
-    says what can be done, where that is known.
+    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which name the missing authorization after
+    a 401 or 403. ``advice``: the way out, where one is known.
     """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str = "") -> None:
@@ -220,7 +220,7 @@ class HttpError(ServerError):
 
     @property
     def authenticate(self) -> tuple[str, ...]:
-        """What the answer says about authorization, one string per header present."""
+        """The headers of the answer about authorization, one string each."""
         found = (self.headers.get("www-authenticate"), self.headers.get("mcp-auth-server"))
         return tuple(value for value in found if value)
 
@@ -278,7 +278,7 @@ class SessionExpired(HttpError):
     server had issued, or a 400 that says so.
 
     Field beside those of `HttpError`: ``is_new``, whether that session had just begun: then the
-    server forgets what it knew, or several servers share one address and none knows of the others.
+    server loses its sessions, or several servers share one address without sharing sessions.
     """
 
     is_new: bool = False

@@ -1,4 +1,4 @@
-"""Ours: what the caller asked for cannot be done."""
+"""Errors of the caller: the request cannot be carried out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .root import SHOWN_BODY, McpError, safe_repr
 
-# How many recorded requests the text of `NotRecorded` shows.
+# Recorded requests that the message of `NotRecorded` shows.
 _SHOWN_PARAMS = 3
 
 
@@ -41,10 +41,10 @@ class CallRefused(UsageError):
 
 
 class HandlerFailed(UsageError):
-    """The server asked for something, and its handler gave no answer that can be sent.
+    """The handler for a request of the server returned no answer that can be sent.
 
     The handler raised (``__cause__`` is then its exception), returned a value that does not fit, or
-    the user refused. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the
+    the user refused. Fields: ``method`` (of the server's request), ``reason``, and ``code``, the
     JSON-RPC error code sent to a server that waits for an answer.
     """
 

@@ -61,7 +61,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 
 
 def _without(text: str, member: Member) -> _Change:
-    """Take a member out, with its line when nothing else stands there."""
+    """Remove a member, with its line when the line holds nothing else."""
     end = member.end if member.comma is None else member.comma + 1
     before = _BEFORE_KEY.search(text, 0, member.start)
     start = member.start if before is None else before.start()
@@ -85,7 +85,7 @@ def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, in
 
 
 class _Style:
-    """How a text is laid out."""
+    """The layout of a document: line ends and indentation."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -125,7 +125,7 @@ def _added(text: str, holder: JsoncObject, name: str, value: object, style: _Sty
 
 
 def _changed(text: str, changes: Sequence[_Change]) -> str:
-    """Apply changes that stand in order and do not overlap."""
+    """Apply changes, sorted and without overlap."""
     parts, position = [], 0
     for change in changes:
         parts += [text[position : change.start], change.text]
@@ -140,7 +140,7 @@ def _nested(path: Sequence[str], value: object) -> object:
 
 
 def _checked(text: str, path: Sequence[str], value: object) -> str:
-    """Make sure that what was written is what will be read."""
+    """Read the result back and raise `JsoncError` unless it has the value."""
     found = parse_jsonc(text)
     for name in path:
         found = found[name]
@@ -163,9 +163,9 @@ _BARE = re.compile("[A-Za-z0-9_-]+")
 
 
 def add_table(text: str, path: Sequence[str], table: Mapping[str, object]) -> str:
-    """Return the text with a table at its end. Values are texts, numbers, flags, lists, mappings.
+    """Return the text with a table at its end.
 
-    Raises `ValueError` for another value.
+    Values are strings, numbers, booleans, lists and mappings; others raise `ValueError`.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join(map(_key, path))}]"]
@@ -201,7 +201,7 @@ def remove_table(text: str, path: Sequence[str]) -> str:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text; a string or an array over several lines stays in one."""
+    """Yield the lines; a string or an array over several lines stays in one piece."""
     start = depth = 0
     for token in _TOKEN.finditer(text):
         if token[0] in "[{":
@@ -233,7 +233,7 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    # What JSON escapes, TOML reads alike; it wants the character after the last of ASCII as well.
+    # TOML reads the escapes of JSON; unlike JSON, it also wants DEL escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

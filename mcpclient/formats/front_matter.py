@@ -195,7 +195,7 @@ class _Blocks:
         return self._lines[self._next : end]
 
     def _flow(self, text: str, indent: int) -> Any:
-        """Read what stands in quotes or brackets, over as many lines as it takes."""
+        """Read a value in quotes or brackets, over as many lines as it takes."""
         # A closing bracket often stands under the key, which strictly is too far to the left.
         reader = FlowReader("\n".join([text, *self._inside(indent, closing="]}")]))
         try:
@@ -218,7 +218,7 @@ class _Blocks:
                 if content.startswith("#"):
                     break
                 if part and self._key(part) is not None:
-                    raise self._error("a key stands inside a text")
+                    raise self._error("a key is inside a string")
                 parts.append(part)
                 self._next += 1
                 if part != content:

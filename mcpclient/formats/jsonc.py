@@ -1,7 +1,7 @@
 """JSON with comments and trailing commas, as people write it, with the place of every part.
 
-Source: RFC 8259, and the "JSON with Comments" of editors. What RFC 8259 does not have is refused
-otherwise: NaN, single quotes, names without quotes. One pass, at a cost in proportion to the text.
+Source: RFC 8259, and the "JSON with Comments" of editors. Anything else outside RFC 8259 is
+refused: NaN, single quotes, names without quotes. One pass, at a cost linear in the length.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class JsoncError(ValueError):
-    """A text that is not JSON with comments. ``offset``: where, in characters; ``line``: from 1."""
+    """A document that is not JSON with comments.
+
+    ``offset``: the place, in characters; ``line``: the same in lines, from 1.
+    """
 
     def __init__(self, reason: str, text: str, offset: int) -> None:
         super().__init__(reason)
@@ -36,7 +39,7 @@ class JsoncError(ValueError):
 
 @dataclass(frozen=True)
 class Member:
-    """Where one member of an object stands: offsets into the text.
+    """The place of one member of an object: offsets into the document.
 
     ``comma``: the offset of the comma after it; None when there is none.
     """
@@ -62,11 +65,11 @@ class JsoncObject(dict[str, Any]):
         self._starts: dict[str, int] = {}
 
     def offset_of(self, key: str) -> int:
-        """Where the member that counts begins."""
+        """Return the offset of the member with this key; of several, the last."""
         return self._starts[key]
 
     def add(self, member: Member, value: Any) -> None:
-        """Take in a member that was read."""
+        """Add a member that was read."""
         self[member.key] = value
         self.members.append(member)
         self._starts[member.key] = member.start
@@ -91,7 +94,10 @@ class JsoncArray(list[Any]):
 
 
 def parse_jsonc(text: str) -> Any:
-    """Return the value of a text; objects and arrays know their places. Raises `JsoncError`."""
+    """Return the value of a document; its objects and arrays know their places.
+
+    Raises `JsoncError`.
+    """
     return _Reader(text).document()
 
 
@@ -168,7 +174,7 @@ class _Reader:
         return True
 
     def _comma(self, bracket: str) -> int | None:
-        """Take the comma after a part; there is none only before the bracket."""
+        """Consume the comma after a part and return its offset; None before the bracket."""
         self._skip()
         character = self._text[self._position : self._position + 1]
         if character == ",":
@@ -181,7 +187,7 @@ class _Reader:
     def _string(self) -> str:
         match = _STRING.match(self._text, self._position)
         if match is None:
-            raise self._error("a text in quotes is not closed, or holds a control character")
+            raise self._error("a string is not closed, or contains a control character")
         quoted = match.group()
         value: str = quoted[1:-1]
         if "\\" in quoted:
@@ -189,11 +195,10 @@ class _Reader:
                 value = json.loads(quoted)
             except ValueError:
                 raise self._error(
-                    "a text in quotes has an escape that JSON does not have; "
-                    "a backslash is written \\\\"
+                    "a string has an escape that JSON does not have; a backslash is written \\\\"
                 ) from None
         if _SURROGATE.search(value):
-            raise self._error("a text in quotes has an escape for half a character")
+            raise self._error("a string has an escape for half a character")
         self._position = match.end()
         return value
 
@@ -222,7 +227,7 @@ class _Reader:
             raise self._error("a comment is not closed")
 
     def _shown(self) -> str:
-        """What stands here, for a message: a sign or a word, never a text that may be a secret."""
+        """Return the next sign or word, for a message; never a string, which may be a secret."""
         if self._position >= len(self._text):
             return "the end of the file"
         match = _WORD.match(self._text, self._position)

@@ -23,7 +23,7 @@ TemplateValue = Union[_Scalar, Sequence[_Scalar], Mapping[str, _Scalar], None]
 
 
 class _Operator(NamedTuple):
-    """How one kind of expression is put together. Source: RFC 6570, appendix A."""
+    """The syntax of one kind of expression. Source: RFC 6570, appendix A."""
 
     first: str = ""
     separator: str = ","

@@ -41,11 +41,11 @@ _NOT_READ = "&*!|>%@`"
 
 
 class FrontMatterError(ValueError):
-    """Front matter that is missing, broken, or beyond what is read here."""
+    """Front matter that is missing, broken, or uses YAML that is not supported."""
 
 
 class FlowReader:
-    """Reads one value in quotes or brackets from the beginning of a text.
+    """A reader of one value in quotes or brackets, from the beginning of a string.
 
     ``position``: where in the text it ends, once it has been read.
     """
@@ -97,7 +97,7 @@ class FlowReader:
         if character == ",":
             self.position += 1
         elif character != closing:
-            raise FrontMatterError(f"{character!r} stands where , or {closing} should")
+            raise FrontMatterError(f"{character!r} found instead of , or {closing}")
 
     def _peek(self) -> str:
         """Return the next character of any meaning."""
@@ -123,8 +123,8 @@ class FlowReader:
 
 
 def not_read(what: str, text: str) -> str:
-    """Say what is not read, without more of a text than its first character: it may be a secret."""
-    return f"{what} that begins with {text[:1]!r} is not supported; a text may stand in quotes"
+    """Return the message for unsupported YAML; it shows one character: the rest may be secret."""
+    return f"{what} that begins with {text[:1]!r} is not supported; put strings in quotes"
 
 
 def read_quoted(text: str, position: int) -> tuple[str, int] | None:

@@ -1,4 +1,4 @@
-"""Which host a browser goes to for an http or https URL, however odd the URL is.
+"""The host that a browser visits for an http or https URL, however odd the URL is.
 
 Browsers do not read URLs as RFC 3986 has them: they remove tabs and line ends, take a backslash for
 a slash, decode percent signs in the host, and know many spellings of one IPv4 address. Whoever is
@@ -70,7 +70,7 @@ def browser_host(url: str) -> str:
 def is_read_alike(url: str) -> bool:
     """Whether browsers, and programs that follow RFC 3986, agree on every part of an http(s) URL.
 
-    Such a URL has no character that is invisible, or that somebody replaces or removes.
+    Such a URL has no character that is invisible, or that some program replaces or removes.
     """
     strict = _STRICT.fullmatch(url)
     if strict is None or _NOT_IN_A_URL.search(url) or not url.isprintable():

@@ -21,7 +21,7 @@ MAX_PIECE = 65_536
 _MAX_EXPANSION = 1100
 _FREE_EXPANSION = 1 << 20
 
-# zlib copies what it has not used yet each time its output is full, so it gets small slices.
+# zlib copies its unused input each time its output is full, so it gets small slices.
 _INPUT_SLICE = 16_384
 
 
@@ -29,13 +29,13 @@ class ContentDecoder:
     """One body's decoded bytes, for one value of ``Content-Encoding``; empty means no coding.
 
     No bytes make it raise. The output comes from an iterator, decompressed in pieces of at most
-    `MAX_PIECE` bytes, so that nobody has to hold what a small input can expand to, and a caller
-    can stop or give way to others between two pieces. A piece is empty where so much work had no
+    `MAX_PIECE` bytes, so that the expansion of a small input is never held at once, and a caller
+    can stop or yield to others between two pieces. A piece is empty where so much work had no
     output.
 
     ``max_output`` bounds the bytes that each coding of the whole body decodes to. None is for event
-    streams, which have no end and whose events are bounded one by one. What several codings
-    together expand to is bounded by what a single one could.
+    streams, which have no end and whose events are bounded one by one. Several codings
+    together may expand no more than a single one could.
 
     ``fault``: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
     unknown coding, broken data or a bomb, `MessageTooLarge` for more than ``max_output`` bytes.
@@ -64,7 +64,7 @@ class ContentDecoder:
             self._layers = [_CODINGS[name](max_output) for name in reversed(names)]
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Yield what these bytes of the body decode to; use it up before the next call."""
+        """Yield the decoded bytes; exhaust the iterator before the next call."""
         if self.fault is not None:
             return
         self._received += len(data)
@@ -81,7 +81,7 @@ class ContentDecoder:
             self.fault = ProtocolViolation(f"a response's content coding is broken: {error}")
 
     def finish(self) -> None:
-        """Learn that the body is complete; one that was cut short becomes the `fault`."""
+        """Mark the end of the body; one that was cut short becomes the `fault`."""
         if self.fault is None and any(layer.incomplete for layer in self._layers):
             self.fault = ProtocolViolation("a response's body ends inside its content coding")
 

@@ -16,7 +16,7 @@ _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 # What no category tells, ends included. First what Unicode calls Default_Ignorable_Code_Point
 # (DerivedCoreProperties.txt: variation selectors, fillers, a joiner, code points reserved for
-# more), then what is defined to be blank but is no space, then the noncharacters.
+# more), then the blanks that are not spaces, then the noncharacters.
 _INVISIBLE = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -86,7 +86,7 @@ def _written_out(match: re.Match[str]) -> str:
 
 
 def _has_a_use(character: str, text: str, index: int) -> bool:
-    """Whether an invisible character does what it is there for, so that leaving it out would harm.
+    """Whether an invisible character has an effect that the reader needs.
 
     Two in a row never do: nothing can be spelled with them.
     """

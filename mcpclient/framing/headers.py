@@ -127,7 +127,7 @@ def parse_fields(block: str) -> Headers:
 
 
 def _explain(block: str) -> str:
-    """Say what is wrong with the first bad line, without its value, which may be secret."""
+    """Return the fault of the first bad line, without its value, which may be secret."""
     bad = next(line for line in block.split("\n") if not _FIELD_LINE.fullmatch(line + "\n"))
     name, colon, _value = bad.partition(":")
     if bad[:1] in (" ", "\t"):

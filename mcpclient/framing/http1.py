@@ -109,10 +109,10 @@ def encode_request(
 
 
 class ResponseParser:
-    """Turns the bytes that one connection receives into events, for one request at a time.
+    """A parser of the bytes that one connection receives into events, one request at a time.
 
     Call `start` before writing the first byte of a request, `feed` with whatever arrives, and
-    `feed_eof` when the peer has closed. No bytes make it raise: what breaks the protocol gives one
+    `feed_eof` when the peer has closed. No bytes make it raise: a breach of the protocol gives one
     `Fault`, after which everything is ignored. Bytes that answer no request are a fault as well;
     empty lines between answers are not.
 
@@ -135,7 +135,7 @@ class ResponseParser:
 
     @property
     def trailing(self) -> bytes:
-        """What came after a 101, or after a 2xx to CONNECT, and belongs to another protocol."""
+        """The bytes after a 101, or after a 2xx to CONNECT, which belong to another protocol."""
         return bytes(self._trailing)
 
     @property
@@ -155,7 +155,7 @@ class ResponseParser:
         self._read = ResponseParser._read_head
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes that arrived and give what they complete."""
+        """Parse the next received bytes; return the events they complete."""
         events: list[Event] = []
         position = 0
         try:
@@ -166,7 +166,7 @@ class ResponseParser:
         return events
 
     def feed_eof(self) -> list[Event]:
-        """Learn that the peer sends nothing more; a fault here is a `ConnectionLost`."""
+        """Handle the end of the stream; a fault here is a `ConnectionLost`."""
         events: list[Event] = []
         if self._read is ResponseParser._read_until_close:
             self._finish(b"", 0, _NO_TRAILERS, events)
@@ -327,7 +327,7 @@ class ResponseParser:
     # Pieces that may arrive in parts
 
     def _take_section(self, data: bytes, position: int) -> tuple[str | None, int]:
-        """Take everything up to an empty line, that line included; None while it has no end."""
+        """Consume everything up to and with an empty line; None while that is missing."""
         held = len(self._buffer)
         if held:
             self._buffer += data[position:]
@@ -346,7 +346,7 @@ class ResponseParser:
         return text, position + end - held - begin
 
     def _take_line(self, data: bytes, position: int, limit: int) -> tuple[bytes, int]:
-        """Take everything up to a line end, that included; empty while it has no end."""
+        """Consume everything up to and with a line end; empty while that is missing."""
         end = data.find(b"\n", position, position + limit) + 1
         line = data[position : end or position + limit]
         if self._buffer:
@@ -408,7 +408,7 @@ def _content_length(text: str) -> int:
 
 
 class GatheredResponse:
-    """What has arrived of a response. Start its ``parser`` before the request is written.
+    """A response as far as it has arrived. Start its ``parser`` before the request is written.
 
     ``parser``: knows the `ResponseParser.fault`, and what came after the response. ``head``: None
     until it is complete. ``body``: the bytes so far, ``longest_body`` at most. ``is_complete``:
@@ -423,7 +423,7 @@ class GatheredResponse:
         self._longest_body = longest_body
 
     def feed(self, data: bytes | None) -> ResponseHead | None:
-        """Take the next bytes, or None for their end. Return the head when they complete it."""
+        """Parse the next bytes, or None at the end; return the head when they complete it."""
         completed = None
         for event in self.parser.feed_eof() if data is None else self.parser.feed(data):
             if isinstance(event, BodyChunk):
@@ -452,8 +452,8 @@ class RequestHead(NamedTuple):
 def parse_request_head(head: bytes) -> RequestHead:
     """Parse everything up to the empty line, that line included.
 
-    Raises `ProtocolViolation` for what is no request for a path, or has anything but one ``Host``,
-    or a body whose length it does not say.
+    Raises `ProtocolViolation` for anything but a request for a path, with one ``Host`` and, for
+    a body, its length.
     """
     text = head.decode("latin-1")
     line = _REQUEST_LINE.match(text)

@@ -1,4 +1,4 @@
-"""The loggers of the package: what a record quotes cannot forge another line, or hide."""
+"""The loggers of the package: quoted strings cannot forge another line, or hide."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .escaping import escape_line
 
 
 def logger_for(name: str) -> logging.Logger:
-    """Return the logger of this name; texts and exceptions in its records are escaped.
+    """Return the logger of this name; strings and exceptions in its records are escaped.
 
     They may quote a server. A level or a handler is set on it as on any other.
     """
@@ -31,7 +31,7 @@ def _harmless(argument: Any) -> Any:
 
 
 class _Harmless(str):
-    """A text that is escaped already, so ``%r`` only adds the quotes."""
+    """A string that is escaped already, so ``%r`` only adds the quotes."""
 
     __slots__ = ()
 

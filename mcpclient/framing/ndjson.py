@@ -28,7 +28,7 @@ Line = Union[bytes, OversizedLine]
 
 
 class LineFramer:
-    """Cuts a byte stream into lines, at a cost linear in the bytes fed.
+    """A splitter of a byte stream into lines, at a cost linear in the bytes fed.
 
     ``limit`` bounds the bytes held for one line; a longer line is discarded as it arrives and
     reported once, as an `OversizedLine`, when its end is seen. Lines come without their LF.
@@ -50,7 +50,7 @@ class LineFramer:
         return bytes(self._held)
 
     def feed(self, data: bytes) -> list[Line]:
-        """Take the next bytes and return the lines that they complete. Never raises."""
+        """Return the lines that the next bytes complete. Never raises."""
         pieces = data.split(b"\n")
         rest = pieces.pop()
         lines: list[Line] = [*pieces]

@@ -86,7 +86,7 @@ class EventDecoder:
         self._dropping = False  # the event was reported as oversized
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes of the stream and give the events they complete."""
+        """Return the events that the next bytes complete."""
         events: list[Event] = []
         if self._bom_due:
             data = self._without_bom(data)

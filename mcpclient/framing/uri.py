@@ -1,4 +1,4 @@
-"""URLs of servers, parsed once into what a connection needs.
+"""URLs of servers, parsed once into the parts of a connection.
 
 Sources: RFC 3986, and RFC 9110 section 4 for ``http`` and ``https``.
 """
@@ -25,7 +25,7 @@ _SECURE = ("https", "wss")
 _MAX_SHOWN_LENGTH = 200
 _MAX_HOST_LENGTH = 253  # RFC 1035, section 2.3.4, without the dot of the root
 _NEVER_IN_A_HOST = re.compile(r'[\x00-\x20<>"[\\\]^`{|}\x7f]')
-# Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
+# Everything a path or query may hold unescaped (RFC 3986 section 3.3), and escapes.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
 
 
@@ -55,7 +55,7 @@ class Url(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What must be equal for two URLs to trust each other (RFC 6454)."""
+        """Scheme, host and port, which two URLs of one origin share (RFC 6454)."""
         return self.scheme, self.host, self.port
 
     @property
@@ -80,7 +80,7 @@ def parse_url(text: str) -> Url:
 
     A unix URL has no host, and its target is the path of the socket, not percent-encoded.
 
-    Raises `UsageError`, which says what is wrong and shows neither credentials nor query.
+    Raises `UsageError`, which names the fault and shows neither credentials nor query.
     """
     try:
         parts = urlsplit(text.strip())

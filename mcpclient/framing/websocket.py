@@ -1,7 +1,7 @@
 """The WebSocket protocol as a client speaks it once the handshake is done (RFC 6455).
 
 `WebSocketProtocol` turns received bytes into events and calls into bytes to write. It does no I/O
-and knows no clock. What the server does wrong is an event and a recorded ending, never an
+and knows no clock. A fault of the server is an event and a recorded ending, never an
 exception. `mcpclient.framing.websocket_handshake` comes before it.
 """
 
@@ -137,7 +137,7 @@ class WebSocketProtocol:
 
     @property
     def ending(self) -> Closed | Fault | None:
-        """How the connection ended, or None."""
+        """The end of the connection, or None."""
         return self._ending
 
     def send_text(self, text: str | bytes) -> bytes:
@@ -183,7 +183,7 @@ class WebSocketProtocol:
         return self._close_frame(code, reason)
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take received bytes and return what they mean, in order. Never raises for them."""
+        """Return the events in received bytes, in order. Never raises for them."""
         events: list[Event] = []
         if self._ending is None:
             try:
@@ -193,7 +193,7 @@ class WebSocketProtocol:
         return events
 
     def feed_eof(self) -> list[Event]:
-        """Learn that the stream has ended: a `Closed`, unless an ending was reported before."""
+        """Handle the end of the stream: a `Closed`, unless an ending was reported before."""
         if self._ending is not None:
             return []
         self._ending = Closed(1006, "", clean=False)
@@ -294,7 +294,7 @@ class WebSocketProtocol:
         self._frame_is_final = first >= FINAL
 
     def _take_payload(self, payload: memoryview, events: list[Event]) -> None:
-        """Take what is there of a data frame's payload, possibly nothing."""
+        """Handle the received part of a data frame's payload, possibly nothing."""
         assert self._remaining is not None
         assert self._message is not None
         self._remaining -= len(payload)

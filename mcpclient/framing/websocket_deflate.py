@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 OFFER = "permessage-deflate; client_max_window_bits"
-"""What a client offers: the server may choose every parameter."""
+"""The offer of a client: the server may choose every parameter."""
 
 _NAME = "permessage-deflate"
 
@@ -23,7 +23,7 @@ _OUTPUT_STEP = 1 << 20
 
 
 class DeflateParameters(NamedTuple):
-    """What client and server agreed on; the defaults are those of RFC 7692 section 7.1."""
+    """The agreed parameters; the defaults are those of RFC 7692 section 7.1."""
 
     server_no_context_takeover: bool = False
     client_no_context_takeover: bool = False

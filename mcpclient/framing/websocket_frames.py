@@ -153,7 +153,7 @@ def parse_close(payload: bytes) -> tuple[int, str]:
 
 
 class MessageAssembly:
-    """Collects a text or binary message of at most ``limit`` bytes, on the wire and inflated.
+    """A text or binary message in the making, of at most ``limit`` bytes, on the wire and inflated.
 
     ``inflater`` is the connection's if the message is compressed, else None. Every method raises
     `FrameViolation`: 1009 for a message over the limit, 1007 for text that is not UTF-8 and for
@@ -168,12 +168,12 @@ class MessageAssembly:
         self._inflated = 0
 
     def expect(self, length: int) -> None:
-        """Learn that a frame of the message begins, with ``length`` bytes of payload."""
+        """Begin a frame of the message, with ``length`` bytes of payload."""
         self._expected += length
         self._check_size(self._expected)
 
     def add(self, payload: memoryview) -> None:
-        """Take a piece of payload, which `expect` has announced."""
+        """Add a piece of the payload that `expect` has announced."""
         if self._inflater is None:
             self._sink.write(payload)
             return
@@ -184,7 +184,7 @@ class MessageAssembly:
             raise _unreadable(error) from None
 
     def finish(self) -> str | bytes:
-        """Learn that the message is complete, and return its text or its bytes."""
+        """Return the text or the bytes of the complete message."""
         if self._inflater is not None:
             try:
                 for piece in self._inflater.finish():

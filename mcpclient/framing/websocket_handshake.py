@@ -1,4 +1,4 @@
-"""The opening handshake of a WebSocket client (RFC 6455 section 4): what to ask, what to accept.
+"""The opening handshake of a WebSocket client (RFC 6455 section 4): request and response.
 
 HTTP itself is written and read elsewhere: this module gives the header fields of the request and
 judges the status and header fields of the answer.
@@ -22,8 +22,8 @@ _SUBPROTOCOL = "mcp"
 class Accepted(NamedTuple):
     """The connection is a WebSocket now.
 
-    ``subprotocol`` is the one the server chose, None if it named none. ``deflate`` is what was
-    agreed on for compression, None for none.
+    ``subprotocol`` is the one the server chose, None if it named none. ``deflate``: the
+    agreed compression, None for none.
     """
 
     subprotocol: str | None

@@ -1,4 +1,4 @@
-"""Messages to JSON text and back, where one bad message costs only itself.
+"""Messages to JSON and back, and the memory they take; one bad message costs only itself.
 
 Outgoing text is what ``JSON.stringify`` would write: compact UTF-8, with non-ASCII characters left
 as they are. Incoming text is read as leniently as by `json` (NaN and duplicate keys are accepted),
@@ -25,11 +25,11 @@ else:
 MAX_MEMORY = 512 * 1024 * 1024
 """Bytes one message may take once it is decoded, unless its text is in proportion."""
 
-# What CPython takes for an object with a member, for an array, and for what a comma separates.
+# Bytes that CPython takes for an object with a member, for an array, and for a value in either.
 _OBJECT, _ARRAY, _VALUE = 200, 60, 40
-# Text of so many times its own size in memory is not in proportion.
+# Values that take so many times the size of their JSON are out of proportion.
 _MAX_PER_CHARACTER = 12
-# Texts up to this length cannot take too much, whatever is in them.
+# Shorter JSON cannot take too much, whatever it holds.
 _HARMLESS = MAX_MEMORY // ((_OBJECT + _VALUE) // 2)
 
 # Commas and brackets in strings make nothing. Strings are looked for where that is quickly done.

@@ -16,7 +16,7 @@ from .messages import Message, plain_id
 
 _NEVER = math.inf
 
-# How many ids of answers to nothing are kept for the text of an error.
+# Ids of unexpected responses that are kept for the message of an error.
 _MAX_STRAY_IDS = 3
 
 ProgressCallback = Callable[[Mapping[str, Any]], None]
@@ -24,7 +24,7 @@ ProgressCallback = Callable[[Mapping[str, Any]], None]
 
 
 class Waiter(Protocol):
-    """What waits for an answer; an `asyncio.Future` is one."""
+    """The receiver of one response, such as an `asyncio.Future`."""
 
     def done(self) -> bool:
         """Whether there is an outcome already."""
@@ -77,7 +77,7 @@ class Pending:
 
     @property
     def deadline(self) -> float:
-        """When this request times out, on the clock that opened it."""
+        """The time at which this request times out, on the clock that opened it."""
         idle, total = self.idle_deadline, self.total_deadline
         return idle if idle < total else total
 
@@ -98,18 +98,18 @@ class Pending:
 
 
 class Correlator:
-    """Matches responses and progress to the requests of one connection."""
+    """The pending requests of one connection, to which it matches responses and progress."""
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
         self._last_id = 0
         self.stray_ids: tuple[object, ...] = ()
-        """Ids of the first answers that no request ever had: why one may get no answer."""
+        """Unknown ids of the first unexpected responses: they explain a missing response."""
         self._pending: dict[int, Pending] = {}
         self.paused_at: float | None = None
-        """Since when the deadlines stand still; None: they run."""
+        """The start of the current pause of all deadlines; None: they run."""
         self.paused_seconds: float = 0.0
-        """How long they have stood still in the pauses that are over."""
+        """The length of all finished pauses together."""
         self._pauses = 0
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Correlator:
         on_progress: ProgressCallback | None = None,
     ) -> Pending:
         """Register a request under a new id and return it; the id is also its progress token."""
-        now = self._standing_still_at(now)
+        now = self._paused_time(now)
         request_id = self._last_id = next(self._ids)
         pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
         self._pending[request_id] = pending
@@ -146,7 +146,7 @@ class Correlator:
         return self._pending.get(plain_id(request_id))  # type: ignore[arg-type]
 
     def settle(self, message: Message) -> bool:
-        """Hand a response to its waiter. False: nobody waits for it."""
+        """Deliver a response to its waiter. False: no request is pending for it."""
         pending = self.find(message.get("id"))
         if pending is None or pending.waiter.done():
             self._note_stray(message.get("id"))
@@ -161,7 +161,7 @@ class Correlator:
             self.stray_ids += (request_id,)
 
     def fail(self, request_id: object, error: McpError) -> bool:
-        """Fail one request. False: nobody waits for it."""
+        """Fail one request. False: it is not pending."""
         pending = self.find(request_id)
         return pending is not None and pending.fail(error)
 
@@ -171,15 +171,15 @@ class Correlator:
             pending.fail(error())
 
     def progress(self, params: Mapping[str, Any], now: float) -> bool:
-        """Take a progress notification. False: its token is late or unknown.
+        """Handle a progress notification. False: its token is late or unknown.
 
-        Progress that nobody asked for has no token, so its request waits no longer for that.
+        A request without a progress callback sends no token, so progress never postpones it.
         """
         pending = self.find(params.get("progressToken"))
         if pending is None or pending.on_progress is None or pending.waiter.done():
             return False
         if pending.idle:
-            pending.idle_deadline = self._standing_still_at(now) + pending.idle
+            pending.idle_deadline = self._paused_time(now) + pending.idle
         pending.on_progress(params)
         return True
 
@@ -193,7 +193,7 @@ class Correlator:
     def expire(self, now: float, waiting_for: str | None = None) -> list[Pending]:
         """Fail the requests whose time is over by ``now`` and return them.
 
-        ``waiting_for``: what keeps them all waiting, where that is not the server.
+        ``waiting_for``: the reason they all wait, where that is not the server.
         """
         if self._pauses:
             return []
@@ -218,12 +218,12 @@ class Correlator:
             self.paused_at = now
         self._pauses += 1
 
-    def _standing_still_at(self, now: float) -> float:
-        """Return the time as the deadlines know it: `resume` adds what a pause takes."""
+    def _paused_time(self, now: float) -> float:
+        """Return the time as the deadlines count it: `resume` adds the length of each pause."""
         return now if self.paused_at is None else self.paused_at
 
     def resume(self, now: float) -> None:
-        """Undo one `pause`. After the last, deadlines run again, later by as long as they stood."""
+        """Undo one `pause`. After the last, deadlines run again, later by the paused time."""
         self._pauses -= 1
         if self._pauses or self.paused_at is None:
             return

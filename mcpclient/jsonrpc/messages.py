@@ -48,7 +48,7 @@ class ErrorCode(enum.IntEnum):
 
 
 def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None) -> Message:
-    """Build a request; ``params`` is left out when None."""
+    """Return a request; ``params`` is left out when None."""
     if params is None:
         return {"jsonrpc": "2.0", "id": request_id, "method": method}
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
@@ -62,7 +62,7 @@ def is_answer(message: Message, request_id: RequestId) -> bool:
 
 
 def plain_id(request_id: object) -> RequestId | None:
-    """Return the id that is meant: 7 may come back as ``"7"`` or 7.0. None for what is none."""
+    """Return the id in its plain form: 7 for ``"7"`` and 7.0. None for any other type."""
     if isinstance(request_id, str):
         return int(request_id) if _NUMBER.fullmatch(request_id) else request_id
     if isinstance(request_id, float) and request_id.is_integer():
@@ -72,19 +72,19 @@ def plain_id(request_id: object) -> RequestId | None:
 
 
 def notification(method: str, params: Mapping[str, Any] | None) -> Message:
-    """Build a notification; ``params`` is left out when None."""
+    """Return a notification; ``params`` is left out when None."""
     if params is None:
         return {"jsonrpc": "2.0", "method": method}
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def response(request_id: RequestId, result: Mapping[str, Any]) -> Message:
-    """Build the successful answer to a peer's request."""
+    """Return the successful response to a peer's request."""
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
 def error_response(request_id: RequestId, code: int, message: str, data: Any = None) -> Message:
-    """Build the error answer to a peer's request; ``data`` is left out when None."""
+    """Return the error response to a peer's request; ``data`` is left out when None."""
     error: dict[str, Any] = {"code": int(code), "message": message}
     if data is not None:
         error["data"] = data
@@ -94,7 +94,7 @@ def error_response(request_id: RequestId, code: int, message: str, data: Any = N
 def result_of(message: Message) -> dict[str, Any]:
     """Return the result in an answer, or raise the error.
 
-    Raises `PeerError`, `UrlElicitationRequired`, and `ProtocolViolation` for what is neither.
+    Raises `PeerError` or `UrlElicitationRequired`, and `ProtocolViolation` for neither of both.
     """
     if "error" in message:
         raise peer_error(message["error"])
@@ -107,7 +107,7 @@ def result_of(message: Message) -> dict[str, Any]:
 def peer_error(error: Any) -> McpError:
     """Return the exception for a JSON-RPC error object, wherever it stands.
 
-    A `PeerError`, or its kind for the code; a `ProtocolViolation` for what is no error object.
+    A `PeerError`, or its kind for the code; a `ProtocolViolation` for anything but an error object.
     """
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, float) and code.is_integer():

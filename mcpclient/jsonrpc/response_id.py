@@ -1,4 +1,4 @@
-"""Which request a text answers that is not JSON: its call fails at once, and not by its timeout."""
+"""The request id in a response that is not valid JSON: its call fails at once, not by timeout."""
 
 from __future__ import annotations
 

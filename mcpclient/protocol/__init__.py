@@ -1,1 +1,1 @@
-"""What MCP means, without I/O: revisions, eras, negotiation, types."""
+"""The meaning of MCP, without I/O: revisions, eras, negotiation, types."""

@@ -1,4 +1,4 @@
-"""Answers that may be used again: for how long, for whom, and what ends that early.
+"""A cache of results: for how long, for whom, and until which notification.
 
 Source: the "Caching" page of revision 2026-07-28. The time is an argument, in seconds of any clock
 that never goes backwards.
@@ -35,15 +35,15 @@ _STALE_AFTER = {
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
 }
 
-# What of _meta says who waits or who traces, and cannot change a result.
+# Members of _meta for progress and tracing, which cannot change a result.
 _NEUTRAL_META = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
 
-# Answers to a tool call which suggest that the list of tools is not what it was.
+# Errors of a tool call which suggest that the list of tools has changed.
 _TOOL_UNKNOWN = (ErrorCode.METHOD_NOT_FOUND, ErrorCode.INVALID_PARAMS)
 
 
 class Key(NamedTuple):
-    """What identifies a request whose result may be kept: the method, and its params as JSON."""
+    """The identity of a request whose result may be kept: the method, and its params as JSON."""
 
     method: str
     params: str
@@ -83,7 +83,7 @@ def lifetime_of(result: Mapping[str, Any]) -> float:
 
 
 class _Entry(NamedTuple):
-    """A result as JSON text, so that nobody can change what another will be given."""
+    """A result as JSON, so that no caller can change the result of another."""
 
     text: str
     expires: float
@@ -159,16 +159,16 @@ class ResponseCache:
     # What makes results stale
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Drop what a notification declares stale."""
+        """Drop the results that a notification declares stale."""
         if method == "notifications/resources/updated":
             self._drop_resource(params.get("uri"))
         elif method in _STALE_AFTER:
             self.drop(*_STALE_AFTER[method])
 
     def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
-        """Drop what an error answer casts doubt on.
+        """Drop the results that an error puts in doubt.
 
-        That is the pages of a list whose cursor is not known any more, and the tools when one of
+        These are the pages of a list whose cursor is no longer known, and the tools when one of
         them does not exist or takes other arguments.
         """
         if method in CACHEABLE and params and "cursor" in params:

@@ -1,4 +1,4 @@
-"""Elicitation: what a server may ask a user, and which answers fit.
+"""Elicitation: requests of a server for input from a user, and answers that fit.
 
 Sources: the "Elicitation" pages of revisions 2025-06-18 to 2026-07-28, SEP-1034 (defaults),
 SEP-1330 (choices) and SEP-1036 (URL mode).
@@ -24,7 +24,7 @@ ACTIONS = ("accept", "decline", "cancel")
 
 
 class ElicitationRequest(WireObject):
-    """What the server asks of the user.
+    """A request of the server for input from the user.
 
     ``server``: the name or address of the server, so that the user can be told who asks.
     """
@@ -75,7 +75,7 @@ class ElicitationRequest(WireObject):
 
     @property
     def url_warnings(self) -> list[str]:
-        """What a user should be warned of before opening the URL, as text."""
+        """The warnings to show before the user opens the URL."""
         if self.url is None:
             return []
         url, host = self.url, self.host
@@ -85,7 +85,7 @@ class ElicitationRequest(WireObject):
         if not url.lower().startswith("https:") and host.strip("[]") not in uri.LOOPBACK_HOSTS:
             warnings.append("the connection would not be encrypted")
         if "@" in re.split("[/?#]", url, maxsplit=3)[2]:
-            warnings.append("what stands before the @ only looks like the name of a host")
+            warnings.append("the part before the @ only looks like the name of a host")
         if any(label.startswith("xn--") for label in host.split(".")):
             warnings.append("the host has letters that can look like others")
         return warnings
@@ -112,7 +112,7 @@ def with_defaults(request: ElicitationRequest, content: Mapping[str, Any]) -> di
 
 
 def content_problem(content: Mapping[str, Any]) -> str | None:
-    """Say which part of an answer's content no form can hold; None when all is well.
+    """Return why no form can hold an answer's content; None when one can.
 
     A value is a string, a number, a boolean or a list of strings, and nothing else
     (``ElicitResult`` in ``schema.ts``). The text names fields, never values.
@@ -122,5 +122,5 @@ def content_problem(content: Mapping[str, Any]) -> str | None:
             return "the name of a field is not a string"
         is_choice = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not is_choice and not isinstance(value, (str, int, float, bool)):
-            return f"{name} is neither text, a number, true, false, nor a list of texts"
+            return f"{name} must be a string, a number, a boolean or a list of strings"
     return None

@@ -1,4 +1,7 @@
-"""What both eras share: the client's identity, what may be repeated, and the era's interface."""
+"""The common ground of both eras: the client's identity, repeatable requests, the interface.
+
+The client's extensions are part of its identity.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +37,16 @@ REPEATABLE = frozenset(
         "tools/list",
     }
 )
-"""Requests that may be sent again when it is not known whether the server saw them: they only read,
-or set what is already set."""
+"""Requests that may be sent again when the server may have seen them: they read, or set a value
+again."""
 
 _NOTHING: Mapping[str, Any] = {}
 
 
 class ClientIdentity(NamedTuple):
-    """Who the client says it is, and what it can do for a server.
+    """The client's name, version and capabilities.
 
-    ``handshake_capabilities``: what it can do beyond ``capabilities`` in the handshake era.
+    ``handshake_capabilities``: those it adds in the handshake era.
     """
 
     info: Mapping[str, Any]
@@ -52,7 +55,7 @@ class ClientIdentity(NamedTuple):
 
 
 class EraRules(Protocol):
-    """How one era words a call. Two classes implement it, one per era."""
+    """The rules of one era for wording a call. Two classes implement it, one per era."""
 
     version: str
     """The revision spoken."""
@@ -61,7 +64,7 @@ class EraRules(Protocol):
     """Whether the server may send requests of its own (handshake era only)."""
 
     ping_method: str
-    """What the server is asked to find out whether it answers."""
+    """The request that checks whether the server answers."""
 
     repeats_log_level: bool
     """Whether the log level travels with every request, and is not the session's."""

@@ -13,7 +13,7 @@ from .outgoing import Cancel, Outgoing
 
 
 class HandshakeEra:
-    """How a call is worded after, and during, the handshake.
+    """The rules for wording a call after, and during, the handshake.
 
     ``version`` is the revision agreed on; while it is being negotiated (``agreed=False``), no
     version header is sent. ``headers``: what every HTTP request of the session carries.
@@ -49,7 +49,7 @@ class HandshakeEra:
     ) -> Outgoing:
         """Return a request. The log level is the session's here, so it is not sent along."""
         initializes = method == "initialize"
-        # What asks to become a task is cancelled by tasks/cancel, and by nothing else.
+        # A call that asks to become a task can only be cancelled by tasks/cancel.
         asks_for_task = method == "tools/call" and params is not None and "task" in params
         return Outgoing(
             messages.request(request_id, method, params),

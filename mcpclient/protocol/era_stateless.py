@@ -31,7 +31,7 @@ _NAMED_BY = {
 
 
 class StatelessEra:
-    """How a call is worded when nothing is remembered between requests."""
+    """The rules for wording a call when nothing is remembered between requests."""
 
     allows_server_requests = False
     ping_method = "server/discover"

@@ -1,8 +1,8 @@
-"""Subscriptions: what a client wants to hear of, and what of it has come.
+"""Subscriptions: the events a client asks for, and those that have come.
 
 Source: the "Subscriptions" page of revision 2026-07-28; for the handshake era, the pages of tools,
 prompts and resources. Here is what can be decided without I/O: which notification belongs to which
-subscription, and what a consumer who is slower than the server finds when they come back.
+subscription, and which events a slow consumer gets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ListenEvent:
 
     @property
     def subject(self) -> str:
-        """What, within its kind, the event is about; of two alike only the later one matters."""
+        """The subject of the event within its kind; of two alike only the later one matters."""
         return self.method
 
 
@@ -54,13 +54,13 @@ class ResourceUpdated(ListenEvent):
 
     @property
     def uri(self) -> str:
-        """Which resource."""
+        """The URI of the resource."""
         uri = self.raw.get("uri")
         return uri if isinstance(uri, str) else ""
 
     @property
     def subject(self) -> str:
-        """Which resource, as two updates of one are alike."""
+        """The URI of the resource, as two updates of one are alike."""
         return self.uri
 
 
@@ -103,7 +103,7 @@ def event_of(method: str, params: Mapping[str, Any]) -> ListenEvent:
 
 @dataclass(frozen=True)
 class ListenFilter:
-    """What is listened for, or what of it a server has agreed to tell.
+    """The events a client asks for, or those the server has agreed to send.
 
     ``tools``, ``prompts``, ``resources``: changes of these lists. ``uris``: updates of these
     resources. ``tasks``: changes of the tasks with these ids.
@@ -206,7 +206,7 @@ class Stream:
         self._wanted = wanted
 
     def take(self, method: str, params: Mapping[str, Any]) -> ListenEvent | None:
-        """Take a notification; return the event it is for this subscription, if it is one.
+        """Return the event of a notification for this subscription; None for other ones.
 
         A notification that names no subscription belongs to all that asked for its kind.
         """
@@ -229,7 +229,7 @@ class Stream:
 
 
 class ChangePace:
-    """When a change of a list is reported: gathered, and less often the longer changes go on.
+    """The pace of reports about a changing list: gathered, and rarer the longer changes go on.
 
     The official TypeScript SDK gathers for 300 ms as well. Some servers announce a change after
     every listing; whoever lists again at each report would list thousands of times a second.
@@ -304,7 +304,7 @@ class Backlog:
 
     @property
     def next_due(self) -> float:
-        """When the next event is due; ``math.inf`` where none waits."""
+        """Return the time at which the next event is due; ``math.inf`` where none waits."""
         return min((self._due.get(kind, -math.inf) for kind, _ in self._waiting), default=math.inf)
 
 

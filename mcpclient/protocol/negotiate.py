@@ -1,7 +1,7 @@
-"""How a connection is opened: finding out which era the server speaks, without I/O.
+"""The opening of a connection: finding out which era the server speaks, without I/O.
 
-`negotiate` is a generator. It yields what is to be done; its driver does that and sends it the
-result, or throws in the exception; and at last it returns an `Agreement`.
+`negotiate` is a generator. It yields effects; its driver carries each out and sends it the result,
+or throws in the exception; and at last it returns an `Agreement`.
 
 Sources: the versioning page and the "Backward Compatibility" sections of the stdio and Streamable
 HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
@@ -72,7 +72,7 @@ Answer = Union[Mapping[str, Any], Agreement]
 def negotiate(plan: Plan) -> Steps:
     """Open a connection by this plan.
 
-    Raises what the last request ended with, `UsageError` for a pinned revision that is not known,
+    Raises the exception of the last request, `UsageError` for a pinned revision that is not known,
     `ProtocolViolation` for an answer without a common revision, and `ConnectFailed` where neither
     Streamable HTTP nor HTTP+SSE is spoken.
     """
@@ -287,7 +287,7 @@ class _Negotiation:
         return result
 
     def _judge(self, late: LateAnswer) -> Generator[Effect, Any, Agreement | None]:
-        """Return what a late answer to the probe leads to; None: to nothing but initialize."""
+        """Return the agreement of a late answer to the probe; None: only initialize can tell."""
         result, error = late
         version = _version_to_ask_in(error)
         if version is not None:
@@ -396,7 +396,7 @@ def _shows_the_era(result: Mapping[str, Any]) -> bool:
 
 
 def _rules_out(supported: list[Any] | None) -> bool:
-    """Whether a server lists what it speaks, and nothing on the list is opened by initialize."""
+    """Whether a server lists its revisions, and none of them is opened by initialize."""
     return supported is not None and best_common(supported, HANDSHAKE_VERSIONS) is None
 
 
@@ -413,7 +413,7 @@ def _is_final(error: McpError) -> bool:
 
 
 def _is_plain(error: Exception) -> bool:
-    """Whether an answer says what is wrong, so that asking in another way does not help."""
+    """Whether a status is final, so that asking in another way does not help."""
     return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
 
 

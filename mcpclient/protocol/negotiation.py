@@ -15,7 +15,7 @@ from .era import ClientIdentity, EraRules, Params
 
 
 class Era(enum.Enum):
-    """How a revision opens a connection: with a handshake, or with metadata on every request."""
+    """The way a revision opens a connection: a handshake, or metadata on every request."""
 
     HANDSHAKE = "handshake"
     STATELESS = "stateless"
@@ -44,7 +44,7 @@ def era_of(version: str) -> Era | None:
 def is_past_handshakes(version: str) -> bool:
     """Whether a revision is of the stateless era, or a later one that this library does not know.
 
-    A name that is no date tells nothing of its age.
+    A name that is not a date says nothing about its age.
     """
     return _DATE.match(version) is not None and version[:10] >= STATELESS_VERSIONS[0]
 
@@ -69,7 +69,7 @@ PROBE = "server/discover"
 
 
 class Plan(NamedTuple):
-    """What to try.
+    """The plan for a connection.
 
     - ``target``: what is connected to, for messages.
     - ``version``: the only revision to speak; None for the newest that both sides speak.
@@ -148,7 +148,7 @@ Effect = Union[Ask, KeepWaiting, Tell, OpenServerChannel, Restart, SwitchToLegac
 
 
 class Agreement(NamedTuple):
-    """What was agreed: the era to speak, and what the server said of itself.
+    """The outcome of a negotiation: the era to speak, and the server's description of itself.
 
     ``is_certain``: False when the server has not answered the probe in time, so that it may speak
     the stateless era as well.

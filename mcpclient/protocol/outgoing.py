@@ -15,7 +15,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class Cancel(enum.Enum):
-    """How the server is told that nobody waits for the answer any more."""
+    """The way to cancel a request at the server."""
 
     NOTIFY = "send notifications/cancelled"
     CLOSE_STREAM = "close the response stream; where there is none, send notifications/cancelled"

@@ -1,4 +1,4 @@
-"""Sampling: what a server may ask of a language model, and which answers it can be sent.
+"""Sampling: requests of a server for a language model, and the answers it can be sent.
 
 Sources: the "Sampling" pages of all revisions, and ``CreateMessageRequest`` and
 ``CreateMessageResult`` in ``schema.ts``. From revision 2025-11-25 on, content is one block or a
@@ -16,9 +16,9 @@ from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent
 from .wire_object import Field, WireObject, WireObjectList, strings_in
 
 UNKNOWN_MODEL = "unknown"
-"""What the server, which has to be told a model, is told when the handler names none."""
+"""The model that the server is told, which requires one, when the handler names none."""
 
-# What models' own interfaces call the ends that the protocol has names for.
+# The names of stop reasons in the APIs of models, and those of the protocol.
 _STOP_REASONS = {
     "end_turn": "endTurn",
     "function_call": "toolUse",
@@ -30,7 +30,7 @@ _STOP_REASONS = {
     "tool_use": "toolUse",
 }
 
-# What a block of each type must have, as text.
+# The strings that a block of each type must have.
 _BLOCK_FIELDS = {
     "text": ("text",),
     "image": ("data", "mimeType"),
@@ -60,7 +60,7 @@ class SamplingMessage(WireObject):
 
 
 class SamplingRequest(WireObject):
-    """What the server asks of a language model.
+    """A request of the server for a language model.
 
     ``server``: the name or address of the server, so that the user can be told who asks.
     """
@@ -88,7 +88,7 @@ class SamplingRequest(WireObject):
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens may be generated; a handler must respect it."""
+        """The most tokens to generate; a handler must respect it."""
         value = self.raw.get("maxTokens")
         if isinstance(value, float) and math.isfinite(value):
             return int(value)
@@ -96,7 +96,7 @@ class SamplingRequest(WireObject):
 
     @property
     def stop_sequences(self) -> list[str]:
-        """Texts at which generation ends."""
+        """Strings at which generation ends."""
         return strings_in(self.raw.get("stopSequences"))
 
     @property
@@ -154,12 +154,12 @@ def _is_message(value: object) -> bool:
 
 
 def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
-    """Turn what a handler returned into the result for the server.
+    """Turn the return value of a handler into the result for the server.
 
-    ``answer`` is text, or a mapping with ``content`` (text, a block, or a list of blocks) and,
-    where known, ``model``, ``role`` and ``stopReason``; the last may be called ``stop_reason`` or
-    ``finish_reason``, and be given in the words of models' own interfaces. ``model`` is used where
-    the answer names none. Raises `ValueError`, which says what is wrong, for anything else.
+    ``answer`` is a string, or a mapping with ``content`` (a string, a block, or a list of blocks)
+    and, where known, ``model``, ``role`` and ``stopReason``; the last may be called ``stop_reason``
+    or ``finish_reason``, and be given in the words of models' own interfaces. ``model`` is used
+    where the answer names none. Raises `ValueError` with the reason for anything else.
     """
     if isinstance(answer, str):
         answer = {"content": answer}

@@ -2,7 +2,7 @@
 
 Source: the Skills extension, ``io.modelcontextprotocol/skills`` (SEP-2640), "Skill Entries" and
 "Integrity and Verification". A digest proves that entry and content agree, and nothing more: both
-come from the same server, and what a skill tells a model is untrusted either way.
+come from the same server, and the instructions of a skill are untrusted either way.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Skill(WireObject):
 
     @property
     def description(self) -> str:
-        """What it is good for."""
+        """The purpose of the skill."""
         value = self.front_matter.get("description")
         return value if isinstance(value, str) else ""
 
@@ -144,7 +144,7 @@ def verify_file(skill: Skill, uri: str, data: bytes) -> None:
 
 
 def check_listed(skill: Skill, uri: str) -> None:
-    """Raise `SkillVerificationError` for a URI that is no file of the skill, before it is read.
+    """Raise `SkillVerificationError` for a URI that is not a file of the skill, before it is read.
 
     A dynamic skill lists no files; what lies within it may be one.
     """
@@ -155,7 +155,7 @@ def check_listed(skill: Skill, uri: str) -> None:
 
 
 def listed_file(skill: Skill, uri: str) -> SkillFile:
-    """Return what the entry says of a file. Raises `SkillVerificationError` when it lists none."""
+    """Return the entry's description of a file. Raises `SkillVerificationError` without one."""
     for file in skill.files:
         if file.uri == uri:
             return file

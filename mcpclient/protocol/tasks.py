@@ -54,12 +54,12 @@ class Task(WireObject):
 
     @property
     def ttl(self) -> float | None:
-        """How many seconds after its creation the server may forget it; None: it does not say."""
+        """Seconds after its creation until the server may forget it; None: not stated."""
         return self._seconds("ttl", "ttlMs")
 
     @property
     def poll_interval(self) -> float | None:
-        """How many seconds the server wants between two requests for it; None: it does not say."""
+        """Seconds between two requests for it, as the server wants; None: not stated."""
         return self._seconds("pollInterval", "pollIntervalMs")
 
     def _seconds(self, *keys: str) -> float | None:
@@ -76,7 +76,7 @@ class Task(WireObject):
 
     @property
     def immediate_response(self) -> str | None:
-        """What a model should be told while the task runs; None: the server does not say."""
+        """The message for a model while the task runs; None: the server sends none."""
         value = self.meta.get(_IMMEDIATE_RESPONSE)
         return value if isinstance(value, str) else None
 
@@ -174,7 +174,7 @@ def with_related_task(message: Mapping[str, Any], task_id: str) -> dict[str, Any
 
 
 class Polling:
-    """How many seconds to wait before asking for a task again.
+    """The pauses between two requests for a task, in seconds.
 
     The interval that the server asks for is respected, between `MIN_INTERVAL` and
     `MAX_ASKED_INTERVAL`. When it asks for none, the pauses grow from `FIRST` to `MAX_OWN_INTERVAL`

@@ -23,11 +23,11 @@ _NAME, _TITLE, _PARAMETER, _DESCRIPTION = 6.0, 4.0, 2.0, 1.0
 _PREFIX_SHARE = 0.6
 # Shorter beginnings fit too many words.
 _MIN_PREFIX_LENGTH = 3
-# Longer texts are not read to the end: a description may have any length.
+# Characters of a description that are read; it may have any length.
 _READ = 4000
 
 _WORD = re.compile(r"[^\W_]+")
-# They stand in most descriptions and questions, and tell nothing of what a tool does.
+# Words of most descriptions and questions, which say nothing about a tool.
 _STOP_WORDS = frozenset(
     _WORD.findall(
         "a an and are as at be by can do does for from have how i in into is it me my of on or "
@@ -63,7 +63,7 @@ def _words(text: str) -> list[str]:
 
 
 def _weights_of(tool: Tool) -> dict[str, float]:
-    """Every word of a tool with the weight of the best place it stands in."""
+    """Return the words of a tool, each with the weight of its best place."""
     schema = tool.input_schema
     properties = schema.get("properties") if isinstance(schema, dict) else None
     parameters = list(properties.items()) if isinstance(properties, dict) else []
@@ -89,7 +89,7 @@ def _score(rarity: dict[str, float], weights: dict[str, float]) -> float:
 
 
 def _weight(word: str, weights: dict[str, float]) -> float:
-    """What a word of the query is worth for a tool: as it is, else as the beginning of another."""
+    """Return the weight of a query word for a tool, as a whole or as the beginning of another."""
     exact = weights.get(word, 0.0)
     if exact or len(word) < _MIN_PREFIX_LENGTH:
         return exact

@@ -38,7 +38,7 @@ def _no_json(constant: str) -> Any:
 
 
 class Implementation(WireObject):
-    """Who the other side says it is. Nobody has checked that: use it for display only."""
+    """The name and version the other side gives itself. Unverified: use it for display only."""
 
     __slots__ = ()
     name: Field[str] = Field("name", _STRING, "")
@@ -122,7 +122,7 @@ class ResourceTemplate(WireObject):
 
 
 class ResourceContents(WireObject):
-    """What one resource holds: ``text``, or ``blob`` as Base64."""
+    """The contents of one resource: ``text``, or ``blob`` as Base64."""
 
     __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
@@ -154,7 +154,7 @@ class TextContent(Content):
 
 
 class _BinaryContent(Content):
-    """What images and sound have in common; neither is a kind of the other."""
+    """The common fields of images and sound."""
 
     __slots__ = ()
     mime_type: Field[str] = Field("mimeType", _STRING, "")
@@ -196,7 +196,7 @@ class EmbeddedResource(Content):
 
     @property
     def resource(self) -> ResourceContents:
-        """What is embedded."""
+        """The embedded contents."""
         value = self.raw.get("resource")
         return ResourceContents(value if isinstance(value, dict) else {})
 
@@ -216,7 +216,7 @@ class ToolUseContent(Content):
 
 
 class ToolResultContent(Content):
-    """What a tool returned, for the model that asked for it (sampling)."""
+    """The result of a tool, for the model that asked for it (sampling)."""
 
     __slots__ = ()
     tool_use_id: Field[str] = Field("toolUseId", _STRING, "")
@@ -258,12 +258,11 @@ def _joined_text(blocks: Iterable[Content]) -> str:
 
 
 class CallToolResult(WireObject):
-    """What a tool call returned.
+    """The result of a tool call.
 
-    ``warnings``: in which ways the structured content does not match the tool's output schema, as
-    text; empty where that was not checked. ``is_wrapped``: whether the tool's output schema says
-    that what it returns stands in an object of its own, ``{"result": …}``; False where the tool was
-    not listed before.
+    ``warnings``: violations of the tool's output schema by the structured content; empty where
+    that was not checked. ``is_wrapped``: whether the output schema wraps the return value in an
+    object of its own, ``{"result": …}``; False where the tool was not listed before.
     """
 
     __slots__ = ("is_wrapped", "warnings")
@@ -358,7 +357,7 @@ class GetPromptResult(WireObject):
 
 
 class ReadResourceResult(WireObject):
-    """What reading a resource returned: one or more `ResourceContents`."""
+    """The result of reading a resource: one or more `ResourceContents`."""
 
     __slots__ = ()
     contents: WireObjectList[ResourceContents] = WireObjectList("contents", ResourceContents)
@@ -390,7 +389,7 @@ class Completion(WireObject):
 
 
 class Progress(WireObject):
-    """How far a call has come."""
+    """The progress of a call."""
 
     __slots__ = ()
     progress: Field[float] = Field("progress", _NUMBER, 0.0)
@@ -407,5 +406,5 @@ class LogMessage(WireObject):
 
     @property
     def data(self) -> Any:
-        """What is logged: any JSON value."""
+        """The logged value: any JSON."""
         return self.raw.get("data")

@@ -2,7 +2,7 @@
 
 A field reads its value from that dict each time it is asked for. So making a record costs nothing,
 however many fields it has; fields that this library does not know are kept; and a field of the
-wrong type reads as absent instead of failing the whole message. ``raw`` is what the server sent.
+wrong type reads as absent instead of failing the whole message. ``raw`` is that dict.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class WireObjectList(Generic[R]):
 
 
 def strings_in(value: object) -> list[str]:
-    """Return the strings of a list, without what else is in it; none where it is no list."""
+    """Return the strings of a list, without its other items; empty for anything but a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 

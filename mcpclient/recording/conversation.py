@@ -1,4 +1,4 @@
-"""What was said in a recorded session: each request of the client's, and what came of it.
+"""The conversation of a recorded session: each request of the client, with its outcome.
 
 A transcript has records in the order of time, over one channel or over hundreds. Here they become
 `Call` objects, whatever the transport was and whoever wrote them down.
@@ -31,14 +31,14 @@ class Heard:
 
 @dataclass(frozen=True)
 class Rejected:
-    """What the server sent was no message. ``error`` as in a transcript."""
+    """Output of the server that is not a message. ``error`` as in a transcript."""
 
     error: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An HTTP status that is no success. ``in_session``: the request named a session."""
+    """An HTTP status that is not a success. ``in_session``: the request named a session."""
 
     status: int
     headers: Headers
@@ -73,7 +73,7 @@ class Call:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took, to the microsecond; None where it has no end."""
+        """The duration in seconds, to the microsecond; None where it has no end."""
         return None if self.ended_at is None else round(self.ended_at - self.sent_at, 6)
 
     @property
@@ -96,7 +96,7 @@ class Conversation:
 
 
 def read_calls(transcripts: Sequence[Transcript]) -> Conversation:
-    """Return what was said over all connections of a recording."""
+    """Return the conversation over all connections of a recording."""
     conversation = Conversation()
     for transcript in transcripts:
         reader = _Reader(conversation, transcript)
@@ -141,7 +141,7 @@ class _Reader:
             self._take_plain(record)
 
     def finish(self) -> None:
-        """Take the end of the transcript."""
+        """Handle the end of the transcript."""
         for request_id, error in self._losses.items():
             if request_id in self._pending:
                 self._end(request_id, Failed(error))
@@ -246,7 +246,7 @@ class _Reader:
     # What was said
 
     def _sent(self, message: Message) -> Call | None:
-        """Take a message of the client's; return the call if it is a request."""
+        """Handle a message of the client; return the call if it is a request."""
         request_id = _id_of(message)
         if "method" not in message:
             asked = self._asked.pop(request_id, None)
@@ -300,7 +300,7 @@ class _Reader:
         return _id_of(message)
 
     def _came(self, step: Step, owners: list[Call], params: Any = None) -> None:
-        """Take what is no answer: put it to the call that it most likely belongs to."""
+        """Handle a message that is not a response: add it to the call it most likely belongs to."""
         call = self._call_named_in(params) or (owners[-1] if owners else None)
         if call is None and self._pending:
             call = list(self._pending.values())[-1]

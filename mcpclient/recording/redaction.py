@@ -1,4 +1,4 @@
-"""Taking secrets out of what is written down: one class decides what is one."""
+"""The removal of secrets from records: one class decides what is secret."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _ASSIGNMENT = re.compile(
 _OPTION = re.compile(rf"(?<![\w-])--?([A-Za-z][\w-]{{0,63}})( +)({_VALUE})")
 _NO_SECRET = re.compile(r"(?i)(?:[\"']?)(?:true|false|null|none|redacted-[0-9]+|[\W_]*)\Z")
 _PROSE = re.compile(r"[a-z]+|[A-Z][a-z]*")
-# Words joined by what base64 does not have are no credentials: `a:basic offline_access`, scopes.
+# Words joined by characters outside base64 are not credentials: `a:basic offline_access`, scopes.
 _SCOPE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 
 REDACTED_NAME = re.compile(r"redacted-[0-9]+")
@@ -79,7 +79,7 @@ _ONE_OF_MANY = "redacted-0"
 
 
 def without_values(text: str, variables: Mapping[str, str]) -> str:
-    """Return a text with the names of variables in place of their values, as in ``${API_KEY}``.
+    """Return a string with the names of variables in place of their values, as in ``${API_KEY}``.
 
     Which values: see `Redactor.learn`.
     """
@@ -97,9 +97,9 @@ def _may_be_secret(name: str, value: str) -> bool:
 class Redactor:
     """Replaces secrets by names: the same secret always by the same, such as ``redacted-1``.
 
-    So what is written shows where a token came from and where it went, and can be replayed. One
+    So a record shows where a token came from and where it went, and can be replayed. One
     redactor serves one transcript; it holds the secrets it has seen. A string is a secret when its
-    name looks like one, wherever that stands: in JSON, also within texts, in headers, queries and
+    name looks like one, wherever that stands: in JSON, also within strings, in headers, queries and
     forms; and when it was a secret before. So is an argument that the schema of its tool marks.
 
     ``schemas``: the input schemas of tools, by name, that mark some.
@@ -134,7 +134,7 @@ class Redactor:
         return known
 
     def learn(self, variables: Mapping[str, str]) -> None:
-        """Take the values of variables for secrets, which may turn up in any text.
+        """Register the values of variables as secrets, which may turn up in any string.
 
         All of 8 characters and more; a shorter one where its name says so.
         """
@@ -173,7 +173,7 @@ class Redactor:
         return {**params, "arguments": arguments}
 
     def _whole(self, value: Any) -> Any:
-        """Return what stands for a secret that may have members."""
+        """Return the replacement of a secret that may have members."""
         if isinstance(value, (dict, list)):
             return walk(value, lambda leaf, place: self._whole(leaf))
         return value if isinstance(value, bool) or value is None else self.name_of(str(value))
@@ -230,7 +230,7 @@ class Redactor:
         return self.text(value)
 
     def _mirrored(self, value: str) -> str:
-        """Return what stands for the argument that a header repeats; empty when it is no secret."""
+        """Return the replacement of an argument in a header; empty when it is not a secret."""
         encoded = _ENCODED_VALUE.fullmatch(value)
         if encoded is not None:
             with suppress(ValueError):
@@ -275,7 +275,7 @@ class Redactor:
         return self.text(name) if isinstance(name, str) else name
 
     def _leaf(self, value: Any, place: Place) -> Any:
-        """Return what stands for a value that has no members."""
+        """Return the replacement of a value without members."""
         if isinstance(value, str):
             return self.name_of(value) if place.is_secret else self.text(value)
         if not place.is_secret or isinstance(value, bool) or value is None:
@@ -316,7 +316,7 @@ class Redactor:
         name, colon, value, end = match.groups()
         if not is_secret_name(name):
             return match[0]
-        with suppress(ValueError):  # where it is no JSON, it is no less a secret
+        with suppress(ValueError):  # anything but JSON is just as secret
             value = json.loads(f'"{value}"', strict=False)
         return f'"{name}"{colon}"{self.name_of(value)}{end or ""}'
 
@@ -337,7 +337,7 @@ class Redactor:
 
     def _scheme(self, match: re.Match[str]) -> str:
         scheme, space, secret = match.groups()
-        if _PROSE.fullmatch(secret):  # "Bearer authentication" is no secret
+        if _PROSE.fullmatch(secret):  # "Bearer authentication" is not a secret
             return match[0]
         if scheme.lower() == "basic" and _SCOPE.fullmatch(secret):
             return match[0]
@@ -352,7 +352,7 @@ class Redactor:
         if secret.isdigit() and is_count_name(name):
             return match[0]
         if between.startswith('"') and not quote:
-            quote, end = '"', '"'  # a number in JSON becomes a text
+            quote, end = '"', '"'  # a number in JSON becomes a string
         else:
             end = ""
         start = match[0][: match.start(2) - match.start()]
@@ -372,7 +372,7 @@ class Redactor:
         return self.text(base) + mark + self.form(query) + hash_sign + self.form(fragment)
 
     def form(self, text: str) -> str:
-        """Return a query or a form; of each field that is no secret, the text as it was."""
+        """Return a query or a form; each field that is not a secret stays as it was."""
         return "&".join(map(self._field, text.split("&")))
 
     def _field(self, text: str) -> str:

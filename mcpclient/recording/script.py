@@ -1,4 +1,4 @@
-"""What a recorded server answers to a request: the script that a replay follows."""
+"""The answers of a recorded server: the script that a replay follows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPENING = frozenset({"initialize", "server/discover"})
 
 @dataclass(frozen=True)
 class Reply:
-    """What a request gets: ``steps`` at once, and ``later`` what waits until `client_is_ready`.
+    """The reply to a request: ``steps`` at once, and ``later`` after `client_is_ready`.
 
     ``call``: what was recorded; None for a refusal that was not.
     """
@@ -36,7 +36,7 @@ def client_is_ready(notification: Message) -> bool:
 
 
 class Script:
-    """Finds what was recorded for a request.
+    """A finder of the recorded reply to a request.
 
     ``name``: that of the recording, for messages. ``match``: what of a request has to be the same,
     see `Recording`. Raises `UsageError`.
@@ -78,7 +78,7 @@ class Script:
         return _key(method, params)
 
     def reply_to(self, request: Message) -> Reply:
-        """Return what a request gets. Raises `NotRecorded`."""
+        """Return the reply to a request. Raises `NotRecorded`."""
         method = request["method"]
         call = self._find(method, request.get("params"))
         if call is None:
@@ -95,7 +95,7 @@ class Script:
         key = self._key_of(method, params)
         calls = self._calls.get(key)
         if method == "server/discover" and _key("initialize", None) in self._calls:
-            # It was not asked, as of a server known to be older, or in vain: then nobody waits.
+            # It was not asked, as of an older server, or in vain: then no call is pending.
             calls = [call for call in calls or [] if call.steps]
             if not calls:
                 return None

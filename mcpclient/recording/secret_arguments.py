@@ -1,6 +1,6 @@
-"""Which arguments of a tool are secret, as its schema says.
+"""The secret arguments of a tool.
 
-By their names, as `secrets` knows them, or because the schema marks them: ``format:
+They are recognized by their names, as in `secrets`, or because the schema marks them: ``format:
 password``, ``writeOnly``, also where references lead, and in its branches.
 """
 
@@ -52,7 +52,7 @@ def _may_mark(schema: Mapping[str, Any]) -> bool:
 
 
 def is_secret(name: str, schema: Any, root: Any) -> bool:
-    """Whether what a parameter of this name and schema is given must not be kept.
+    """Whether the value of a parameter with this name and schema must not be kept.
 
     ``root``: the whole schema, for references.
     """
@@ -86,7 +86,7 @@ def parameter_of(schema: Any, name: str, root: Any) -> Any:
 
 
 def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) -> Any:
-    """Return a copy of arguments in which ``replace`` says what stands for each secret one.
+    """Return a copy of arguments with the result of ``replace`` for each secret one.
 
     ``root``: the whole schema, for references.
     """

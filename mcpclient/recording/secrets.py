@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, quote_plus
 
-# Anything else is a text that stands where a name does.
+# Anything else is not a name.
 _NAME = re.compile(r"[\w .@:$\[\]-]{1,100}")
 # Names are compared by words: `apiKey`, `API_KEY`, `api-key` and `ApiKey` are one.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
@@ -48,7 +48,7 @@ TOKEN = re.compile(
 
 @lru_cache(maxsize=1024)  # the same names come again and again
 def is_secret_name(name: str) -> bool:
-    """Whether what has this name is a secret: a member of JSON, a variable, an option, a field."""
+    """Whether a value of this name is a secret: a JSON member, a variable, an option, a field."""
     if not _NAME.fullmatch(name):
         return False
     words = _words(name)
@@ -67,7 +67,7 @@ def _words(name: str) -> str:
 # More levels than `json` reads: what is nested deeper contains itself.
 _MAX_DEPTH = 100_000
 
-# Where a schema has the schemas of parameters by their names, and what it has in one of them.
+# The keywords that hold schemas of parameters by their names, and the keywords of one of them.
 _PARAMETERS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
 _KEYWORDS = frozenset(
     ("type", "$ref", "description", "title", "anyOf", "oneOf", "allOf", "enum", "const", "format")
@@ -82,7 +82,7 @@ _END: tuple[Any, Any] = (None, None)
 
 
 class Place(NamedTuple):
-    """Where a value stands: whether it is a secret, and the name it has, or its list."""
+    """The place of a value: whether it is a secret, and its name, or that of its list."""
 
     is_secret: bool
     name: str
@@ -125,8 +125,8 @@ class _Level:
 def walk(
     value: Any, leaf: Callable[[Any, Place], Any], key: Callable[[Any], Any] = lambda name: name
 ) -> Any:
-    """Return a copy of a JSON value, in which ``leaf`` says what stands for each value without
-    members, and ``key`` what stands for the name of a member.
+    """Return a copy of a JSON value, in which ``leaf`` replaces each value without members, and
+    ``key`` the name of each member.
 
     Raises ValueError for a value that contains itself.
     """
@@ -166,7 +166,7 @@ def _names_a_secret(value: Mapping[Any, Any]) -> bool:
 
 
 def _is_answer(value: Mapping[Any, Any]) -> bool:
-    """Whether it is what a user entered: the result of an elicitation."""
+    """Whether it is the result of an elicitation, with the user's input."""
     return value.get("action") == "accept" and isinstance(value.get("content"), Mapping)
 
 
@@ -188,14 +188,14 @@ _SHORT = 4
 # follows is then taken to belong to it.
 _COMPARED = 1024
 _MAX_ALIKE = 8
-# With so few, it is faster to ask first whether a text has any of them.
+# With so few, it is faster to check first whether a string has any of them.
 _FEW = 32
 
 _REST = re.compile(r"[^\s\"'<>&,;]*")
 
 
 class KnownSecrets:
-    """Secrets with what stands for them."""
+    """Known secrets, each with its replacement."""
 
     def __init__(self) -> None:
         self._by_start: dict[str, list[tuple[str, str]]] = {}
@@ -264,7 +264,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
 
 
 def _spellings(secret: str) -> set[str]:
-    """How a secret may stand in a text: as it is, in a URL, in a form, and in JSON."""
+    """Return the spellings of a secret: as it is, in a URL, in a form, and in JSON."""
     return {
         secret,
         quote(secret, safe="", errors="surrogatepass"),

@@ -35,7 +35,7 @@ With them, or alone, stand:
   stream stands in the record of its head. Where a recorder sees bodies only after their transfer or
   content coding was undone, the head says still which it was. On ``websocket`` they are the opening
   request and its answer.
-- ``frame``: of a WebSocket, what is not a text message: ``binary``, ``ping``, ``pong`` or
+- ``frame``: of a WebSocket, anything but a text message: ``binary``, ``ping``, ``pong`` or
   ``close``, the last with ``code`` and ``reason``.
 - ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
 - ``error``: the failure that a note is about, as the client understood it: ``type``, the name of an
@@ -136,7 +136,7 @@ def _text_of(value: Any) -> str:
 def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
     """Read all connections of a file.
 
-    Raises `UsageError` that names the line for what is no transcript, or one of another version. A
+    Raises `UsageError` that names the line for anything but a transcript of this version. A
     last line that was cut off, as by a crash while recording, is left out.
     """
     transcripts: list[Transcript] = []
@@ -159,7 +159,7 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
         elif not transcripts:
             raise UsageError(f"line {number} should be the header of a transcript, and is not")
         elif not _is_record(value):
-            raise UsageError(f"the transcript is broken: line {number} is no record")
+            raise UsageError(f"the transcript is broken: line {number} is not a record")
         else:
             transcripts[-1].records.append(value)
     if not transcripts:
@@ -237,7 +237,7 @@ def line_facts(line: bytes) -> Record:
 
 
 def event_blocks(buffer: bytearray, searched: int = 0) -> Iterator[bytes]:
-    """Take every complete event, with its blank line, off the front of ``buffer``.
+    """Remove every complete event, with its blank line, from the front of ``buffer``.
 
     ``searched``: how much of it is known to hold none; that is not searched again.
     """
@@ -316,7 +316,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
 
 
 class Records(Protocol):
-    """What takes records: a `net.recorder.Recorder`."""
+    """A writer of records: a `net.recorder.Recorder`."""
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""
@@ -346,9 +346,9 @@ class HttpChannel:
         self._recorder.record("sent", self.name, {**facts, **(payload_facts(body) if body else {})})
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the head of the response, which is written with its body.
+        """Record the head of the response, together with its body.
 
-        Where there is none to wait for, as in a stream or behind a 101, it is written at once.
+        Without a body to wait for, as in a stream or after a 101, it is written at once.
         """
         headers = [[name, value] for name, value in head.headers.pairs()]
         self._head = {"http": {"status": head.status, "reason": head.reason, "headers": headers}}
@@ -358,7 +358,7 @@ class HttpChannel:
             self._flush({})
 
     def body_received(self, data: bytes) -> None:
-        """Take a piece of the body; the events it completes are written."""
+        """Add a piece of the body; the events it completes are written."""
         searched = len(self._body)
         self._body += data
         if self._is_stream:

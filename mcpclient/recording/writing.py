@@ -28,14 +28,14 @@ _OTHER = "other"
 
 
 class _Form(NamedTuple):
-    """Which fields of an exception are recorded, and how it is made of them again."""
+    """The recorded fields of an exception, and a function that makes it of them again."""
 
     fields: tuple[str, ...]
     make: Callable[[Facts], McpError]
 
 
 def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
-    """Return what a transcript says about an exception, with secrets replaced."""
+    """Return the record of an exception, with secrets replaced."""
     kind, form = type(error).__name__, _form_for(type(error))
     facts = {name: getattr(error, name) for name in form.fields}
     if getattr(error, "kind", _OTHER) != _OTHER:
@@ -53,9 +53,9 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
 
 
 def error_of(facts: Facts) -> McpError:
-    """Return the exception that a transcript tells of, or one of the same branch of the tree.
+    """Return the exception of a transcript, or one of the same branch of the tree.
 
-    What cannot be understood becomes a `ConnectionLost`.
+    An unreadable one becomes a `ConnectionLost`.
     """
     kind = getattr(errors, str(facts.get("type")), None)
     try:
@@ -100,18 +100,18 @@ _FORMS: dict[type, _Form] = {
 
 
 class TranscriptWriter:
-    """Words the lines of a transcript; the secrets it has seen stay known in all that follows."""
+    """A writer of the lines of a transcript; secrets it has seen stay known in all later ones."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
 
     def learn(self, variables: Mapping[str, str]) -> None:
-        """Take note of the secrets among variables, which may turn up in any text."""
+        """Register the secrets among variables, which may turn up in any string."""
         texts = [pair for pair in variables.items() if all(isinstance(one, str) for one in pair)]
         self._redactor.learn(dict(texts))
 
     def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
-        """Take note of input schemas of tools, by name, which mark arguments as secret."""
+        """Register input schemas of tools, by name, which mark arguments as secret."""
         self._redactor.schemas.update(schemas)
 
     def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class TranscriptWriter:
         return write_line(self._redactor.record(value))
 
     def error_facts(self, error: BaseException) -> dict[str, Any]:
-        """Return what a record says about an exception."""
+        """Return the record of an exception."""
         return error_facts(error, self._redactor)
 
     def http_channel(self, records: Records, name: str) -> HttpChannel:

@@ -152,7 +152,7 @@ ENDS = {
         ending("the input device is not a TTY"), 3, "not a TTY", "Leave out -t"
     ),
     "a port that is taken": Row(ending("listen EADDRINUSE :::80"), 3, "EADDR", "the same port"),
-    "a file it may not open": Row(ending("EACCES: /x"), 3, "EACCES", "Give this user the right"),
+    "a file it may not open": Row(ending("EACCES: /x"), 3, "EACCES", "Give this user access"),
     "a program that is wrong": Row(python("def"), 3, "SyntaxError", "Correct the server's program"),
     "a crash": Row(python("1/0"), 3, "ZeroDivisionError", "Run the command in a terminal"),
     "an end without a word": Row(python("pass"), 3, "exited with code 0", "until its stdin is"),

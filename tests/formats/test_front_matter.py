@@ -129,7 +129,7 @@ def test_single_values(text: str, value: object) -> None:
         ("- a", "not a mapping"),
         ("", "not a mapping"),
         ("a: 1\na: 2", "line 2: the key 'a' is there twice"),
-        ("a: 1\n  b: 2", "a key stands inside a text"),
+        ("a: 1\n  b: 2", "a key is inside a string"),
         ("a: 'x'\n  b: 2", "indented as nothing else"),
         ("a: 'x' y", "follows a value"),
         ("a: [1", "not closed"),

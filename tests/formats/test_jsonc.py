@@ -49,7 +49,7 @@ REFUSED = {
     "no comma": ('{"a": 1\n"b": 2}', 2, "where , or } should"),
     "two commas": ("[1,,2]", 1, "',' stands"),
     "a lone comma": ("[,]", 1, "',' stands"),
-    "a line end in a text": ('["a\nb"]', 1, "is not closed, or holds a control"),
+    "a line end in a text": ('["a\nb"]', 1, "is not closed, or contains a control"),
     "an unknown escape": (r'["\x41"]', 1, "an escape that JSON does not have"),
     "half a character": (r'["\ud800"]', 1, "half a character"),
     "an open comment": ('{}\n/* "a"', 2, "a comment is not closed"),

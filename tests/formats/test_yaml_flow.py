@@ -78,7 +78,7 @@ def test_the_reader_says_where_the_value_ends() -> None:
         ("[1", "not closed"),
         ("{a: 1", "not closed"),
         ("['a]", "not closed"),
-        ("[1 2: 3]", "stands where , or ]"),
+        ("[1 2: 3]", "found instead of , or ]"),
         ("{a: 1, a: 2}", "twice"),
         ("[*alias]", "not supported"),
         ("[,]", "not supported"),

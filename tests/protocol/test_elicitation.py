@@ -159,7 +159,7 @@ def test_what_a_field_can_hold(value: object) -> None:
 def test_what_a_field_cannot_hold(value: object) -> None:
     """F-API-10: the text names the field and not its value."""
     assert content_problem({"field": value}) == (
-        "field is neither text, a number, true, false, nor a list of texts"
+        "field must be a string, a number, a boolean or a list of strings"
     )
 
 

@@ -190,11 +190,11 @@ def test_a_last_line_that_was_cut_off_is_left_out() -> None:
         ([HEADER, "[" * 100_000 + "\n"], "line 2 is no JSON"),
         ([RECORD], "line 1 should be the header"),
         (['{"transcript": 2}'], "has version 2; this reader knows version 1"),
-        ([HEADER, "[]\n"], "line 2 is no record"),
-        ([HEADER, "5\n"], "line 2 is no record"),
-        ([HEADER, RECORD.replace("sent", "up")], "line 2 is no record"),
-        ([HEADER, RECORD.replace("0.5", '"soon"')], "line 2 is no record"),
-        ([HEADER, RECORD.replace('"stdio"', "1")], "line 2 is no record"),
+        ([HEADER, "[]\n"], "line 2 is not a record"),
+        ([HEADER, "5\n"], "line 2 is not a record"),
+        ([HEADER, RECORD.replace("sent", "up")], "line 2 is not a record"),
+        ([HEADER, RECORD.replace("0.5", '"soon"')], "line 2 is not a record"),
+        ([HEADER, RECORD.replace('"stdio"', "1")], "line 2 is not a record"),
     ],
 )
 def test_what_is_no_transcript_is_refused(lines: list[str], reason: str) -> None:

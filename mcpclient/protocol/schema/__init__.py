@@ -30,7 +30,7 @@ from .values import Budget, Clock, SchemaLimits, Stopped
 class Violation:
     """One way in which a value does not match its schema.
 
-    ``message`` says what is wrong, ``instance_path`` where in the value (a JSON pointer, empty
+    ``message``: the fault, ``instance_path`` where in the value (a JSON pointer, empty
     for the value itself) and ``schema_path`` which keyword of the schema said so.
     """
 
@@ -56,7 +56,7 @@ _DEFAULT_LIMITS = SchemaLimits()
 
 
 class Schema:
-    """A compiled schema; made by `compile_schema`. It may be used as often as one likes."""
+    """A compiled schema, made by `compile_schema`; usable any number of times."""
 
     def __init__(self, node: Node, root: Resource, limits: SchemaLimits, clock: Clock) -> None:
         self._node = node
@@ -65,10 +65,10 @@ class Schema:
         self._clock = clock
 
     def validate(self, value: object) -> list[Violation]:
-        """Every way in which the value does not match, up to a limit; empty when it matches.
+        """Return the violations of the value, up to a limit; empty when it matches.
 
-        Raises `NotChecked` for a validation that reaches a limit of `SchemaLimits`: what could not
-        be checked is called neither valid nor a violation. Raises `UsageError` for a value that
+        Raises `NotChecked` for a validation that reaches a limit of `SchemaLimits`: an
+        unchecked value is neither valid nor a violation. Raises `UsageError` for a value that
         JSON cannot carry.
         """
         run = Run(self._limits, self._root, self._clock)
@@ -98,13 +98,13 @@ def compile_schema(
 ) -> Schema:
     """Make a schema ready for validating.
 
-    ``schema`` is what a JSON parser returns; it must not change afterwards. Its ``$schema`` names
+    ``schema``: decoded JSON; it must not change afterwards. Its ``$schema`` names
     the dialect, one of `DIALECTS`; 2020-12 without it. ``documents`` are further schemas by their
     URI, for references to find. ``assert_formats`` makes a value that is not of its ``format`` a
     violation; otherwise, as JSON Schema has it, a format only describes. Without a ``clock``, which
     returns seconds, the limit on time is not kept, only that on steps.
 
-    Raises `SchemaError` for a schema that is malformed, refers to what is not there or in a
+    Raises `SchemaError` for a schema that is malformed, has a reference to nothing or in a
     circle, is of another dialect, or is over the limits.
     """
     budget = Budget(limits.compilation_steps, limits.seconds, clock)

@@ -107,7 +107,7 @@ def _not(site: Site) -> Rule:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         if child(value, run, None) is not None:
             return None
-        return site.fail(f"{describe(value)} matches what it must not match")
+        return site.fail(f"{describe(value)} matches a schema it must not match")
 
     return Rule(ANY, check)
 

@@ -35,7 +35,7 @@ _KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **U
 _ORDER = {keyword: index for index, keyword in enumerate(_KEYWORDS)}
 # The keywords whose entries are all looked at whenever their schema is applied.
 _WALKED = ("properties", "required", "patternProperties", "dependentRequired", "dependencies")
-# What a subschema takes, and what a reference takes, besides what is in it.
+# Steps for a subschema or a reference, besides its content.
 _STEPS_PER_SUBSCHEMA = 5
 
 
@@ -68,7 +68,7 @@ class Compiler:
         )
 
     def compile(self, root: Position) -> Node:
-        """The node of a schema, complete with all it refers to. Raises `SchemaError`."""
+        """Return the node of a schema and of all it refers to. Raises `SchemaError`."""
         node = self._node(root)
         while self._pending:
             while self._pending:
@@ -155,7 +155,7 @@ class Compiler:
         return self._dynamic[name]
 
     def _sort_dynamic_anchors(self) -> None:
-        """Take notice of the dynamic anchors that were found since the last time."""
+        """Register the dynamic anchors that were found since the last call."""
         for name, position in self._registry.dynamic_anchors[self._sorted :]:
             self._anchors.setdefault(name, []).append(position)
             if name in self._dynamic:
@@ -205,7 +205,7 @@ class Compiler:
 
 
 def _walking_steps(entries: object) -> int:
-    """How many steps it takes to walk over the entries of a keyword, whose names are compared."""
+    """Return the steps of walking over the entries of a keyword, whose names are compared."""
     if not isinstance(entries, (dict, list)):
         return 0
     return len(entries) // ENTRIES_PER_STEP + text_steps(

@@ -26,7 +26,7 @@ _ABSENT = object()
 
 
 def _join(failures: Failures, found: Failures, token: str | int) -> Failures:
-    """Add what was found inside the member or item ``token`` to the failures of its owner."""
+    """Add the failures inside the member or item ``token`` to the failures of its owner."""
     if found is None:
         return failures
     placed = place(found, token)

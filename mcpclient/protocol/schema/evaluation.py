@@ -45,7 +45,7 @@ def place(failures: list[Failure], token: str | int) -> list[Failure]:
 
 
 class Evaluated:
-    """Which members and items of one value some keyword has dealt with.
+    """The members and items of one value that some keyword has evaluated.
 
     Only kept where an ``unevaluatedProperties`` or ``unevaluatedItems`` will ask.
     """
@@ -57,7 +57,7 @@ class Evaluated:
         self.items: set[int] = set()
 
     def add(self, other: Evaluated, run: Run) -> None:
-        """Take over what a subschema has dealt with."""
+        """Add the members and items that a subschema has evaluated."""
         run.spend((len(other.properties) + len(other.items)) // ENTRIES_PER_STEP)
         self.properties |= other.properties
         self.items |= other.items
@@ -84,7 +84,7 @@ class Run(Budget):
             raise Stopped("schema and value are nested too deeply")
 
 
-# A rule, and also a whole node: (value, run, where to note what was dealt with) -> failures.
+# A rule, and also a whole node: (value, run, the record of evaluated parts) -> failures.
 Check = Callable[[object, Run, Optional[Evaluated]], Failures]
 
 
@@ -120,12 +120,12 @@ class Node:
 
 
 class TrackingNode(Node):
-    """A schema with a keyword that asks what the other keywords have dealt with."""
+    """A schema with a keyword that asks which parts the other keywords have evaluated."""
 
     __slots__ = ()
 
     def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
-        """Apply the schema to a value, and tell the outer schema what it dealt with."""
+        """Apply the schema to a value, and report the evaluated parts to the outer schema."""
         own = Evaluated()
         failures = super().check(value, run, own)
         if seen is not None and failures is None:
@@ -153,7 +153,7 @@ class Rule(NamedTuple):
 
 
 class CompilerServices(NamedTuple):
-    """What the compiler does for keywords.
+    """The compiler's services for keywords.
 
     ``spend`` accounts for work before it is done; ``child`` compiles a subschema given its origin,
     the tokens that lead to it, and whether it is applied to the same value; ``refer`` the target
@@ -186,7 +186,7 @@ class Site(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where the keyword is, as errors show it."""
+        """The location of the keyword, as errors show it."""
         return f"{self.position.location}/{self.keyword}"
 
     def error(self, fault: str) -> SchemaError:
@@ -194,7 +194,7 @@ class Site(NamedTuple):
         return SchemaError(f"{self.keyword} {fault}", self.location)
 
     def fail(self, message: str) -> list[Failure]:
-        """What a rule returns when the value does not match."""
+        """Return the failure of a rule whose value does not match."""
         return [Failure(message, self.position, self.keyword)]
 
     def sibling(self, keyword: str) -> Site:

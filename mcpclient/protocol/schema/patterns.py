@@ -1,4 +1,4 @@
-r"""Regular expressions that always finish: the ones a server sends are run by no backtracking.
+r"""Regular expressions in linear time: those of a server are never run by backtracking.
 
 Python's ``re`` can take exponential time, and nothing can interrupt it. Here an expression becomes
 a nondeterministic automaton (Thompson's construction) of which all states are followed at once,
@@ -11,7 +11,7 @@ a look ahead backwards from the end, and notes every place where it holds; the s
 it as it treats ``\b``. So these cost linear time, too. Repetition counts are unrolled, within a
 limit on the number of states.
 
-`PatternError` is raised for what is not an expression, is too large, or needs a back reference.
+`PatternError` is raised for a malformed or too large expression, and for a back reference.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .pattern_syntax import (
 Spend = Callable[[int], None]
 
 # How much the patterns of one schema may remember together, in units of about 50 bytes: the member
-# of a set, or what follows from one; and what a set takes besides its members.
+# of a set, or a successor of one; and the overhead of a set.
 _MAX_REMEMBERED = 50_000
 _SET = 10
 _STATES_PER_STEP = 2
@@ -49,8 +49,8 @@ _CHARACTERS_PER_STATE = 4
 class Pattern:
     """A compiled regular expression in the dialect of ECMA-262.
 
-    ``max_states`` bounds the automaton; ``size`` says how many states it has, or would have if the
-    text made as many as texts usually do. ``memory`` is shared with other patterns. Raises
+    ``max_states`` bounds the automaton; ``size`` says how many states it has, or would have at
+    the usual number of states for its length. ``memory`` is shared with other patterns. Raises
     `PatternError`.
     """
 
@@ -69,14 +69,14 @@ class Pattern:
 
 
 class PatternMemory:
-    """What several patterns remember together; when it is too much, all of them forget."""
+    """The memory that several patterns share; when it is full, all of them forget."""
 
     def __init__(self) -> None:
         self._used = 0
         self._holders: set[_Automaton] = set()
 
     def take(self, holder: _Automaton, amount: int) -> None:
-        """Account for what an automaton remembers from now on."""
+        """Account for more memory of an automaton."""
         self._used += amount
         self._holders.add(holder)
         if self._used > _MAX_REMEMBERED:

@@ -1,4 +1,4 @@
-"""Where every subschema is, and what a reference refers to. Nothing is ever fetched.
+"""The places of all subschemas, and the targets of references. Nothing is ever fetched.
 
 A document is a tree of subschemas. One with an ``$id`` starts a resource, which has a URI of its
 own, and anchors that are looked up within it.
@@ -266,6 +266,6 @@ class Registry:
 
 
 def _entries_of(schema: Mapping[str, object]) -> int:
-    """How many places for subschemas there may be in a schema."""
+    """Return an upper bound for the subschemas in a schema."""
     containers = [value for value in schema.values() if isinstance(value, (dict, list))]
     return len(schema) + sum(map(len, containers))

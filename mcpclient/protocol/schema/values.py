@@ -55,7 +55,7 @@ class Stopped(Exception):
 
 
 class Budget:
-    """What some work may still cost, in steps and, where there is a clock, in time.
+    """The budget of some work, in steps and, where there is a clock, in time.
 
     Steps are handed out in slices, so that the clock is asked seldom. Who subtracts from ``steps``
     directly calls `look` when they are below zero.
@@ -77,7 +77,7 @@ class Budget:
             self.look()
 
     def look(self) -> None:
-        """Take the next slice of steps. Raises `Stopped` when there is none, or no time left."""
+        """Begin the next slice of steps. Raises `Stopped` when none or no time is left."""
         owed = -self.steps
         if owed > self._left:
             raise Stopped("it takes too many steps")
@@ -92,7 +92,7 @@ JSON_TYPES: tuple[type, ...] = (dict, list, str, bool, int, float, type(None))
 
 _SHOWN_TEXT = 80
 _SHOWN_BITS = 256
-# Texts that are equal are compared by the whole; up to this length that costs next to nothing.
+# Equal strings are compared to the end; up to this length that costs next to nothing.
 _FREE_TEXT = 4096
 # Integers become text, bit by bit; up to so many that costs next to nothing.
 _FREE_BITS = 8192
@@ -104,7 +104,7 @@ _FLOAT_DIGITS = 72
 
 
 def json_type(value: object) -> type:
-    """Which of `JSON_TYPES` a value belongs to; subclasses count.
+    """Return the one of `JSON_TYPES` that a value belongs to; subclasses count.
 
     Raises `UsageError` for a value JSON does not know.
     """
@@ -148,12 +148,12 @@ def identity(value: object, depth: int, spend: Callable[[int], None] | None = No
 
 
 def text_steps(names: Iterable[str]) -> int:
-    """How many steps it takes to compare these texts with equal ones."""
+    """Return the steps of comparing these strings with equal ones."""
     return sum(map(len, names)) // _FREE_TEXT
 
 
 def division_steps(value: float, divisor: float) -> int:
-    """How many steps `is_multiple` takes: with many digits, their number is multiplied."""
+    """Return the steps of `is_multiple`: with many digits, the product of their numbers."""
     return _digits(value) * _digits(divisor) // _DIGIT_PAIRS_PER_STEP
 
 

@@ -55,7 +55,7 @@ MESSAGES: list[tuple[Any, Any, str]] = [
         {"a": 1},
         "the required member 'b' is missing, which 'a' needs",
     ),
-    ({"not": {}}, 1, "1 matches what it must not match"),
+    ({"not": {}}, 1, "1 matches a schema it must not match"),
     ({"contains": {"const": 1}}, [], "0 items match what at least 1 must match"),
     ({"contains": {}, "maxContains": 1}, [1, 2], "2 items match what at most 1 may match"),
     (False, "x", "'x' is not allowed here"),
