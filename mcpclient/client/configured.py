@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..auth.options import BearerToken, Endpoints, EnterpriseManaged, IdentityProvider, OAuth
 from ..entries.applications import APPLICATIONS
@@ -14,10 +14,15 @@ from ..entries.resolve import resolve
 from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, Variables, folders_of
 from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..net.files import read_file
 from ..net.paths import absolute_path, home_folder
-from ..sandbox import rights
 from ..suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from ..sandbox import rights
+else:
+    rights = OnDemand("..sandbox.rights", __name__)
 
 _logger = logger_for("mcpclient.client")
 
@@ -43,7 +48,7 @@ def read_mapping(
     a key that looks like a misspelled one; other unknown keys are for other programs.
     """
     raw = _as_json(entry_of(mapping))
-    if is_judged:
+    if is_judged and not SANDBOX_FIELDS.isdisjoint(raw):
         try:
             rights.sandbox_in(restrictions_in(raw))
         except UsageError:
@@ -100,7 +105,7 @@ def client_arguments(
 
 
 def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the one entry of ``{"mcpServers": {…}}``, or what is one already."""
+    """Return the only entry of ``{"mcpServers": {…}}``, or the mapping itself."""
     servers = config.get("mcpServers")
     if not isinstance(servers, Mapping):
         return config
@@ -112,7 +117,7 @@ def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
         )
     entry = next(iter(servers.values()))
     if not isinstance(entry, Mapping):
-        raise UsageError("a server's configuration is a mapping")
+        raise UsageError("a server's configuration must be a mapping")
     return entry
 
 
@@ -155,7 +160,7 @@ def authentication_of(
     expand: Callable[[str], str],
     identity_provider: IdentityProvider | None = None,
 ) -> OAuth | BearerToken | EnterpriseManaged:
-    """Return what identifies the user. ``given`` is an object of options, "oauth", or a token.
+    """Return a value of ``auth=``. ``given`` is an object of options, "oauth", or a token.
 
     ``expand`` puts the values of variables into a text. ``identity_provider``: the enterprise's,
     for entries that say ``"xaa": true``. Raises `EntryError`.

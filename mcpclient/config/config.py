@@ -16,7 +16,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a configuration.
+    """A mistake in a configuration, or a warning about it.
 
     ``severity``: with an ``"error"`` the server (or the file) is left out; with a ``"warning"`` it
     is used all the same. ``file`` is the path as it was found; ``line`` counts from 1. ``server``
@@ -72,7 +72,7 @@ class Config:
     load_again: Callable[[], Config] | None = field(default=None, repr=False, compare=False)
 
     def explain(self, name: str) -> str:
-        """Return where a server comes from, what each file says of it, and what was decided.
+        """Return the origin of a server, the text of each file about it, and the decision on it.
 
         The text holds names of variables and headers, never their values. Raises `UsageError` for
         a name that no file has.

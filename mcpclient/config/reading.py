@@ -35,7 +35,7 @@ _YAML_PLACE = re.compile(r"^line (\d+): ")
 
 
 class DocumentError(ValueError):
-    """A text that cannot be read. ``line``: where, from 1, or None; ``hint``: what to do."""
+    """Content that cannot be parsed. ``line``: counted from 1, or None; ``hint``: the next step."""
 
     def __init__(self, reason: str, line: int | None = None, hint: str = "") -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class DocumentError(ValueError):
 
 
 class Document:
-    """What a file holds. ``value``: as JSON would have it; ``text``: as it stands in the file."""
+    """The content of a file. ``value``: as JSON would have it; ``text``: as written."""
 
     def __init__(self, text: str, value: Any) -> None:
         self.text = text
@@ -70,7 +70,7 @@ class Document:
         return self._lines.at(offset)
 
     def _search(self, path: Path) -> int | None:
-        """Find a part of a text whose reader tells no places: its names, one after another."""
+        """Find a part of TOML or YAML, whose parsers give no offsets: search its keys in turn."""
         position, found = 0, None
         for part in path:
             if isinstance(part, str):
@@ -82,12 +82,12 @@ class Document:
 
 
 def read_document(content: bytes, name: str) -> Document:
-    """Return what a file holds; the ending of its ``name`` says how. Raises `DocumentError`."""
+    """Parse a file in the format of its name's ending. Raises `DocumentError`."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise DocumentError("it is not text in UTF-8", line, "save the file as UTF-8") from None
+        raise DocumentError("it is not UTF-8", line, "save the file as UTF-8") from None
     ending = name.lower().rpartition(".")[2]
     return Document(text, _READERS.get(ending, _read_json)(text))
 
@@ -179,7 +179,7 @@ def _repeated_keys(value: Any, path: list[str | int]) -> Iterator[tuple[list[str
 
 
 _NO_SERVERS = "it configures no servers"
-# Types of what an application has inside: no server that anyone else could reach.
+# Types of servers inside an application, which no other program can reach.
 _INSIDE = ("builtin", "platform", "frontend", "inline_python", "inMemory")
 
 
@@ -237,7 +237,7 @@ class ConfigReader:
         self._documents: dict[str, Document | None] = {}
 
     def read(self, place: Place, *, expected: bool = False) -> ConfigFile | None:
-        """Return what a file holds for a scope, or None when that is nothing.
+        """Return the servers and settings that a file has for a scope, or None without any.
 
         A file that is not there is a problem only when it is ``expected``.
         """
@@ -275,7 +275,7 @@ class ConfigReader:
 
 
 def _of_project(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
-    """Read what the user's own settings hold for one project."""
+    """Read the servers that the user's own settings have for one project."""
     projects = document.value.get("projects")
     settings = projects.get(place.project) if isinstance(projects, Mapping) else None
     servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None

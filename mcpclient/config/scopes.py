@@ -1,4 +1,4 @@
-"""Where the files stand: those of each scope, and those of each application on this machine."""
+"""The paths of configuration files: of each scope, and of each application on this machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FoundConfig:
 
 
 def check_scopes(scopes: Sequence[str]) -> None:
-    """Raise `UsageError` for a scope that there is not."""
+    """Raise `UsageError` for a scope that does not exist."""
     for scope in scopes:
         if scope not in SCOPES:
             raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=there_are(SCOPES)))

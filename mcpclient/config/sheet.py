@@ -84,7 +84,7 @@ class NamedFiles:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What an entry would start or reach, and what that would learn.
+    """The server that an entry would start or reach, and the data it would get.
 
     - ``name``, ``scope``, ``source``: as `ServerConfig` has them. ``rows``: each field as written,
       in the order in which it is shown; a secret that stands in the file itself is hidden.

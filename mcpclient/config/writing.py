@@ -116,7 +116,7 @@ def _only_changes(place: Sequence[str], before: str, after: str, path: str) -> b
 
 
 def _others(value: Any, place: Sequence[str]) -> str:
-    """Return all of a document but what is at a place, for comparing; no mapping left empty."""
+    """Return a document without the value at a place, and without empty mappings, for comparing."""
     value = dict(value) if isinstance(value, Mapping) else {}
     below = value.pop(place[0], None)
     if len(place) > 1 and _others(below, place[1:]) != "{}":
@@ -137,7 +137,7 @@ def _text(content: bytes | None) -> str:
     try:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError("the file is not text in UTF-8") from None
+        raise UsageError("the file is not UTF-8") from None
 
 
 def _writable(path: str) -> FileKind:

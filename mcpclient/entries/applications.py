@@ -1,4 +1,4 @@
-"""Which file belongs to which application, and what is particular about it.
+"""The applications, their files, and what is particular about each of them.
 
 Facts from the applications' own documentation and source, November 2026. Where a file could be read
 in two ways its name decides first, and the key that holds the servers second."""
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Application:
-    """What an application means by what all of them write.
+    """An application, and how it reads the fields that all of them have.
 
     ``seconds``: how many a unit of ``timeout`` has; None: nobody says it, and one is assumed.
     ``bare_dollar``: ``$NAME`` is a variable too.
@@ -169,7 +169,7 @@ def project_of(path: str, kind: FileKind) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """Where the servers of a document stand: ``key`` leads to them, ``application`` reads them.
+    """The servers of a document: ``key`` leads to them, ``application`` says how to read them.
 
     ``others``: keys of other applications that hold servers as well, and are not read.
     """
@@ -181,7 +181,7 @@ class Found:
 
 
 def find_servers(document: Any, kind: FileKind) -> Found | None:
-    """Return where the servers of a document stand, or None when it has none at all.
+    """Return the place of the servers in a document, or None when it has none at all.
 
     The key of the file's own application is read before those of others.
     """
@@ -215,7 +215,7 @@ def _inside(document: Any, key: tuple[str, ...]) -> Any:
 
 
 def _holds_servers(value: Any) -> bool:
-    """Whether a value looks like servers by name, and not like other settings of the same name."""
+    """Return whether a value looks like servers by name, and not like other settings."""
     entries = value.values() if isinstance(value, Mapping) else value
     return isinstance(entries, (list, ValuesView)) and any(
         isinstance(entry, Mapping) and not _REACHES.isdisjoint(entry) for entry in entries

@@ -47,7 +47,7 @@ def _text(given: Any, key: str, application: Any, report: Report) -> str:
 
 
 def _ignore(message: str, *path: str | int, hint: str = "") -> None:
-    """For what is worth no warning."""
+    """Drop a warning."""
 
 
 def read_words(
@@ -153,7 +153,7 @@ READERS: dict[str, Callable[[Any, str, Application, Report], Any]] = {
 
 
 def _as_text(value: Any, report: Report, *path: str | int) -> str:
-    """Return a text; a number or a flag stands for its spelling, which is told."""
+    """Return a string; a number or a boolean becomes one, with a warning."""
     if isinstance(value, (bool, int, float)):
         report(f"{kind_of_value(value)} is taken as a string", *path, hint="write it in quotes")
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -275,7 +275,7 @@ def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
 def _given_values(
     entry: Mapping[str, Any], application: Application, report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what is given by the names used here, and the names that stand in the file."""
+    """Return the given values by the names used here, and the names that they have in the file."""
     values: dict[str, Any] = {}
     names: dict[str, str] = {}
     for key, known in FIELDS.items():
@@ -364,7 +364,7 @@ def _report_useless(
     application: Application,
     report: Report,
 ) -> None:
-    """Tell of fields that are for the other kind of server; some applications write empty ones."""
+    """Warn about fields for the other kind of server; some applications write empty ones."""
     useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
     for name, spelled in names.items():
         if FIELDS[spelled].side != useless:
@@ -378,7 +378,7 @@ def _report_useless(
 def _command(
     words: list[str], values: dict[str, Any], application: Application, report: Report
 ) -> tuple[str, ...]:
-    """Return the whole command. A text that is a whole line is split, which is told."""
+    """Return the whole command. A string that is a whole line is split, with a warning."""
     first, *rest = words
     if re.match(r"(?i)(?:https?|wss?)://", first):
         raise EntryError("its command is a URL", "command", hint='write it as "url"')

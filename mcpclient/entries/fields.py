@@ -7,7 +7,7 @@ from typing import Any, Callable, Literal, NamedTuple, Union
 
 
 class Field(NamedTuple):
-    """What a field means: ``name`` here, ``kind`` of its value, ``side`` it is of use for.
+    """A field: its ``name`` here, the ``kind`` of its value, and the ``side`` that it is for.
 
     ``kind``: ``text``, ``words`` (a list of texts), ``command`` (either), ``texts`` (a mapping of
     texts), ``flag``, ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or

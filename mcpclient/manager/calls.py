@@ -112,7 +112,7 @@ def find_resource_server(
     servers: Collection[str],
     unsure: Sequence[str] = (),
 ) -> tuple[str, str]:
-    """Return which server to read a resource from, and its URI there.
+    """Return the server to read a resource from, and its URI there.
 
     ``listed``: the URIs that each server lists, or has listed last. ``unsure``: servers whose lists
     are not known. ``server:uri`` is understood as well, where the rest is a URI itself: a server
@@ -197,7 +197,7 @@ class Calls(abc.ABC):
         return await client.call_tool(tool, arguments, returns=returns, **options)
 
     async def _look_for(self, name: str, timeout: Seconds) -> None:
-        """Wait for the server that a tool nobody has heard of may belong to."""
+        """Wait for the server that an unknown tool may belong to."""
         server = self._servers.get(self._names.claimed_by(name) or "")
         if server is not None and not server.is_connected:
             await server.ready(timeout)
@@ -294,7 +294,7 @@ class Calls(abc.ABC):
         answers: dict[str, list[T]] = {}
         for server, outcome in zip(asked, outcomes):
             if isinstance(outcome, McpError):
-                _logger.warning("%s: its %s were not listed: %s", server.name, capability, outcome)
+                _logger.warning("%s: listing its %s failed: %s", server.name, capability, outcome)
             else:
                 answers[server.name] = outcome
         return answers
@@ -310,7 +310,7 @@ async def _templates_of(client: Client) -> list[ResourceTemplate]:
 
 
 def _may_have_resources(server: Server) -> bool:
-    """Whether a server is there, or about to be, and may list resources."""
+    """Return whether a server is connected, or about to be, and may list resources."""
     if server.is_connected:
         return "resources" in server.client.capabilities
     return server.status in (Status.CONNECTING, Status.RECONNECTING)

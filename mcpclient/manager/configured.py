@@ -94,7 +94,7 @@ class Changes:
 def compare_servers(
     before: Mapping[str, ServerConfig], after: Mapping[str, ServerConfig]
 ) -> Changes:
-    """Return what distinguishes two configurations, in the order of the second."""
+    """Return the difference of two configurations, in the order of the second."""
     same = {name for name in after if name in before and same_server(before[name], after[name])}
     return Changes(
         added=tuple(name for name in after if name not in before),
@@ -110,7 +110,7 @@ def same_server(one: ServerConfig, other: ServerConfig) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Return what can be compared; an object, such as a login, counts as its kind."""
+    """Return a value that can be compared; an object, such as a login, counts as its kind."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

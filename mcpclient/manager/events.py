@@ -1,4 +1,4 @@
-"""What a manager tells: changes of status, of tools, and of pinned definitions."""
+"""The events of a manager: changes of status, of tools, and of pinned definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..net.futures import BackgroundTasks, NextChange
 from .machine import Status
 from .pins import Mismatch
 
-# How many events wait for a consumer that does not take them; then the oldest are dropped.
+# The events that a slow consumer may leave pending; then the oldest are dropped.
 _MAX_WAITING = 10_000
 
 
@@ -100,7 +100,7 @@ class Events:
         self._streams: WeakSet[EventStream] = WeakSet()  # one that nobody reads any more is gone
 
     def stream(self) -> EventStream:
-        """Return a stream of what is told from now on: of nothing, once the manager is closed."""
+        """Return a stream of the events from now on; an empty one once the manager is closed."""
         stream = EventStream(self._home)
         if self._is_closed:
             stream.end()
@@ -120,7 +120,7 @@ class Events:
             stream.put(event)
 
     async def close(self, seconds: float) -> None:
-        """End every stream, and let the callback finish with what it was told."""
+        """End every stream, and let the callback finish its events."""
         self._is_closed = True
         for stream in tuple(self._streams):
             stream.end()

@@ -1,4 +1,4 @@
-"""Which tools of a server are offered."""
+"""Filters of tools, by their own names and their servers'."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether a tool is offered, by its own name.
+    """Return whether a tool is offered, by its own name.
 
     Patterns have ``*``, ``?`` and ``[…]``; upper and lower case differ. Without ``include`` every
     tool is in; what ``exclude`` names is out, whatever ``include`` says.
@@ -20,7 +20,7 @@ def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> boo
 
 
 def fits_pair(pattern: str, server: str, tool: str) -> bool:
-    """Whether ``server/tool`` fits a tool of a server, or ``tool`` that of any server.
+    """Return whether ``server/tool`` fits a tool of a server, or ``tool`` that of any server.
 
     Both are names of the configuration and of the server; how a model spells the tool is nothing to
     go by. A ``*`` for one of them never reaches into the other, and either may hold ``/`` itself.

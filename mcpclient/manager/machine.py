@@ -31,7 +31,7 @@ class Status(str, enum.Enum):
     DISABLED = "disabled"
     """Switched off in its configuration; `Manager.connect` switches it on."""
     NEEDS_APPROVAL = "needs_approval"
-    """It comes with a project, and nobody has agreed to it yet."""
+    """It comes with a project, and the user has not agreed to it yet."""
     DENIED = "denied"
     """A policy forbids it."""
     DEFERRED = "deferred"
@@ -45,7 +45,7 @@ class Status(str, enum.Enum):
     FAILED = "failed"
     """The first connection failed. `Manager.connect`, or a call, tries again."""
     NEEDS_AUTH = "needs_auth"
-    """Somebody has to log in, or the credentials were refused."""
+    """The user has to log in, or the credentials were refused."""
     NEEDS_CLIENT_REGISTRATION = "needs_client_registration"
     """Its authorization server wants a client that was registered by hand."""
     CLOSED = "closed"
@@ -89,7 +89,7 @@ class Reconnect:
 
 
 class Event(enum.Enum):
-    """What happens to a server."""
+    """An event in the life of a server."""
 
     CONNECT = "the user asks for a connection"
     CALL = "a call needs a connection"
@@ -106,7 +106,7 @@ class Event(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What is to be done about it, in this order."""
+    """A step on the way to the next state, in the order of the table."""
 
     STOP = "cancel the attempt and the pause, whichever there is"
     CLOSE = "close what is left of the connection"
@@ -140,7 +140,7 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
         _S.NEEDS_CLIENT_REGISTRATION,
         (_A.CLOSE, _A.KEEP_TOOLS),
     ),
-    # What has failed is tried again when somebody wants it, and not by itself
+    # A failed server is tried again on request only
     (_S.FAILED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
     (_S.FAILED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
     (_S.NEEDS_AUTH, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
@@ -182,14 +182,14 @@ _UNAUTHORIZED = 401
 
 
 def lacks_login(error: BaseException) -> bool:
-    """Whether somebody has to log in before another call can succeed."""
+    """Return whether the user has to log in before another call can succeed."""
     if isinstance(error, HttpError):
         return error.status == _UNAUTHORIZED
     return isinstance(error, AuthorizationRequired)
 
 
 def after_attempt(error: McpError) -> Event:
-    """Return what a failed attempt to connect amounts to.
+    """Return the event for a failed attempt to connect.
 
     Where several ways were tried, one that was refused for lack of authorization says most.
     """
@@ -208,7 +208,7 @@ def _is_refused(error: BaseException) -> bool:
 
 
 def did_not_run(error: McpError) -> bool:
-    """Whether a call that failed so surely never reached the server, so that it may be repeated."""
+    """Return whether a failed call surely never reached the server, so that it may be repeated."""
     return isinstance(error, ConnectFailed)
 
 

@@ -182,7 +182,7 @@ class Manager(Toolboxes, Calls):
         with claiming:
             in_use = self._is_wanted or self._is_open or self._changing
             if self._home.claim(is_free=not in_use and not self._is_locked):
-                self._abort()  # what an event loop that has stopped has left
+                self._abort()  # the leftovers of an event loop that has stopped
                 self._lock = asyncio.Lock()
             self._is_wanted = True
             self._changing += 1
@@ -226,7 +226,7 @@ class Manager(Toolboxes, Calls):
             raise ClientClosed("the manager was closed while it was being opened")
 
     def _recall(self, servers: Iterable[Server]) -> None:
-        """Let servers take what is remembered of them, and the beginnings of their tools' names."""
+        """Restore the remembered tools of servers, and reserve the prefixes of their names."""
         remembered = {} if self._memory is None else self._memory.recall()
         found = {server: remembered.get(memory_key(server.config)) for server in servers}
         for server, each in found.items():
@@ -239,7 +239,7 @@ class Manager(Toolboxes, Calls):
         self._names.hold()
 
     def _standing(self, name: str) -> tuple[bool, bool]:
-        """Return what puts a server behind others that would have the same names."""
+        """Return the rank of a server among those that would have the same names."""
         config = self._configs[name]
         return config.state != "ready", config.scope == "project"
 
@@ -335,7 +335,7 @@ class Manager(Toolboxes, Calls):
     ) -> None:
         await self.close()
 
-    # What is there
+    # Servers and tools
 
     @property
     def servers(self) -> Mapping[str, Server]:
@@ -349,7 +349,7 @@ class Manager(Toolboxes, Calls):
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong in the configuration, and which tools are repeated, or not as locked."""
+        """Mistakes in the configuration, and tools that are repeated or not as locked."""
         return [
             *self._config.problems,
             *(
@@ -370,14 +370,14 @@ class Manager(Toolboxes, Calls):
         return self._server(name).client
 
     def events(self) -> EventStream:
-        """Return what happens from now on, as an async iterator that ends with the manager.
+        """Return the events from now on, as an async iterator that ends with the manager.
 
         Each event goes to every stream, and in a stream that several tasks read, to one of them.
         """
         return self._events.stream()
 
     def instructions(self) -> str:
-        """Return how the connected servers want to be used, under headings, for a system prompt.
+        """Return the instructions of the connected servers, under headings, for a system prompt.
 
         Every line of a server's is quoted (``> ``), so that none passes for another's heading.
         """
@@ -442,7 +442,7 @@ class Manager(Toolboxes, Calls):
             self._configs.pop(server.name, None)
 
     async def reload(self, config: Config | None = None) -> Changes:
-        """Take another configuration, by default what the files say now.
+        """Apply another configuration, by default the present content of the files.
 
         Only what has changed is touched: other servers keep their connections. Servers that were
         made in code stay as they are. Raises `UsageError` when none came from a file and there is

@@ -1,4 +1,4 @@
-"""What is remembered of servers from one run to the next: their tools, and how they speak.
+"""A memory of servers from one run to the next: their tools, and their revision.
 
 One file of mode 0600, shared by all processes of its owner. It holds nothing that is needed: one
 that cannot be read, or holds something else, is as good as none.
@@ -27,13 +27,13 @@ _MAX_SERVER_SIZE = 8 * 1024 * 1024
 _VERSION = 1
 _HEAD, _TAIL = f'{{"version": {_VERSION}, "servers": {{', "}}"
 
-# What tells one user of a server from another.
+# The options that tell one user of a server from another.
 _IDENTITY = ("auth", "headers", "env")
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a server offered when it was connected the last time, and the revision agreed on.
+    """The tools of a server at its last connection, and the revision agreed on.
 
     ``names``: those that its tools had, see `ToolNames.to_record`.
     """
@@ -45,7 +45,7 @@ class Remembered:
 
 
 def memory_key(server: ServerConfig) -> str:
-    """Return under what a server is remembered: its configuration, and who its user is.
+    """Return the key of a server in the memory: its configuration, and who its user is.
 
     A digest, so that neither can be read from it.
     """
@@ -69,19 +69,19 @@ class Memory:
         return state_folder(os.environ) / "tools.json"
 
     def recall(self) -> dict[str, Remembered]:
-        """Return what is remembered, by `memory_key`. Reads the file, once for all servers."""
+        """Read the file, and return the remembered servers by `memory_key`."""
         try:
             return _entries(read_file(self.file, limit=_MAX_FILE_SIZE, private=True))
         except OSError:
             return {}
 
     def note(self, key: str, remembered: Remembered) -> None:
-        """Take note of what a server offers; `save` writes it."""
+        """Remember the tools of a server; `save` writes them."""
         self._changes.pop(key, None)
         self._changes[key] = remembered
 
     def note_names(self, key: str, names: Mapping[str, Any]) -> None:
-        """Take note of the names that the tools of a server have come to, if it was noted."""
+        """Remember the full names of a server's tools, if its tools are remembered."""
         if key in self._changes:
             self._changes[key] = replace(self._changes[key], names=names)
 

@@ -30,7 +30,7 @@ _ATTEMPTS = 20
 
 
 class ParsedName(NamedTuple):
-    """What a full name says: the server, cleaned, and the tool, None for all of its tools."""
+    """The parts of a full name: the server, cleaned, and the tool, None for all of its tools."""
 
     server: str
     tool: str | None
@@ -94,7 +94,7 @@ class ToolNames:
             self.add_server(server)
 
     def add_server(self, server: str, naming: Naming | None = None) -> None:
-        """Take note of a server, after those that are known, and of its own way of naming, if any.
+        """Register a server after those that are known, with its own way of naming, if any.
 
         What has a name keeps it.
         """
@@ -109,7 +109,7 @@ class ToolNames:
         self._recalled[server] = record
 
     def to_record(self, server: str) -> dict[str, Any]:
-        """Return what `recall` takes: the label, and names that are not what they would be."""
+        """Return an argument for `recall`: the label, and the unusual names."""
         return {
             "label": self._labels.get(server, ""),
             "spelling": self._spelling(server),
@@ -196,7 +196,7 @@ class ToolNames:
         self._settled.update(self._owners)
 
     def settle(self) -> None:
-        """Let every name stay with its owner from now on: somebody has seen it."""
+        """Let every name stay with its owner from now on: the caller may have seen it."""
         self._is_settled = True
 
     def owner(self, full_name: str) -> tuple[str, str] | None:
@@ -218,7 +218,7 @@ class ToolNames:
         return max(fitting)[1] if fitting else None
 
     def _is_foreign(self, server: str, name: str) -> bool:
-        """Whether another server claims a name by its beginning."""
+        """Return whether another server claims a name by its prefix."""
         mine = self._prefixes[server]
         if not name.startswith(mine):
             mine = ""  # it was cut

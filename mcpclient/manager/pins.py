@@ -31,7 +31,7 @@ Definition = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Mismatch:
-    """What is not as the lock file says.
+    """A difference from the lock file.
 
     ``tool``: the server's own name of it, or "" for the server itself. ``kind``: ``"changed"``,
     ``"added"`` (not in the lock), ``"removed"``, ``"duplicate"`` (listed more than once, so that
@@ -46,7 +46,7 @@ class Mismatch:
 
     @property
     def hint(self) -> str:
-        """What to do about it."""
+        """The next step."""
         if self.kind == "duplicate":
             return "ask its author for names that differ"
         return "look at the difference, and lock again if it is meant"
@@ -68,7 +68,7 @@ class Mismatch:
 
 
 class ServerOffer(NamedTuple):
-    """What a lock file is made from, and compared with.
+    """The present state of a server, from which a lock file is made and with which it is compared.
 
     ``fingerprint``: of the server's configuration. ``tools``: as the server lists them.
     """
@@ -87,7 +87,7 @@ class PinnedServer:
     instructions: str = ""
 
     def compare(self, offer: ServerOffer) -> list[Mismatch]:
-        """Return what is not as it was locked, in the order of the tools' names."""
+        """Return the differences, in the order of the tools' names."""
         found: list[Mismatch] = []
         if offer.fingerprint != self.fingerprint:
             found.append(Mismatch("", "server"))
@@ -130,18 +130,18 @@ class Pins:
 
     @property
     def servers(self) -> Mapping[str, PinnedServer]:
-        """What is locked of each server, by name."""
+        """The locked servers by name."""
         return self._servers
 
     def knows(self, server: str, tool: str | None = None) -> bool:
-        """Whether a server, or a tool of it, is in the lock."""
+        """Return whether a server, or a tool of it, is in the lock."""
         pinned = self._servers.get(server)
         return pinned is not None and (tool is None or tool in pinned.tools)
 
     def compare(
         self, server: str, fingerprint: str, tools: Iterable[Tool], instructions: str = ""
     ) -> list[Mismatch]:
-        """Return what is not as it was locked; a server that was not locked has only new tools."""
+        """Return the differences; a server that was not locked has only new tools."""
         pinned = self._servers.get(server, PinnedServer(fingerprint, {}))
         return pinned.compare(ServerOffer(fingerprint, tools, instructions))
 

@@ -1,4 +1,4 @@
-"""One server of a manager: what is known of it, and how its connection is kept."""
+"""One server of a manager: its state, its tools, and the upkeep of its connection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _NOT_ALLOWED = {
 }
 _WHAT_TO_DO = {
     Status.DISABLED: "its configuration switches it off; connect() switches it on",
-    Status.NEEDS_APPROVAL: "nobody has agreed to it yet; approve it and reload()",
+    Status.NEEDS_APPROVAL: "the user has not agreed to it yet; approve it and reload()",
     Status.DENIED: "a policy forbids it",
     Status.CLOSED: "it was disconnected; connect() connects it again",
     Status.NEEDS_AUTH: "log in, then connect()",
@@ -126,12 +126,12 @@ class Server:
 
     @property
     def instructions(self) -> str:
-        """How the server wants to be used, or ""."""
+        """The instructions of the server, or ""."""
         return self._tools.instructions
 
     @property
     def mismatches(self) -> tuple[Mismatch, ...]:
-        """What is not as the lock file says, see `Pins`."""
+        """Differences from the lock file, see `Pins`."""
         return self._tools.mismatches
 
     @property
@@ -174,10 +174,10 @@ class Server:
         reason = _WHAT_TO_DO.get(self.status, "it is not connected")
         return ServerUnavailable(self.name, self.status.value, reason)
 
-    # What the user and the calls want
+    # Requests of the user and of calls
 
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
-        """Take what the server offered in an earlier run: offered now, or only its names kept."""
+        """Restore the tools of an earlier run: offer them now, or only keep their names."""
         self._tools.said = remembered.instructions
         if self.config.state != "ready":
             return
@@ -192,10 +192,10 @@ class Server:
     def start(self) -> None:
         """Begin to connect, unless something forbids or defers it."""
         if self.status is Status.CLOSED:
-            self._feed(Event.CONNECT)
+            self._handle(Event.CONNECT)
 
     async def connect(self) -> None:
-        """Connect because somebody asks for it, and wait for the outcome, which is in ``status``.
+        """Connect because the user asks for it, and wait for the outcome, which is in ``status``.
 
         Credentials and configuration are read again.
         """
@@ -205,7 +205,7 @@ class Server:
         if self.status is not Status.CONNECTED:
             self._is_asked_for = True
             self._is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
-            self._feed(Event.CONNECT)
+            self._handle(Event.CONNECT)
         await self.settled()
 
     async def settled(self) -> None:
@@ -228,9 +228,9 @@ class Server:
     async def _wait_for_connection(self, seconds: Seconds, request: str) -> ManagedClient:
         if self.status is Status.NEEDS_AUTH:
             if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
-                self._feed(Event.CONNECT)
+                self._handle(Event.CONNECT)
         else:
-            self._feed(Event.CALL)
+            self._handle(Event.CALL)
         if isinstance(seconds, Default):
             seconds = self.client.idle_limit
         loop = asyncio.get_running_loop()
@@ -251,13 +251,13 @@ class Server:
         await self._shared.home.run(self._disconnect)
 
     async def _disconnect(self) -> None:
-        self._feed(Event.DISCONNECT)
+        self._handle(Event.DISCONNECT)
         await self._ended()
 
     def forgo(self) -> None:
         """Begin to close the connection for good: what still asks for one will get none."""
         self.is_over = True
-        self._feed(Event.DISCONNECT)
+        self._handle(Event.DISCONNECT)
 
     async def end(self) -> None:
         """Close the connection for good, and wait until that is done."""
@@ -275,10 +275,10 @@ class Server:
             self.status, self.error, self.next_try = Status.CLOSED, None, None
 
     def to_pin(self) -> ServerOffer:
-        """Return what a lock file holds of the server, see `Pins.write`."""
+        """Return the content of a lock file for this server, see `Pins.write`."""
         return self._tools.to_pin()
 
-    # What its client asks and tells
+    # Reports of its client
 
     def full_name(self, method: str, name: str) -> str:
         """Return the name of a tool, a prompt or a resource among those of all servers."""
@@ -295,18 +295,18 @@ class Server:
         self._failures.count = self._attempts = 0
 
     def call_failed(self, client: ManagedClient, error: McpError) -> None:
-        """Take note of a failed call: too many in a row, and the connection is made anew."""
+        """Count a failed call; too many in a row, and the connection is made anew."""
         if client is not self._client or self.status is not Status.CONNECTED:
             return
         if lacks_login(error):
-            self._feed(Event.UNAUTHORIZED, error)
+            self._handle(Event.UNAUTHORIZED, error)
         elif self._failures.failed(error) and self._shared.reconnect is not None:
             self.lost(client, error)
 
     def lost(self, client: ManagedClient, error: McpError) -> None:
-        """Take note that the connection has ended, or cannot be used any more."""
+        """Reconnect: the connection has ended, or cannot be used any more."""
         if client is self._client:
-            self._feed(Event.LOST, error)
+            self._handle(Event.LOST, error)
 
     def renewed(self, client: ManagedClient) -> None:
         """List the tools of a new session."""
@@ -314,13 +314,13 @@ class Server:
             self._tools.refresh_soon()
 
     def closed_by_user(self, client: ManagedClient) -> None:
-        """Take note that somebody closed the client itself."""
+        """Disconnect: the caller has closed the client itself."""
         if client is self._client and self.status is Status.CONNECTED:
-            self._feed(Event.DISCONNECT)
+            self._handle(Event.DISCONNECT)
 
     # The machine
 
-    def _feed(self, event: Event, error: Exception | None = None) -> None:
+    def _handle(self, event: Event, error: Exception | None = None) -> None:
         old = self.status
         if self.is_over and event is not Event.DISCONNECT:
             return
@@ -361,10 +361,10 @@ class Server:
         delay = self._shared.reconnect.delay(self._attempts, random())
         self._attempts += 1
         self.next_try = seconds_since_epoch() + delay
-        self._timer = loop.call_later(delay, self._feed_retry)
+        self._timer = loop.call_later(delay, self._retry)
 
-    def _feed_retry(self) -> None:
-        self._feed(Event.RETRY, self.error)
+    def _retry(self) -> None:
+        self._handle(Event.RETRY, self.error)
 
     def _cancel_timer(self) -> None:
         self.next_try = None
@@ -426,13 +426,13 @@ class Server:
         except asyncio.CancelledError:
             if self._attempt is not asyncio.current_task():
                 raise
-            # Nobody gave it up: something that the program's own code waited for was cancelled.
-            self._failed(ConnectFailed(self.name, "what it waited for was cancelled"))
+            # No one cancelled this attempt: a callback of the program let its own cancellation out.
+            self._failed(ConnectFailed(self.name, "a callback cancelled the connection attempt"))
         except Exception as error:
             self._failed(error)
         else:
             self._attempt, self._is_asked_for = None, False
-            self._feed(Event.OPENED)
+            self._handle(Event.OPENED)
             self._tools.adopt(tools)
             self._tools.follow()
 
@@ -440,7 +440,7 @@ class Server:
         self._attempt, self._is_asked_for = None, False
         if event is None:
             event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
-        self._feed(event, error)
+        self._handle(event, error)
 
     async def _look_for_login(self) -> None:
         """Send nothing while it is remembered that a user has to log in, unless one asks for it."""

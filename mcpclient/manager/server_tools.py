@@ -27,7 +27,7 @@ _logger = logger_for("mcpclient.manager")
 
 
 class ServerTools:
-    """What one server offers.
+    """The tools of one server, and its instructions.
 
     ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions.
     ``mismatches``: the differences from the lock file, and tools that are listed twice.
@@ -48,7 +48,7 @@ class ServerTools:
 
     @property
     def instructions(self) -> str:
-        """How the server wants to be used; nothing where pins refuse it."""
+        """The instructions of the server; nothing where pins refuse them."""
         return "" if self._withholds else self.said
 
     def withdraw(self) -> None:
@@ -57,7 +57,7 @@ class ServerTools:
         self._shared.catalog.update(self._server, ())
 
     def stop(self) -> None:
-        """End what goes on in the background."""
+        """Cancel the tasks in the background."""
         for task in (self._follower, self._refreshing):
             if task is not None:
                 task.cancel()
@@ -74,7 +74,7 @@ class ServerTools:
         return tools
 
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Take the tools of the present connection."""
+        """Offer the tools of the present connection."""
         self.stale = False
         self.said = self._server.client.instructions or ""
         self.show(tools)
@@ -101,7 +101,7 @@ class ServerTools:
         ]
 
     def to_pin(self) -> ServerOffer:
-        """Return what a lock file holds of the server, tools that are listed twice included."""
+        """Return the content of a lock file for the server, with tools that are listed twice."""
         tools = [Tool(raw) for raw in self._tools]
         return ServerOffer(self._server.config.fingerprint(), tools, self.said)
 
@@ -114,15 +114,15 @@ class ServerTools:
             self._shared.events.tell(PinMismatch(self._server.name, mismatch))
 
     def follow(self) -> None:
-        """Hear of changes of the tools, where the server tells them."""
+        """Listen for changes of the tools, where the server announces them."""
         declared = self._server.client.capabilities.get("tools")
         changes = isinstance(declared, Mapping) and declared.get("listChanged") is True
         if self._shared.auto_refresh and changes:
             loop = asyncio.get_running_loop()
-            self._follower = loop.create_task(self._hear_changes(self._server.client))
+            self._follower = loop.create_task(self._listen(self._server.client))
 
-    async def _hear_changes(self, client: ManagedClient) -> None:
-        """Hear of changes until there are no more; ask again a few times where that may help."""
+    async def _listen(self, client: ManagedClient) -> None:
+        """Listen for changes until there are no more; try again a few times where that may help."""
         retries, is_late = Retries(), False
         with suppress(McpError):  # which is raised where another try is pointless
             while True:
@@ -139,7 +139,7 @@ class ServerTools:
                     is_late = True
 
     async def _are_over(self, changes: Subscription) -> bool:
-        """Hear of changes until there are no more, or until an error comes in between."""
+        """Listen for changes until there are no more, or until an error comes in between."""
         try:
             async for _ in changes:
                 self.refresh_soon()
@@ -165,13 +165,17 @@ class ServerTools:
                 self.adopt(await self.list())
             except McpError as error:
                 self.stale = True
-                _logger.warning("%s: its tools were not listed again: %s", self._server.name, error)
+                _logger.warning(
+                    "%s: tools/list failed; keeping the previous tools: %s",
+                    self._server.name,
+                    error,
+                )
                 with suppress(McpError):  # which is raised where another try is pointless
                     await retries.wait_after(error)
                     self._is_outdated = True
 
     def guard(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Refuse what filters leave out and what is not as it was pinned; None lets it pass.
+        """Refuse tools that filters leave out or that differ from their pins; None lets it pass.
 
         The last thing before every request, however it was made, and after the hooks: what was
         approved is what runs. Raises `CallRefused` for a prompt or a resource.

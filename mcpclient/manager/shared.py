@@ -78,7 +78,7 @@ def _size(environ: Mapping[str, str], name: str, default: int) -> int:
 
 @dataclass(frozen=True)
 class Shared:
-    """What the servers of one manager have in common.
+    """The services and settings that the servers of one manager share.
 
     ``home``: the event loop they live in. ``admit``: returns the configuration of a server as the
     gate allows it now; the flag asks for it as if it were enabled. ``eras``: which era each server

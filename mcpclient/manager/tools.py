@@ -39,7 +39,7 @@ class ManagedTool(Tool):
         self._server = server
 
     def is_as(self, raw: Mapping[str, Any], full_name: str, server: Server) -> bool:
-        """Return whether a tool made of these would be no other."""
+        """Return whether a tool made of these would be equal to this one."""
         is_same = self.raw is raw or self.raw == raw
         return is_same and self._full_name == full_name and self._server is server
 
@@ -77,7 +77,7 @@ class ManagedTool(Tool):
 
     @property
     def stale(self) -> bool:
-        """Whether the definition is one of an earlier connection, and may have changed."""
+        """True where the definition is one of an earlier connection, and may have changed."""
         return self._server.stale
 
     @property
@@ -106,7 +106,7 @@ class ToolList(_Tools):
     version: int = 0
 
     def replace(self, tools: Iterable[ManagedTool]) -> None:
-        """Take another content, by one assignment."""
+        """Replace the content, by one assignment."""
         self[:] = tools
         self.version += 1
 
@@ -120,7 +120,7 @@ class Difference(NamedTuple):
 
 
 def difference(before: Iterable[ManagedTool], after: Iterable[ManagedTool]) -> Difference:
-    """Return what distinguishes two lists, by full name."""
+    """Return the difference of two lists, by full name."""
     old = {tool.name: tool for tool in before}
     new = {tool.name: tool for tool in after}
     return Difference(
@@ -174,7 +174,7 @@ class Catalog:
             await asyncio.sleep(0)
 
     def update(self, server: Server, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Take the tools of a server as it sends them. Of two with one name, the first counts.
+        """Replace the tools of a server. Of two with one name, the first counts.
 
         A tool that is as it was stays the same object.
         """

@@ -109,7 +109,7 @@ def test_environment_and_folder_of_a_configuration() -> None:
         ({"mcpServer": {"a": {}}}, "did you mean 'mcpServers'"),
         ({"mcpServers": {}}, "names 0: none"),
         ({"mcpServers": {"a": {}, "b": {}}}, "names 2: 'a', 'b'"),
-        ({"mcpServers": {"a": "npx"}}, "is a mapping"),
+        ({"mcpServers": {"a": "npx"}}, "must be a mapping"),
         ({"command": "npx", "disabled": True}, "disables this server"),
         ({"command": "npx", "enabled": False}, "disables this server"),
         ({"command": "npx", "disabled_tools": ["a"]}, "offers all tools"),

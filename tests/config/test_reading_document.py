@@ -44,8 +44,8 @@ def test_yaml() -> None:
 
 BROKEN = [
     ("x.json", b'{\n"a": }', 2, "it is not JSON: '}' stands where a value should"),
-    ("x.json", b'{\n"a": "\xff"}', 2, "it is not text in UTF-8"),
-    ("x.json", b"\xff\xfe{\0}\0", 1, "it is not text in UTF-8"),
+    ("x.json", b'{\n"a": "\xff"}', 2, "it is not UTF-8"),
+    ("x.json", b"\xff\xfe{\0}\0", 1, "it is not UTF-8"),
     ("x.yaml", b"---\na: 1\n\tb: c\n", 3, "unsupported YAML: "),
 ]
 

@@ -688,7 +688,7 @@ def test_who_is_not_allowed_says_why() -> None:
             found = {name: str(server.error) for name, server in manager.servers.items()}
             assert found == {
                 "off": "server 'off' is disabled: its configuration switches it off",
-                "new": "server 'new' needs approval: nobody has agreed to it yet; "
+                "new": "server 'new' needs approval: the user has not agreed to it yet; "
                 "approve it and reload()",
                 "bad": "server 'bad' is denied: no gambling",
             }

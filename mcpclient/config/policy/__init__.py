@@ -1,1 +1,1 @@
-"""Which servers may be used: rules about names, commands and URLs, never about their text."""
+"""Rules on the servers that may be used, by their names, commands and URLs."""

@@ -1,4 +1,4 @@
-"""What a command line may start: itself, and the commands inside it.
+"""The commands that a command line may start: itself, and those inside it.
 
 A command that is denied is denied wherever it stands: behind ``env``, ``sudo`` or a tool that
 keeps secrets, and in the text for a shell. So every rest of a command line counts as a command of
@@ -54,7 +54,7 @@ _FILE = re.compile(r"\.(?:tgz|tar(?:\.\w+)?|t[bgx]z2?|zip|whl|egg|py|pyz|git)$",
 
 
 def runners_in(command: Sequence[Word]) -> Iterator[tuple[str, int]]:
-    """Yield the names of the package runner that a command starts, each with where its words go on.
+    """Yield the names of the package runner that a command starts, and where its arguments begin.
 
     Nothing for another program. Options may stand before the subcommand, so its words need not
     follow each other.
@@ -101,7 +101,7 @@ def _end_of_package(elements: Sequence[str], start: int, position: int) -> int:
 
 
 def names_package(pattern: str, word: str) -> bool:
-    """Whether a word is a package as a pattern with wildcards says: a name, a version or a tag."""
+    """Return whether a word names a package (a name, a version or a tag) that a pattern matches."""
     if pattern.startswith("-"):
         option, equals, pattern = pattern.partition("=")
         if "*" in option or not word.startswith(option + equals):
@@ -117,7 +117,7 @@ def names_package(pattern: str, word: str) -> bool:
 
 # What a shell puts something else in the place of.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")
-# How often texts for a shell may stand inside each other before nobody can tell what is meant.
+# How deep scripts for a shell may be nested; deeper ones count as unknown.
 _MAX_DEPTH = 6
 _MAX_LINE_LENGTH = 4096
 
@@ -151,7 +151,7 @@ def _as_runner(command: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 
 
 def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
-    """Yield the simple commands of a text, read as a shell does."""
+    """Yield the simple commands of a script, split as a shell does."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -174,7 +174,7 @@ def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
 def spellings(
     word: str, *, is_program: bool, links: Callable[[str], Sequence[str]]
 ) -> frozenset[str]:
-    """Return everything that a deny list may call one element of a command, in lower case.
+    """Return every spelling by which a deny list may name an element of a command, in lower case.
 
     A program is known by its path, its name, and what ``links`` says it is a link to; another
     element by itself, by the value of its flag, and without the version of a package.

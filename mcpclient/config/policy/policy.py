@@ -21,9 +21,9 @@ from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_
 
 # Names as patterns, each with the reason for which a file may set it beside an allowed command.
 _VARIABLES = {
-    "TZ|LANG|LANGUAGE|LC_[A-Z]+": "how times and texts are written; their values are names",
-    "NO_COLOR|FORCE_COLOR|COLUMNS|LINES": "how output looks",
-    "LOG_LEVEL|DEBUG_LEVEL|[A-Z0-9_]+_LOG_LEVEL": "how much is logged",
+    "TZ|LANG|LANGUAGE|LC_[A-Z]+": "the format of times and messages; their values are names",
+    "NO_COLOR|FORCE_COLOR|COLUMNS|LINES": "the look of output",
+    "LOG_LEVEL|DEBUG_LEVEL|[A-Z0-9_]+_LOG_LEVEL": "the level of logging",
     "(?:[A-Z0-9_]+_)?(?:API_KEY|ACCESS_KEY|ACCESS_KEY_ID|TOKEN|SECRET|PASSWORD|PAT)": (
         "credentials, which the server hands to the service it is for"
     ),
@@ -41,7 +41,7 @@ _NAMED = re.compile(r"[A-Za-z0-9+@<-][A-Za-z0-9_+@.,:/<>-]*")
 
 
 def is_plain_variable(name: str, value: str) -> bool:
-    """Whether a variable is of a kind that does not change what a command runs."""
+    """Return whether a variable only carries data, and does not change the code that runs."""
     name = name.upper()  # as on Windows
     if _PLAIN.fullmatch(name) is None or _TOOLS.match(name) is not None:
         return False
@@ -75,7 +75,7 @@ _Judged = Union[tuple[str, ...], CanonicalUrl, None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a policy says of one server: whether it is ``allowed``, by which ``rule``, and why.
+    """A policy's decision on a server: ``allowed``, the ``rule`` that decided, the ``reason``.
 
     ``rule`` is None where no rule decided: nothing forbids it, or nothing allows it.
     """
@@ -86,7 +86,7 @@ class Verdict:
 
 
 class Policy:
-    """Which servers may be used.
+    """Rules on the servers that may be used.
 
     ``deny``: what a rule matches here is refused, whatever ``allow`` says. ``allow``: None allows
     everything else; a list allows only what it matches, so that an empty one allows nothing. Where

@@ -63,7 +63,7 @@ class NameRule:
         return f"name:{self.pattern}"
 
     def matches(self, name: str, *, generous: bool) -> bool:
-        """Whether the rule is about a server of this name."""
+        """Return whether the rule is about a server of this name."""
         if generous:
             return _matches(_folded(self.pattern), _folded(name))
         return _matches(self.pattern, name)
@@ -87,7 +87,7 @@ class EnvRule:
         return f"env:{self.pattern}"
 
     def matches(self, name: str, *, generous: bool) -> bool:
-        """Whether the rule is about a variable of this name."""
+        """Return whether the rule is about a variable of this name."""
         if generous:
             return _matches(_folded(self.pattern), _folded(name))
         return _matches(self.pattern, name)
@@ -137,7 +137,7 @@ class CommandRule:
 
     def __post_init__(self) -> None:
         if not self.elements or not all(isinstance(each, str) for each in self.elements):
-            raise UsageError("a rule about commands needs a command, a list of texts")
+            raise UsageError("a rule about commands needs a command, a list of strings")
         if not self.elements[0]:
             raise UsageError("a rule about commands begins with the name of a program")
 
@@ -149,7 +149,7 @@ class CommandRule:
         return "command:" + " ".join(words)
 
     def allows(self, command: Sequence[str], links: Callable[[str], Sequence[str]]) -> bool:
-        """Whether this whole command, exactly as it is, is one that the rule means."""
+        """Return whether the rule allows this whole command, exactly as it is."""
         if self.exact:
             return tuple(command) == self.elements
         if not self._matches_all(tuple(command)):
@@ -161,7 +161,7 @@ class CommandRule:
         return all(_matches(program, path) for path in links(command[0])[-1:])
 
     def denies(self, command: Sequence[str], links: Callable[[str], Sequence[str]]) -> bool:
-        """Whether running this command may start something that the rule means."""
+        """Return whether this command may start a command that the rule denies."""
         rules = [self]
         if not self.exact:
             inner = [
@@ -190,7 +190,7 @@ class CommandRule:
         )
 
     def _matches_all(self, command: tuple[str, ...], *, in_text: bool = False) -> bool:
-        """Whether a command is what the elements say, one by one and to the end.
+        """Return whether a command matches the elements, one by one and to the end.
 
         ``in_text``: both are the words of a text that a shell reads.
         """
@@ -217,7 +217,7 @@ class CommandRule:
         return len(elements) in _skipping(elements, reached)
 
     def _is_safe_text(self, index: int, word: str) -> bool:
-        """Whether a word behind a shell is a text that does only what the element says."""
+        """Return whether a word after a shell is a script of the element's command only."""
         element, before = self.elements[index], self.elements[index - 1]
         if element in ("*", "**") and (is_shell(before) or before[:1] == "-"):
             return True
@@ -310,7 +310,7 @@ Rule = Union[NameRule, CommandRule, UrlRule, EnvRule, CwdRule]
 
 
 def read_rule(rule: Rule | str | Mapping[str, Any]) -> Rule:
-    """Return what a rule says, however it is written. Raises `UsageError` for what is no rule."""
+    """Return a rule as one of the classes. Raises `UsageError` for anything that is not a rule."""
     if isinstance(rule, (NameRule, CommandRule, UrlRule, EnvRule, CwdRule)):
         return rule
     if isinstance(rule, str):
@@ -330,8 +330,8 @@ def read_rule(rule: Rule | str | Mapping[str, Any]) -> Rule:
         if key == "serverUrl" and isinstance(value, str):
             return _url_rule(value)
     raise UsageError(
-        "a rule is a text, or has exactly one of serverName (letters, digits, _ and -), "
-        f"serverCommand (a list of texts) and serverUrl: {rule!r}"
+        "a rule must be a string, or have exactly one of serverName (letters, digits, _ and -), "
+        f"serverCommand (a list of strings) and serverUrl: {rule!r}"
     )
 
 
@@ -350,7 +350,7 @@ def _url_rule(text: str) -> UrlRule:
     host = ascii_host(host.rstrip(".")) if "*" in host else canonical_host(host)
     port = match["port"]
     if port not in (None, "*") and not 0 < int(port) < 65536:
-        raise UsageError(f"there is no port {port}: {text!r}")
+        raise UsageError(f"port {port} is out of range: {text!r}")
     path = match["path"]
     return UrlRule(
         match["scheme"].lower(),
@@ -374,7 +374,7 @@ def _folded(name: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a text is what a pattern says, in which only ``*`` is special; in linear steps."""
+    """Return whether a string matches a pattern in which only ``*`` is special, in linear time."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
