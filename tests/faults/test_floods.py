@@ -12,7 +12,7 @@ import mcpclient
 from mcpclient.client.answers import inbound_requests as answering
 from mcpclient.client.events import callbacks
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError, MessageTooLarge
-from mcpclient.transports import connected as line_messages
+from mcpclient.transports import connected
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.peers import serve
 from tests.net.websocket_peer import PING, PONG, TEXT, Peer, frame, websocket_server
@@ -117,7 +117,7 @@ def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatc
 
 def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5, F-STD-8: the answers pile up to a limit; closing is quick."""
-    monkeypatch.setattr(line_messages, "_MAX_WAITING", 100)
+    monkeypatch.setattr(connected, "_MAX_WAITING", 100)
     errors: list[McpError] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net import dialing as addresses
+from mcpclient.net import dialing
 from mcpclient.net.dialing import connect_socket
 from tests.support.virtual_time import run
 
@@ -75,7 +75,7 @@ def test_an_address_needs_no_resolver(servers: list[socket.socket]) -> None:
 
 
 def test_an_ipv6_address_is_one_too() -> None:
-    assert addresses.Address(socket.AF_INET6, ("::1", 5)) in run(addresses.addresses_of("::1", 5))
+    assert dialing.Address(socket.AF_INET6, ("::1", 5)) in run(dialing.addresses_of("::1", 5))
 
 
 def test_a_name_is_resolved(servers: list[socket.socket]) -> None:
@@ -126,7 +126,7 @@ def test_a_second_winner_is_closed(
     servers: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both connect in one turn of the loop; the guard of the test suite looks for the other."""
-    monkeypatch.setattr(addresses, "_NEXT_ADDRESS_AFTER", 0)
+    monkeypatch.setattr(dialing, "_NEXT_ADDRESS_AFTER", 0)
     Host(monkeypatch, *map(port_of, servers))
     assert connect("host") in map(port_of, servers)
 
@@ -137,7 +137,7 @@ def test_cancelling_leaves_no_socket(
     count: int, turns: int, servers: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-API-8: at whichever turn; the guard of the test suite looks for what is left."""
-    monkeypatch.setattr(addresses, "_NEXT_ADDRESS_AFTER", 0)
+    monkeypatch.setattr(dialing, "_NEXT_ADDRESS_AFTER", 0)
     Host(monkeypatch, *map(port_of, servers[:count]))
 
     async def main() -> None:
@@ -154,6 +154,6 @@ def test_cancelling_leaves_no_socket(
 
 def test_families_alternate() -> None:
     """RFC 8305, section 4"""
-    given = [addresses.Address(family, (family, n)) for family in (6, 4) for n in range(3)]
+    given = [dialing.Address(family, (family, n)) for family in (6, 4) for n in range(3)]
     given.pop()
-    assert [address.family for address in addresses._alternating(given)] == [6, 4, 6, 4, 6]
+    assert [address.family for address in dialing._alternating(given)] == [6, 4, 6, 4, 6]

@@ -14,7 +14,7 @@ from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports import connected as line_messages
+from mcpclient.transports import connected
 from mcpclient.transports.connected import LineReader, LineWriter
 from tests.framing.chunkings import chunkings, cuts, split
 from tests.support.properties import examples
@@ -161,7 +161,7 @@ def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
 
 def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-WIRE-3: the other calls wait behind it."""
-    monkeypatch.setattr(line_messages, "_MAX_FLOOD", 50_000)
+    monkeypatch.setattr(connected, "_MAX_FLOOD", 50_000)
     floods: list[MessageTooLarge] = []
     reader = LineReader(RecordingReceiver(), 1000, "peer", flooded=floods.append)
     reader.feed(b'{"id":7,"result":{"x":"')
@@ -259,7 +259,7 @@ def test_a_peer_that_does_not_read() -> None:
 
 def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: what has no limit of time is refused past a limit of number."""
-    monkeypatch.setattr(line_messages, "_MAX_WAITING", 3)
+    monkeypatch.setattr(connected, "_MAX_WAITING", 3)
     peer = Peer()
     for _ in range(5):  # a burst is no reason: the peer reads
         peer.notify()
@@ -278,7 +278,7 @@ def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
-    monkeypatch.setattr(line_messages, "_MAX_WAITING_BYTES", 6)
+    monkeypatch.setattr(connected, "_MAX_WAITING_BYTES", 6)
     peer = Peer()
     peer.paused = True
     peer.send(1)
