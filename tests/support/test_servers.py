@@ -33,7 +33,7 @@ APART = {
     "tests/transports/test_connected_lines.py:Peer": "takes lines, as long as it is willing",
     "tests/transports/test_event_stream_server.py:Server": "gives one event stream after another",
     "tests/client/connection/test_paging.py:Server": "gives one page after another",
-    "tests/client/connection/test_applications_routes.py:Server": "looks like one of the Python SDK",
+    "tests/client/connection/test_applications_routes.py:Server": "looks like a Python SDK server",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
     "tests/cli/test_mistakes.py:Endpoint": "answers each request with the same bytes",
