@@ -27,7 +27,7 @@ from .effects import (
     random_bytes,
     save,
 )
-from .grants import Grant, GrantRequest, keep_nowhere, part_of, prover_from, text_of
+from .grants import Grant, GrantRequest, keep_nowhere, part_of, prover_from, string_of, strings_of
 from .options import OAuth
 from .signing import DpopProver, base64url
 from .tokens import safe_text
@@ -87,15 +87,13 @@ class Pending:
         client = RegisteredClient.from_record(
             part_of(record, "client"), secret=options.client_secret, signer=options.signer
         )
-        state, verifier = text_of(record, "state"), text_of(record, "verifier")
-        redirect_uri = text_of(record, "redirect_uri")
-        token_endpoint = text_of(record, "token_endpoint")
-        created_at, scopes = record.get("created_at"), record.get("scopes")
+        state, verifier = string_of(record, "state"), string_of(record, "verifier")
+        redirect_uri = string_of(record, "redirect_uri")
+        token_endpoint = string_of(record, "token_endpoint")
+        created_at, scopes = record.get("created_at"), strings_of(record, "scopes")
         if client is None or state is None or verifier is None or redirect_uri is None:
             return None
-        if token_endpoint is None or not isinstance(created_at, (int, float)):
-            return None
-        if not isinstance(scopes, list):
+        if token_endpoint is None or scopes is None or not isinstance(created_at, (int, float)):
             return None
         try:
             prover = prover_from(record.get("dpop_key"))
@@ -108,12 +106,12 @@ class Pending:
             client=client,
             token_endpoint=token_endpoint,
             iss_expected=record.get("iss_expected") is True,
-            resource=text_of(record, "resource"),
-            scopes=tuple(map(str, scopes)),
+            resource=string_of(record, "resource"),
+            scopes=scopes,
             created_at=created_at,
-            resource_metadata_url=text_of(record, "resource_metadata_url"),
+            resource_metadata_url=string_of(record, "resource_metadata_url"),
             prover=prover,
-            revocation_endpoint=text_of(record, "revocation_endpoint"),
+            revocation_endpoint=string_of(record, "revocation_endpoint"),
         )
 
 
@@ -215,7 +213,7 @@ def parse_callback(text: str) -> Callback:
 
 
 def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pending]:
-    """Take the authorization that ``state`` belongs to out of the store: it serves only once.
+    """Remove the authorization of ``state`` from the store and return it: it serves only once.
 
     Raises AuthError for an unknown state.
     """

@@ -148,8 +148,7 @@ class Grant:
             part_of(record, "client"), secret=secret, signer=signer
         )
         tokens = TokenSet.from_record(part_of(record, "tokens"))
-        token_endpoint = text_of(record, "token_endpoint")
-        scopes = record.get("requested_scopes")
+        token_endpoint = string_of(record, "token_endpoint")
         if client is None or tokens is None or token_endpoint is None:
             return None
         try:
@@ -162,13 +161,13 @@ class Grant:
             client=client,
             tokens=tokens,
             token_endpoint=token_endpoint,
-            resource=text_of(record, "resource"),
-            requested_scopes=_texts(scopes) or (),
-            resource_metadata_url=text_of(record, "resource_metadata_url"),
+            resource=string_of(record, "resource"),
+            requested_scopes=strings_of(record, "requested_scopes") or (),
+            resource_metadata_url=string_of(record, "resource_metadata_url"),
             prover=prover,
-            revocation_endpoint=text_of(record, "revocation_endpoint"),
-            asked_scopes=_texts(record.get("asked_scopes")),
-            asked_resource=text_of(record, "asked_resource"),
+            revocation_endpoint=string_of(record, "revocation_endpoint"),
+            asked_scopes=strings_of(record, "asked_scopes"),
+            asked_resource=string_of(record, "asked_resource"),
         )
 
     def is_as_asked(
@@ -187,10 +186,6 @@ class Grant:
         else:
             is_same_resource = self.resource == (resource or None)
         return is_same_resource and (self.prover is not None or not dpop)
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None
 
 
 def prover_from(secret: object) -> DpopProver | None:
@@ -305,7 +300,7 @@ def part_of(record: StoredItem, name: str) -> StoredItem:
     return value if isinstance(value, Mapping) else {}
 
 
-def text_of(record: StoredItem, name: str) -> str | None:
+def string_of(record: StoredItem, name: str) -> str | None:
     """Return the string in a record; None for anything else."""
     value = record.get(name)
     return value if isinstance(value, str) else None
@@ -330,3 +325,9 @@ def login_facts(grant: Grant, now: float) -> dict[str, Any]:
         "renewable": tokens.refresh_token is not None,
         "scopes": list(tokens.scopes or grant.requested_scopes),
     }
+
+
+def strings_of(record: StoredItem, name: str) -> tuple[str, ...] | None:
+    """Return the list of strings in a record; None for anything else."""
+    value = record.get(name)
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None

@@ -37,7 +37,7 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class ServerTrust:
-    """The options that every way of authorization has: which servers to trust, and where they are.
+    """The options of every way to authorize: which servers to trust, and where they are.
 
     - ``issuer``: the only authorization server to accept, by its exact issuer identifier. It may
       differ from the one in the resource's metadata, since the user vouches for it. Default: the
@@ -54,8 +54,8 @@ class ServerTrust:
     - ``ssl_context``: for TLS with authorization servers. Without it they need certificates of an
       authority that the system trusts, or of the client's ``ca_file``. The client's
       ``verify=False`` and ``ssl_context=`` are for the origin of the MCP server alone.
-    - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
-      server asks for nothing else.
+    - ``dpop``: True requires tokens bound to a key (RFC 9449); by default they are used where the
+      server accepts no others.
     - ``account``: a name of the user's own choice for one of several accounts at one URL, so that
       each has a login of its own. A stored login is used only by options that ask for its account,
       scopes, resource and key.

@@ -1,4 +1,4 @@
-"""Reading what a token endpoint answers, and deciding how long a token may be used."""
+"""Tokens: reading the responses of a token endpoint, lifetimes, and tokens from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Logins: the runner of the flows in `auth`, and what it needs of this machine.
+"""Logins: the runner of the flows in `auth`, the browser, the terminal and the stores.
 
-`authentication` turns a value of ``auth=`` into an authorizer of the `runner`; `logins` lead the
-user to a page and back, through a `browser` or `terminal`; `storage` and `keychain` keep tokens.
+`authentication` turns a value of ``auth=`` into an authorizer of the `runner`. `logins` lead the
+user to a page and back, with a `browser` or `terminal`. `storage` and `keychain` store tokens.
 """

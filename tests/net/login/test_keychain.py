@@ -264,7 +264,9 @@ def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
     tool = tmp_path / "secret-tool"
     tool.write_text(
         f"#!{sys.executable} -IS\nimport os, time\n"
-        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
+        f"os.chdir({str(tmp_path)!r})\n"
+        "with open('new', 'w') as file: file.write(str(os.getpid()))\n"
+        "os.rename('new', 'pid')\ntime.sleep(1000)\n"  # the file is there when it is whole
     )
     tool.chmod(0o755)
     printed = run_python(
