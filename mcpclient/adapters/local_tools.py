@@ -43,7 +43,7 @@ class LocalTool:
 
 
 class ResourceSource(Protocol):
-    """What has resources: a client or a manager."""
+    """A client or a manager, as the resource tools use it."""
 
     async def list_resources(self) -> Sequence[Resource]:
         """Return all resources."""
@@ -54,7 +54,7 @@ class ResourceSource(Protocol):
         ...
 
     async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
-        """Return what a resource holds; ``server``: of which server, where there are several."""
+        """Return the content of a resource; ``server``: its server, of a manager."""
         ...
 
 

@@ -240,7 +240,7 @@ class Watch:
         return self._state.client
 
     def follow(self, state: ServerState) -> None:
-        """Take over a new state, and record the wire of its client."""
+        """Store a new state, and record the wire of its client."""
         previous, self._state = self._state, state
         if state.recording is not None and previous.recording is None:
             for transcript in state.recording.transcripts:
@@ -379,7 +379,7 @@ class Room:
             self.board.put("notice", name, {"text": str(error)})
 
     async def close(self) -> None:
-        """Stop recording, cancel what is under way, and close the source."""
+        """Stop recording, cancel all calls and connection attempts, and close the source."""
         if self._parting is not None:
             self._parting.cancel()
         self.stop()

@@ -146,7 +146,7 @@ class Owned(Blocking):
     def submit(
         self, method: str, *arguments: Any, **options: Any
     ) -> concurrent.futures.Future[Any]:
-        """Begin a method without waiting, and return the future of what it returns.
+        """Start a method without waiting, and return the future of its result.
 
         Any number may run at once, without a thread for each. Cancelling the future cancels the
         call and notifies the server. Raises `UsageError` for a name that is not a blocking method.

@@ -170,7 +170,7 @@ class LoopThread:
             await asyncio.wait(rest, timeout=_CANCELLING)
         for task in closing:
             if task.done() and not task.cancelled():
-                task.exception()  # what cannot be closed is nobody's concern any more
+                task.exception()  # at the end of the program a failed close helps no caller
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.loop.shutdown_asyncgens(), _CANCELLING)
 

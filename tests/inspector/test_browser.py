@@ -268,7 +268,7 @@ def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
         await page.locator("#list .row", has_text="connected").click()
         await page.get_by_label("One file:// URI to a line").fill("file:///here")
         await page.get_by_role("button", name="Set").click()
-        await shown(page, "#detail", "The server has been told.")
+        await shown(page, "#detail", "The server has been notified.")
         await page.locator("#tab-tools").click()
         await choose(page, "list_roots")
         await call(page)

@@ -107,7 +107,7 @@ function entryOf(kind, entry, index, lists) {
 }
 
 const oddMaps = new WeakMap();
-/** Return what is wrong with one entry, as `[field, reason]`; null where nothing is. */
+/** Return the issues of one entry, each `[field, reason]`; null if it has none. */
 function oddOf(lists, kind, index) {
   if (!oddMaps.has(lists)) {
     const map = new Map();

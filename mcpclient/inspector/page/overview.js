@@ -1,4 +1,4 @@
-// The server itself: what it says of itself, how it stands with it, and what can be done about it.
+// The server: its description, its state, and the actions on its connection.
 
 const STATUS_WORDS = {
   connected: "connected",
@@ -60,7 +60,7 @@ function authText(state) {
 // Milliseconds after which a login that is shown is looked at again: it may have been renewed.
 const LOGIN_PAUSE = 15000;
 
-/** The login to a server: what is known of it, and how it ends or is finished by hand. */
+/** The login to a server: its facts, and the buttons to finish it by hand or to log out. */
 function loginView(state) {
   const name = known.chosen;
   const place = el("section", { "aria-label": "Login" });
@@ -109,7 +109,7 @@ function validText(expiresAt) {
   return `until ${at}, for ${Math.round(count)} ${unit} more`;
 }
 
-/** For a login that somebody has to finish by hand: where to go, and where the browser came back to. */
+/** A login to finish by hand: the address to visit, and a field for the address the browser ended at. */
 function finishForm(name, visit, host, says) {
   const address = el("input", { id: freshId(), autocomplete: "off", spellcheck: "false" });
   const finish = async (event) => {
@@ -161,7 +161,7 @@ function rootsEditor() {
     const roots = text.value.split("\n").map((line) => line.trim()).filter(Boolean).map((uri) => ({ uri }));
     try {
       await post("/api/roots", { server: known.chosen, roots });
-      says.textContent = "The server has been told.";
+      says.textContent = "The server has been notified.";
     } catch (error) {
       fill(says, errorBox(error.facts));
     }

@@ -139,7 +139,7 @@ class Wire {
     this.chunks.get(chunk).set(row[0], row);
   }
 
-  /** Forget the chunks that were made first: what is looked at again is asked for again. */
+  /** Forget the oldest chunks; they are requested again when they come into view. */
   forget() {
     for (const chunk of this.chunks.keys()) {
       if (this.chunks.size <= MAX_CHUNKS) break;

@@ -35,7 +35,7 @@ function someOf(parts, view) {
 }
 
 function contentView(block) {
-  if (block === null || typeof block !== "object") return el("p", { class: "warning" }, "An entry is no content block.");
+  if (block === null || typeof block !== "object") return el("p", { class: "warning" }, "An entry is not a content block.");
   if (block.type === "text") return longText(textOf(block.text));
   if (block.type === "image" || block.type === "audio") return mediaView(block.data, block.mimeType);
   if (block.type === "resource" && block.resource) return resourceView(block.resource);

@@ -25,7 +25,7 @@ function schemaForm(schema, initial) {
   };
 }
 
-/** Have some more fields made: somebody has asked for them. */
+/** Make some more fields, at the user's request. */
 function wantFields() {
   fieldsLeft = Math.max(fieldsLeft, 20);
 }
@@ -184,7 +184,7 @@ function numberField(schema, about) {
       const text = element.value.trim();
       if (text === "") return NOTHING;
       const number = Number(text);
-      return Number.isFinite(number) ? number : text; // sent as it is: the server may say what it thinks
+      return Number.isFinite(number) ? number : text; // sent as it is: the server reports the error
     },
     set: (value) => (element.value = textOf(value)),
   };

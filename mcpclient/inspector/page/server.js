@@ -1,6 +1,6 @@
-// The server of this page: requests with the token, and the stream of what is new.
+// The server of this page: requests with the token, and the stream of updates.
 
-// The token is in the fragment, which browsers send to nobody. It stays in this tab, so that a
+// The token is in the fragment, which browsers do not send. It stays in this tab, so that a
 // reload works, and leaves the address, so that the address can be shown to others.
 const TOKEN_NAME = "inspector-token";
 if (location.hash.startsWith("#t=")) {
@@ -48,7 +48,7 @@ async function post(path, body) {
   return (await ask(path, { method: "POST", body: JSON.stringify(body) })).json();
 }
 
-/** Read the stream of news for ever; `take` gets each piece, `tell` whether it can be heard. */
+/** Read the stream of updates for ever; `take` gets each update, `tell` the state of the stream. */
 async function listen(version, take, tell) {
   let last = version;
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {

@@ -1,5 +1,5 @@
 // A request in other words: as Python, as a command line, as curl. What is secret is a variable of
-// the environment, so that what is copied runs as soon as that is set.
+// the environment, so that the copied command runs as soon as that is set.
 
 /** The name by which the library is imported: another one, where its folder lies in a package. */
 const PACKAGE_NAME = document.documentElement.dataset.package;

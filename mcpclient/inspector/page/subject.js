@@ -184,7 +184,7 @@ function argumentsEditor(schema, initial, label = "Arguments") {
       try {
         form = schemaForm(schema, parsed());
       } catch (error) {
-        problem.textContent = `This is no JSON object: ${error.message}`;
+        problem.textContent = `This is not a JSON object: ${error.message}`;
         problem.hidden = false;
         return;
       }
@@ -203,7 +203,7 @@ function argumentsEditor(schema, initial, label = "Arguments") {
       try {
         return parsed();
       } catch (error) {
-        problem.textContent = `This is no JSON object: ${error.message}`;
+        problem.textContent = `This is not a JSON object: ${error.message}`;
         problem.hidden = false;
         throw error;
       }
@@ -283,7 +283,7 @@ function showLatestCall(method, key, place) {
   if (found) followCall(found[0], place);
 }
 
-/** Show one call of the past: what was asked, what came, and how to ask it again. */
+/** Show a past call: its request, its result, and a button to repeat it. */
 function showCall(name) {
   const call = known.calls.get(name);
   if (!call) return;
@@ -307,7 +307,7 @@ function showCall(name) {
   followCall(name, outcome);
 }
 
-/** Open the form of whatever was asked, filled in as it was; raw where there is no form. */
+/** Open the form of a request, filled in as it was; raw JSON if there is no form. */
 function editAgain(method, params) {
   const kinds = new Map([["tools/call", ["tools", params?.name]], ["resources/read", ["resources", params?.uri]], ["prompts/get", ["prompts", params?.name]]]);
   const [kind, key] = kinds.get(method) ?? [];

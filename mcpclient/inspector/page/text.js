@@ -23,7 +23,7 @@ function textOf(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Return a text that is no longer than `limit`. */
+/** Return the string, cut to `limit` characters. */
 function cut(text, limit) {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }

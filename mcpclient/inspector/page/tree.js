@@ -1,4 +1,4 @@
-// A JSON value as a tree. Only what is open is drawn; long lists and texts open bit by bit.
+// A JSON value as a tree. Only open nodes are drawn; long lists and strings open bit by bit.
 
 const CHILDREN_AT_ONCE = 100;
 

@@ -35,7 +35,7 @@ class VirtualList {
     }).observe(this.element);
   }
 
-  /** While a button is held down nothing moves: what was pressed is what is chosen. */
+  /** While a button is held down nothing moves, so that the row that was pressed is chosen. */
   hold() {
     this.held = true;
     const release = () => {
@@ -55,7 +55,7 @@ class VirtualList {
     });
   }
 
-  /** Draw anew what is in view; `follow`: scroll to the end first. */
+  /** Redraw the rows in view; `follow`: scroll to the end first. */
   refresh({ follow = false } = {}) {
     this.stale = true;
     this.follow = this.follow || follow;
