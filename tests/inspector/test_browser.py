@@ -85,7 +85,7 @@ def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
         assert value == {"query": "leak", "limit": 10, "when": value["when"]}
         await raw.fill("{")
         await page.get_by_role("button", name="Form").click()
-        await shown(page, "#detail .problem", "no JSON object")
+        await shown(page, "#detail .problem", "not a JSON object")
         await raw.fill('{"query": "other", "limit": 3, "author": {"bot": true}}')
         await page.get_by_role("button", name="Form").click()
         assert await page.get_by_label("query").input_value() == "other"
