@@ -20,15 +20,12 @@ from .connection.limits import DEFAULT, Seconds
 from .connection.options import EraMemory, Options
 from .connection.response_cache import ClientCache
 from .connection.targets import Target, route_to
-from .listed_tools import ListedTools
+from .contents import Contents
 from .listen import Listening, Subscription
-from .prompts import Prompts
-from .resources import Resources
-from .skills import Skills
 from .tasks import TaskObserver
 from .toolboxes import Toolboxes
 from .tools import Tools
-from .validation import OutputSchemas
+from .validation import ListedTools, OutputSchemas
 
 if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
@@ -61,7 +58,7 @@ class _Documented:
         return f"{self._text.rstrip()}\n{options}\n    "
 
 
-class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
+class Client(Tools, Contents, Listening, Toolboxes):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await

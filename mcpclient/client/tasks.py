@@ -21,8 +21,7 @@ from .connection.connection import Connection
 from .connection.limits import DEFAULT, Default, RequestOptions, Seconds
 from .connection.requests import ProgressHandler, Requests, checked_arguments, with_meta
 from .events.callbacks import Observer, OrderedCallback
-from .listed_tools import ListedTools
-from .validation import OutputSchemas
+from .validation import ListedTools, OutputSchemas
 
 if TYPE_CHECKING:
     from . import task_designs, task_wait

@@ -1,20 +1,60 @@
-"""Checking what a tool returns against the output schema it has announced."""
+"""The tools that the caller has listed: their definitions, and checks of what they return."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
+from ..protocol.tasks import task_support_of
 from ..protocol.types import CallToolResult, Tool
 from .events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits
+    from ..recording import secret_arguments
+else:
+    secret_arguments = OnDemand("..recording.secret_arguments", __name__)
+
+
+class ListedTools(Observer):
+    """The definitions of the tools that the caller has listed, until the server says they changed.
+
+    ``are_stale``: whether there has been no list since. ``only_tasks``: the names of those that can
+    be called as a task only, which is believed until the next list: no other call can succeed.
+    ``secret_schemas``: the input schemas of those with arguments that they mark as secret.
+    """
+
+    def __init__(self) -> None:
+        self._definitions: dict[str, Tool] = {}
+        self.only_tasks: frozenset[str] = frozenset()
+        self.secret_schemas: dict[str, Any] = {}
+        self.are_stale: bool = True
+
+    def learn(self, tools: Collection[Tool]) -> None:
+        """Take note of a complete list of tools."""
+        self._definitions = {tool.name: tool for tool in tools}
+        self.only_tasks = frozenset(
+            tool.name for tool in tools if task_support_of(tool.raw) == "required"
+        )
+        self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
+        self.are_stale = False
+
+    def find(self, name: str) -> Tool | None:
+        """Return the definition of a tool; None where it is not known, or may have changed."""
+        return self._definitions.get(name)
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Forget all definitions when the tools have changed; the next list brings them."""
+        if method == "notifications/tools/list_changed":
+            self._definitions = {}
+            self.are_stale = True
+
 
 _logger = logger_for("mcpclient.client")
 

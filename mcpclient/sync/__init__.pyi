@@ -22,10 +22,10 @@ from ..client.connection.client_options import TransportName
 from ..client.connection.limits import Seconds
 from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
+from ..client.contents import Reference
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
 from ..client.events.callbacks import Hooks
-from ..client.prompts import Reference
 from ..client.tools import ToolOutcome
 from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
