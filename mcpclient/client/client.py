@@ -185,12 +185,12 @@ class Client(Tools, Contents, Listening, Toolboxes):
 
     @property
     def target(self) -> str:
-        """What it connects to, without what may be secret."""
+        """The URL or command of the server, secrets replaced."""
         return self._connection.route.shown
 
     @property
     def server_info(self) -> Implementation:
-        """Who the server says it is; empty when it does not say."""
+        """The name and version that the server gives itself; empty when it gives none."""
         agreement = self._connection.agreement
         return Implementation(agreement.server_info if agreement is not None else {})
 
@@ -206,7 +206,7 @@ class Client(Tools, Contents, Listening, Toolboxes):
 
     @property
     def instructions(self) -> str | None:
-        """How the server wants to be used, as text for a language model."""
+        """The server's instructions for a language model that uses it."""
         agreement = self._connection.agreement
         return agreement.instructions if agreement is not None else None
 

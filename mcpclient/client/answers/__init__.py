@@ -1,1 +1,1 @@
-"""What a server asks of the client, and who answers."""
+"""Requests of the server, and the handlers that answer them."""

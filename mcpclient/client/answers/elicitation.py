@@ -34,7 +34,7 @@ ElicitationHandler = Callable[[ElicitationRequest], Any]
 
 @dataclass(frozen=True)
 class Elicitation:
-    """Who asks the user: for a form, for a visit to a URL, or for either.
+    """The functions that ask the user: to fill in a form, to visit a URL, or either.
 
     Both functions take an `ElicitationRequest` and return
 

@@ -74,12 +74,12 @@ class Handlers:
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """What to declare: a capability for each handler given, and nothing else."""
+        """The capabilities to declare: one for each handler given."""
         return {each.capability: each.settings for each in self._answerers.values()}
 
     @property
     def handshake_capabilities(self) -> dict[str, Any]:
-        """What to declare instead in the handshake era, where roots may change in a session."""
+        """Other settings for the handshake era, where roots may change in a session."""
         return {"roots": {"listChanged": True}} if self._roots is not None else {}
 
     def attach(self, server: str, observers: list[Observer]) -> None:

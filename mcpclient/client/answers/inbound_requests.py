@@ -59,7 +59,7 @@ class TaskReceiver(Observer):
         return self._answering[task_id] > 0
 
     def inputs_of(self, task_id: str) -> int:
-        """How many requests that belong to this task have come."""
+        """Return the number of requests that belong to this task so far."""
         return self._asked.get(hash(task_id), 0)
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Awaitable[Mapping[str, Any]]:
@@ -232,7 +232,7 @@ _MAX_ID_LENGTH = 1024
 
 
 class InboundRequests:
-    """Answers what the server asks in one session, in the background.
+    """The requests of the server in one session, answered in the background.
 
     ``handlers`` find the answers, in ``tasks``, while ``clocks`` are held where a human is asked.
     ``send`` sends one; ``on_error`` takes the reason why one could not be sent.
@@ -291,7 +291,7 @@ class InboundRequests:
             self._running.pop(request_id).cancel()
 
     def withdraw(self) -> None:
-        """Stop answering everything, since nobody waits for it any more.
+        """Cancel all answers, since the server no longer waits for them.
 
         After the end of a session, the server's ids begin anew, and an answer would be taken for
         that to another question.

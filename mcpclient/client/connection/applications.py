@@ -22,7 +22,7 @@ class ServerObject(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         ...
 
     def run(self, *arguments: Any, **options: Any) -> Any:
@@ -46,7 +46,7 @@ _ORIGIN = "http://127.0.0.1:8000"
 
 
 def route_to_application(target: Any, options: Options) -> Route | None:
-    """Return how to reach a program in memory; None for what is none. Raises `UsageError`."""
+    """Return the route to a server in memory; None for another target. Raises `UsageError`."""
     if is_server_object(target):
         refuse(options, ("auth", "headers", "env", "cwd", "sandbox"), "a server object")
         serve = serve_object(target)

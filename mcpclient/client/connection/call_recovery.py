@@ -86,12 +86,12 @@ class CallDeadline:
 
     @property
     def spent(self) -> float:
-        """How many seconds it has taken so far."""
+        """Seconds that it has taken so far."""
         return counted_time(self._connection) - self._started
 
     @property
     def left(self) -> float:
-        """How many seconds it may still take; infinity where there is no limit."""
+        """Seconds that it may still take; infinity where there is no limit."""
         seconds = self._options.max_timeout
         return seconds - self.spent if seconds else math.inf
 
@@ -102,7 +102,7 @@ class CallDeadline:
         return self.named(CallTimeout(self._method, limit, "total", reason))
 
     def named(self, error: AnyNamed) -> AnyNamed:
-        """Add to an error which server it was, and what the call was for."""
+        """Add the server, the method and the subject of the call to an error."""
         params = self._params or {}
         subject = params.get("name") or params.get("uri")
         error.method = self._method
@@ -171,7 +171,7 @@ class _Alarm:
             self._task.cancel()
 
     def is_why_it_was_cancelled(self) -> bool:
-        """Whether nobody else has cancelled the task as well (which only Python 3.11 can tell)."""
+        """Whether no other code has cancelled the task as well (known from Python 3.11 on)."""
         if self._has_rung and hasattr(self._task, "uncancel"):
             self._task.uncancel()
         return self._has_rung and _cancellations_of(self._task) <= self._cancellations
@@ -258,7 +258,7 @@ class CallRecovery:
     async def call_together(
         self, method: str, calls: Sequence[Mapping[str, Any]], options: RequestOptions
     ) -> list[dict[str, Any] | McpError]:
-        """Make calls at the same time, one for each of these params; return what they come to.
+        """Make calls at the same time, one for each of these params; return their outcomes.
 
         An error that `call` would raise stands in its place. A call costs a task of its own only
         where one request does not complete it. When this is cancelled, all calls are.
@@ -292,7 +292,7 @@ class CallRecovery:
     async def _first_outcome(
         self, session: Session, method: str, sent: Sent | McpError
     ) -> tuple[dict[str, Any] | McpError, bool]:
-        """Return what a request came to, and whether that completes the call."""
+        """Return the outcome of a request, and whether that completes the call."""
         if isinstance(sent, McpError):
             return sent, False
         try:
@@ -338,7 +338,7 @@ class CallRecovery:
         return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
     async def _input(self, call: _Call, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
-        """Return what the server asks for. If it only wants to be asked again, wait a little."""
+        """Return the input that the server asks for; before a mere retry, wait a little."""
         if rounds > MAX_ROUNDS:
             raise ProtocolViolation(f"{call.method}: the server asked for input {rounds} times")
         if asked:

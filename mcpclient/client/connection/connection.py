@@ -74,7 +74,7 @@ class Connection(LoopBound):
 
     @property
     def is_to_be_closed(self) -> bool:
-        """Whether there may be something to free: it was opened, and nobody has closed it since.
+        """Whether there may be something to free: it was opened, and not closed since.
 
         In a forked copy of the program that opened it there is not: it is the parent's. Even its
         sockets are better left alone, since parent and child share what watches them.
@@ -82,7 +82,7 @@ class Connection(LoopBound):
         return self.loop is not None and not self._closed and not self.is_inherited
 
     def expect(self, version: str) -> None:
-        """Take it that the server still speaks the era of a revision that it agreed on earlier."""
+        """Expect the server to speak the era of a revision that it agreed on earlier."""
         era = era_of(version)
         if era is not None:
             self.options.eras.remember(self.route.key, era)
@@ -104,7 +104,7 @@ class Connection(LoopBound):
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the server declared; nothing before connecting."""
+        """The capabilities that the server declared; none before connecting."""
         return self.agreement.capabilities if self.agreement is not None else {}
 
     @property
@@ -122,12 +122,12 @@ class Connection(LoopBound):
 
     @property
     def held_seconds(self) -> float:
-        """How long the clocks of calls have stood still so far, in earlier sessions as well."""
+        """Seconds for which the clocks of calls were paused so far, in earlier sessions as well."""
         return self._session.deadlines.held_seconds if self._session is not None else 0.0
 
     @property
     def wait_reason(self) -> str | None:
-        """What keeps calls waiting at the moment, where that is not the server; otherwise None."""
+        """The reason why calls wait at the moment, where that is not the server; otherwise None."""
         return self._session.deadlines.wait_reason if self._session is not None else None
 
     async def open(self) -> None:
@@ -228,7 +228,7 @@ class Connection(LoopBound):
         return session
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
-        """Have everything written down from now on; returns a function that ends it.
+        """Write a transcript from now on; returns a function that ends it.
 
         Of a session that is open already, the opening is written as it is remembered, so that what
         is written can be replayed, and the last that the server process wrote to its stderr.

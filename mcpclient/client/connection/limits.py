@@ -17,7 +17,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class RequestOptions(NamedTuple):
-    """How one call is made.
+    """The limits and the headers of one call.
 
     ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
     seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
@@ -72,7 +72,7 @@ class Timeouts(NamedTuple):
         close: float,
         environ: Mapping[str, str],
     ) -> Timeouts:
-        """Resolve what the caller gave; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
+        """Resolve the limits given; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
 
         Raises `UsageError` for a limit or a variable that is not a number, or negative, and for a
         ``close`` of None, since closing always has a limit.
@@ -146,7 +146,7 @@ class Deadlines:
         self._correlator.paused_seconds = earlier.held_seconds
 
     def watch(self, deadline: float) -> None:
-        """Take note of the deadline of a call that begins."""
+        """Watch the deadline of a call that begins."""
         if deadline < self._timer_at:
             self._set_timer(deadline)
 
@@ -190,7 +190,7 @@ class Deadlines:
 
     @property
     def held_seconds(self) -> float:
-        """How long the clocks have stood still so far."""
+        """Seconds for which the clocks were paused so far."""
         held_since = self._correlator.paused_at
         now = 0.0 if held_since is None else self._loop.time() - held_since
         return self._correlator.paused_seconds + now

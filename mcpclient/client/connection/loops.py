@@ -69,7 +69,7 @@ class LoopBound:
 async def run_in(
     home: asyncio.AbstractEventLoop, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
 ) -> T:
-    """Run ``work`` in the loop ``home``, and return what it returns. Cancelling cancels it there.
+    """Run ``work`` in the loop ``home``, and return its result. Cancelling cancels it there.
 
     Raises what it raises, and `ConnectionLost` when ``home`` does not run, or stops meanwhile.
     """
@@ -82,7 +82,7 @@ async def run_in(
         working.close()
         raise _ended() from None
     waiting = asyncio.wrap_future(outcome)
-    waiting.add_done_callback(consume_exception)  # what counts is the outcome at home
+    waiting.add_done_callback(consume_exception)  # the outcome in its own loop counts
     try:
         while home.is_running() and not waiting.done():
             await asyncio.wait({waiting}, timeout=_LOOK_EVERY)

@@ -65,7 +65,7 @@ _NO_LIMITS = RequestOptions(None, None)
 
 
 def plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
-    """Return what is to be negotiated; ``remembered``: the era that the server had before."""
+    """Return the plan of a negotiation; ``remembered``: the era that the server had before."""
     return Plan(
         _identity(options),
         route.shown,
@@ -220,7 +220,7 @@ class Opening:
         return True
 
     async def _withdraw(self) -> None:
-        """Give up the requests that nobody waits for any more."""
+        """Cancel the requests that are still unanswered."""
         self._unanswered = self._waiting = None
         answers = [request.answer for request in self._requests if not request.answer.done()]
         self._requests.clear()
@@ -260,8 +260,8 @@ class Opening:
                 return task.result()
             if self._session.ended is not None:
                 raise self._session.ended.again()
-            # Not by whoever connects: something that the caller's own function waited for was.
-            raise ConnectFailed(self._route.shown, "what it waited for was cancelled")
+            # The task that connects was not cancelled: something that a callback awaited was.
+            raise ConnectFailed(self._route.shown, "a callback cancelled the connection attempt")
         finally:
             self._session.opening = None
             if not task.done():
@@ -308,7 +308,7 @@ def explain(
     options: Options,
     route: Route,
 ) -> None:
-    """Add to an error of connecting which server it was, and what it wrote besides messages.
+    """Add the server and its other output to an error of connecting.
 
     That is shown without the values of its variables.
     """

@@ -42,7 +42,7 @@ async def all_pages(
         weight += weight_of(result, MAX_WEIGHT)
         if weight > MAX_WEIGHT:
             size = f"{MAX_WEIGHT >> 20} MiB of memory"
-            raise ProtocolViolation(f"the list of {key} goes on, and takes over {size} already")
+            raise ProtocolViolation(f"the list of {key} exceeds {size}")
         # By the schema it is a string, but anything else is sent back, too.
         mark = safe_repr(cursor, None)
         if mark in seen:

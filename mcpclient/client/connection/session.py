@@ -1,4 +1,4 @@
-"""One connection at work: calls go out, answers find their callers, the server's requests ours.
+"""One session: requests go out, responses find their callers, server requests find their handlers.
 
 A session has no task that reads. Messages are pushed into it by the transport, so it can be used
 and closed from any task, and a call costs one future.
@@ -117,7 +117,7 @@ class Session:
 
     @property
     def in_flight(self) -> int:
-        """How many calls wait for an answer."""
+        """The number of calls that wait for a response."""
         return len(self._correlator)
 
     # Calls
@@ -145,7 +145,7 @@ class Session:
     ) -> Sent:
         """Send a request, whose result is then awaited by `answer_to`, or given up.
 
-        Raises what says that it cannot be sent.
+        Raises the reason when it cannot be sent.
         """
         if self._ended is not None:
             raise self._ended.again()
@@ -200,7 +200,7 @@ class Session:
         return result_of(message)
 
     def give_up(self, sent: Sent) -> None:
-        """Stop waiting for a result, which nobody has begun to await."""
+        """Give up a request whose result is not awaited yet."""
         if sent.sending is not None:
             sent.sending.cancel()
             sent.sending.add_done_callback(consume_exception)
@@ -217,12 +217,12 @@ class Session:
     async def _finish_sending(
         self, sending: asyncio.Future[None], waiter: asyncio.Future[Message]
     ) -> None:
-        """Let a send take its time, unless the call is over before."""
+        """Wait until the request is sent, or the call is over."""
         both: set[asyncio.Future[Any]] = {sending, waiter}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if sending.cancelled() and not waiter.done():  # not by the caller, who waits here
-                raise UsageError("the request was not sent: its sending was cancelled")
+                raise UsageError("the request was cancelled before it was sent")
         finally:
             sending.cancel()
             sending.add_done_callback(consume_exception)
@@ -232,7 +232,7 @@ class Session:
                 raise error
 
     def _abandon(self, outgoing: Outgoing, reason: BaseException) -> None:
-        """Tell the server, as the era wants it, that nobody waits any more."""
+        """Tell the server, as the era wants it, that the caller has given up."""
         try:
             outcome = self.transport.abandon(outgoing)
             if self.log is not None:
@@ -274,7 +274,7 @@ class Session:
 
     @property
     def stray_ids(self) -> tuple[object, ...]:
-        """Ids of the first answers to what was never asked."""
+        """The ids of the first responses to unknown requests."""
         return self._correlator.stray_ids
 
     def lift_limits(self, request_id: RequestId) -> None:
@@ -284,7 +284,7 @@ class Session:
     # transports.base.Receiver
 
     def message_received(self, message: Message) -> None:
-        """Take one message from the server."""
+        """Dispatch one message from the server."""
         if self._ended is not None:
             return
         if self.log is not None:
@@ -295,7 +295,7 @@ class Session:
             _logger.debug("ignored the answer to unknown request %r", message.get("id"))
 
     def _is_anonymous_error(self, message: Message) -> bool:
-        """Take an error without an id for the answer to the only call there is."""
+        """Match an error without an id to the call in flight, where there is only one."""
         if message.get("id") is not None or "error" not in message or self.in_flight != 1:
             return False
         for pending in self._correlator:
@@ -317,7 +317,7 @@ class Session:
             self._take_notification(method, params)
 
     def _refuse(self, message: Message, code: ErrorCode, reason: str) -> None:
-        """Report what is not a valid message, and answer it where an answer is waited for."""
+        """Report an invalid message, and answer it where it is a request."""
         self._reject(f"the server sent an invalid message: {reason}")
         request_id = message.get("id")
         if isinstance(request_id, (int, str)) and self._may_be_asked:
@@ -356,14 +356,14 @@ class Session:
         self.message_rejected(ProtocolViolation(reason), None)
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
-        """Take note of bytes that are not a message."""
+        """Fail the call that invalid bytes belong to, or report them."""
         if self.log is not None:
             self.log.failed(error, request_id)
         if request_id is None or not self._correlator.fail(request_id, error):
             self._report(error)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
-        """Take the failure of one outgoing message."""
+        """Fail the call whose message could not be sent, or report that."""
         if self.log is not None:
             self.log.failed(error, request_id)
         if request_id is None:
@@ -376,7 +376,7 @@ class Session:
         self._on_error(error)
 
     def channel_lost(self, error: McpError) -> None:
-        """Take note that what the server says unasked can come no more."""
+        """Handle the loss of the server's own channel, or of its session."""
         if isinstance(error, SessionExpired):
             self.expired = error
             self._answering.withdraw()
@@ -385,12 +385,12 @@ class Session:
         self._on_channel_lost(error)
 
     def begin_anew(self) -> None:
-        """Take note that another handshake begins: nothing of the session before it counts."""
+        """Forget the session that has expired, since another handshake begins."""
         self.expired = self.channel_error = None
         self._answering.withdraw()
 
     def connection_lost(self, error: McpError) -> None:
-        """Take the end of the connection: every call in flight fails with the reason."""
+        """Handle the end of the connection: every call in flight fails with the reason."""
         if self._ended is None:
             if self.log is not None:
                 self.log.lost(error)
@@ -401,7 +401,7 @@ class Session:
     # The end
 
     def use_transport(self, transport: Transport) -> None:
-        """Go on over another transport, after the first has served to find out what is needed."""
+        """Continue over another transport, after the first has shown which one the server needs."""
         self.transport = transport
         self.log = None
         self._ended = None

@@ -62,7 +62,7 @@ class OrderedCallback:
             if not self._overflowed:
                 self._overflowed = True
                 _logger.warning(
-                    "callback %r is too slow; it misses the oldest calls", self._function
+                    "callback %r is too slow; dropping its oldest calls", self._function
                 )
             self._next()
 
@@ -143,22 +143,22 @@ async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Observer:
-    """Is told of everything when it happens, in order. No method may block or raise."""
+    """A listener to all that happens on a connection, in order. No method may block or raise."""
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take a notification from the server."""
+        """Handle a notification from the server."""
 
     def connected(self) -> None:
-        """Take note of a new session: the first, one after a loss, or after an expiry."""
+        """Handle a new session: the first, one after a loss, or one after an expiry."""
 
     def lost(self, error: McpError) -> None:
-        """Take note that the connection, or the session on it, has ended by itself."""
+        """Handle the loss of the connection, or of the session on it."""
 
     def channel_lost(self, error: McpError) -> None:
-        """Take note that the server's own channel was given up, though calls go on."""
+        """Handle the loss of the server's own channel; calls still work."""
 
     def closed(self) -> None:
-        """Take note that the caller has closed the connection."""
+        """Handle the end of a connection that the caller has closed."""
 
 
 _server_logger = logger_for("mcpclient.server")
@@ -205,7 +205,7 @@ class EventCallbacks:
         self._error, self._close = made["error"], made["close"]
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take a notification; log messages also go to the standard `logging` tree."""
+        """Pass on a notification; log messages also go to the standard `logging` tree."""
         for observer in list(self._observers):
             observer.notified(method, params)
         if method == "notifications/message":
@@ -224,19 +224,19 @@ class EventCallbacks:
             self._log(message)
 
     def error(self, error: McpError) -> None:
-        """Take a failure that belongs to no call."""
+        """Pass on a failure that belongs to no call."""
         if self._error is not None:
             self._error(error)
 
     def lost(self, error: McpError) -> None:
-        """Take the end of the connection."""
+        """Pass on the loss of the connection."""
         for observer in list(self._observers):
             observer.lost(error)
         if self._close is not None:
             self._close(error)
 
     def channel_lost(self, error: McpError) -> None:
-        """Take the end of what the server says unasked."""
+        """Pass on the loss of the server's own channel."""
         for observer in list(self._observers):
             if isinstance(error, SessionExpired):
                 observer.lost(error)

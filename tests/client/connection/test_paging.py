@@ -112,7 +112,7 @@ def test_the_pages_of_a_list_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch
             return page("x" * 1_000_000, nextCursor=f"{len(self.asked)}")
 
     server = Endless()
-    with pytest.raises(ProtocolViolation, match="the list of tools goes on, and takes over 2 MiB"):
+    with pytest.raises(ProtocolViolation, match="the list of tools exceeds 2 MiB"):
         server.list_all()
     assert len(server.asked) == 3
     assert len(Server(page("x" * 9_000_000)).list_all()) == 1
