@@ -142,7 +142,7 @@ REFUSED: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("pattern", "fault"), REFUSED, ids=[row[0][:20] for row in REFUSED])
 def test_refused(pattern: str, fault: str) -> None:
-    """F-API-17: what cannot be checked is refused, with the reason."""
+    """F-API-17, F-SAFE-9: what cannot be checked is refused, with the reason."""
     with pytest.raises(PatternError) as caught:
         Pattern(pattern, 10_000)
     assert fault in str(caught.value)
@@ -164,7 +164,7 @@ CATASTROPHIC = [
 
 @pytest.mark.parametrize("pattern", CATASTROPHIC)
 def test_the_work_is_linear_in_the_text(pattern: str) -> None:
-    """F-API-17: expressions that never end in a backtracking engine."""
+    """F-API-17, F-SAFE-9: expressions that never end in a backtracking engine."""
     work = []
     for length in (2_000, 4_000):
         meter = Meter()
@@ -174,7 +174,7 @@ def test_the_work_is_linear_in_the_text(pattern: str) -> None:
 
 
 def test_the_remembered_states_are_bounded() -> None:
-    """F-API-17: an expression whose deterministic automaton is huge does not fill the memory."""
+    """F-API-17, F-SAFE-9: a huge deterministic automaton does not fill the memory."""
     pattern = Pattern("a[ab]{12}$", 1_000)
     chooser = random.Random(1)
     text = "".join(chooser.choices("ab", k=20_000)) + "a" + "b" * 12
@@ -188,7 +188,7 @@ def remembered(pattern: Pattern) -> int:
 
 
 def test_the_patterns_of_one_schema_share_what_they_remember() -> None:
-    """F-API-17: it does not grow with their number (24 MiB each made 2.3 GiB of 50 KB)."""
+    """F-SAFE-9: it does not grow with their number (24 MiB each made 2.3 GiB of 50 KB)."""
     memory = PatternMemory()
     patterns = [Pattern(f"a.{{12}}b{n}", 1_000, memory) for n in range(40)]
     text = "".join(random.Random(1).choices("ab", k=1_500))
