@@ -183,7 +183,7 @@ def manager_delay() -> float:
             _shared=SimpleNamespace(reconnect=Reconnect()),
             _attempts=0,
             _opened_at=0.0,
-            _feed_retry=int,
+            _retry=int,
         )
         Server._pause(cast(Server, server))
         server._timer.cancel()
