@@ -35,6 +35,9 @@ test-all: ## run the tests on every supported Python of this machine
 		echo "== Python $$version"; \
 		$(MAKE) --no-print-directory test PYTHON="$$interpreter" VENV=".venv-$$version" </dev/null; \
 	done
+	@if command -v pypy3 >/dev/null; then echo "== PyPy"; \
+		pypy3 -m conformance.demo && pypy3 -m conformance.replay; \
+	else echo "PyPy is not installed"; fi
 
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
 	$(PYTHON) -m tests.tooling.distribution

@@ -12,13 +12,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from os import environ
 from typing import Protocol
 
 from ..errors import UsageError
 from .effects import Flow, Response, now, random_bytes
 from .p256 import ORDER, generator_multiple, sign_digest
 from .url_guard import origin_of
+
+_FIPS_FLAG = "/proc/sys/crypto/fips_enabled"
 
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT_ID = 0x30, 0x02, 0x04, 0x06
 _BITS, _PARAMETERS, _PUBLIC_KEY = 0x03, 0xA0, 0xA1
@@ -151,10 +155,24 @@ class Signer(Protocol):
         ...
 
 
+def _forbid_under_fips() -> None:
+    """Raise `UsageError` where FIPS 140 forbids arithmetic that is not validated."""
+    wanted = environ.get("MCPCLIENT_FIPS")
+    if wanted is None:
+        with suppress(OSError), open(_FIPS_FLAG, encoding="ascii") as file:
+            wanted = file.read(1)
+    if wanted not in (None, "", "0"):
+        raise UsageError(
+            "FIPS mode forbids signatures in pure Python: give a Signer with a validated module"
+        )
+
+
 class Es256Key:
     """An ECDSA P-256 key that signs with SHA-256 (JWS "ES256"); a `Signer`.
 
-    Signatures are deterministic (RFC 6979). Not constant-time; see `p256`.
+    Signatures are deterministic (RFC 6979). Not constant-time; see `p256`. Under FIPS, which is
+    where the environment variable ``MCPCLIENT_FIPS`` is 1, or Linux says so and the variable is not
+    0, making one raises `UsageError`: give a `Signer` of your own there.
     """
 
     algorithm = "ES256"
@@ -162,6 +180,7 @@ class Es256Key:
     def __init__(self, private: int, *, key_id: str | None = None) -> None:
         if not 0 < private < ORDER:
             raise UsageError("the private key is out of range")
+        _forbid_under_fips()
         self._private = private
         self._public = generator_multiple(private)
         self.key_id = key_id

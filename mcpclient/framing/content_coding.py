@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 
 from ..errors import MessageTooLarge, ProtocolViolation
 
-ACCEPT_ENCODING = "gzip, deflate"
+try:
+    import zlib
+except ImportError:  # a Python built without it
+    zlib = None  # type: ignore[assignment]
+
+ACCEPT_ENCODING = "identity" if zlib is None else "gzip, deflate"
 """The value for ``Accept-Encoding``: what `ContentDecoder` can undo, and nothing else."""
 
 MAX_CODINGS = 4
@@ -185,4 +189,6 @@ class _Deflate(_Gzip):
         return data
 
 
-_CODINGS = {"identity": _Identity, "gzip": _Gzip, "x-gzip": _Gzip, "deflate": _Deflate}
+_CODINGS = {"identity": _Identity}
+if zlib is not None:
+    _CODINGS.update({"gzip": _Gzip, "x-gzip": _Gzip, "deflate": _Deflate})

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..lazy import OnDemand
+
+if TYPE_CHECKING:
+    import zlib
+else:
+    zlib = OnDemand("zlib")
 
 OFFER = "permessage-deflate; client_max_window_bits"
 """The offer of a client: the server may choose every parameter."""

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import codecs
 import io
-import zlib
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
+from ..lazy import OnDemand
 from .websocket_deflate import MessageInflater
+
+if TYPE_CHECKING:
+    import zlib
+else:
+    zlib = OnDemand("zlib")
 
 # Opcodes, RFC 6455 section 5.2. From CLOSE on they are control frames.
 CONTINUATION = 0x0

@@ -51,7 +51,9 @@ class WebSocketHandshake:
 
     def __init__(self, *, random_bytes: Callable[[int], bytes] = urandom) -> None:
         key = base64.b64encode(random_bytes(16))
-        self._accept = base64.b64encode(hashlib.sha1(key + _ACCEPT_GUID).digest()).decode()
+        self._accept = base64.b64encode(
+            hashlib.sha1(key + _ACCEPT_GUID, usedforsecurity=False).digest()
+        ).decode()
         self.headers: list[tuple[str, str]] = [
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),

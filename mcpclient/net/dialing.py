@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
+import sys
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
@@ -24,8 +24,11 @@ from .recorder import Recorder
 from .regular_files import open_regular
 
 if TYPE_CHECKING:
+    import ssl
+
     from . import proxies as proxying
 else:
+    ssl = OnDemand("ssl")  # some Pythons are built without it, and do HTTP
     proxying = OnDemand(".proxies", __name__)
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
@@ -109,7 +112,7 @@ class Dialer:
                     server_hostname=peer.host if context is not None else None,
                 )
         except (OSError, NotImplementedError) as error:
-            if path is None or isinstance(error, ssl.SSLError):
+            if path is None or ("ssl" in sys.modules and isinstance(error, ssl.SSLError)):
                 kind, reason = explain_failure(error, peer)
             else:
                 kind, reason = _explain_unix(error, path)
@@ -122,7 +125,7 @@ class Dialer:
 
 def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     """Return why a connection to ``url`` ended; ``error`` None: the server closed it."""
-    if isinstance(error, ssl.SSLError):
+    if "ssl" in sys.modules and isinstance(error, ssl.SSLError):
         kind, reason = explain_tls_error(error, url.host, url.port)
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
         return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
@@ -134,7 +137,7 @@ def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
-    if isinstance(error, ssl.SSLError):
+    if "ssl" in sys.modules and isinstance(error, ssl.SSLError):
         return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
         return ConnectKind.REFUSED, f"nothing listens on {peer.host} port {peer.port}"

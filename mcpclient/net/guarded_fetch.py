@@ -8,7 +8,8 @@ address and to no other: so a name cannot mean one thing to the check and anothe
 from __future__ import annotations
 
 import asyncio
-import ssl
+import sys
+from typing import TYPE_CHECKING
 
 from ..auth.effects import Fetch, Response
 from ..auth.url_guard import UrlPolicy, check_address, origin_of
@@ -24,9 +25,15 @@ from ..errors import (
 )
 from ..framing.http1 import GatheredResponse, encode_request
 from ..framing.uri import Url, parse_url
+from ..lazy import OnDemand
 from ..recording.transcript import HttpChannel
 from .dialing import Dialer, TlsContexts, addresses_of, explain_failure, explain_loss
 from .network_options import NetworkOptions
+
+if TYPE_CHECKING:
+    import ssl
+else:
+    ssl = OnDemand("ssl")
 
 FETCH_TIMEOUT = 30.0
 """Seconds that one request may take in all."""
@@ -130,7 +137,8 @@ class GuardedFetcher:
         assert failure is not None, "a name without addresses does not resolve"
         kind, reason = explain_failure(failure, url)
         is_lenient = not self._options.verify or self._options.ssl_context is not None
-        if isinstance(failure, ssl.SSLCertVerificationError) and not is_own and is_lenient:
+        has_tls = is_lenient and not is_own and "ssl" in sys.modules
+        if has_tls and isinstance(failure, ssl.SSLCertVerificationError):
             reason += " (the client's verify= and ssl_context= are for its server; auth has its own"
             reason += " ssl_context=)"
         raise ConnectFailed(url.shown, reason, (failure,), kind) from failure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -12,6 +11,8 @@ from ..lazy import OnDemand
 from .recorder import Recorder
 
 if TYPE_CHECKING:
+    import ssl
+
     from ..framing.uri import Url
     from . import proxies as proxying
 else:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import ssl
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Callable, NamedTuple, TypeVar, Union
+from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, Union
 
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.uri import Url, parse_url
+
+if TYPE_CHECKING:
+    import ssl
 
 ProxyChoice = Union[str, bool, None]
 """A proxy's URL for everything, None for the environment's rules, False for no proxy."""

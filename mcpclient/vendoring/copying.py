@@ -253,7 +253,10 @@ def _package_files() -> Iterator[tuple[str, bytes]]:
         for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
             path = f"{prefix}{entry.name}"
             if entry.is_dir():
-                if entry.name != "__pycache__":
+                if entry.name not in (
+                    "__pycache__",
+                    "__pyinstaller",
+                ):  # its hook names the original
                     yield from walk(entry, f"{path}/")
             elif path not in (MANIFEST, PARTS_LIST, _LICENCE) and not path.endswith(".pyc"):
                 yield path, entry.read_bytes()

@@ -94,6 +94,10 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 """Modules that come where all of several parts do."""
 
 
+# Modules of the standard library that some Pythons are built without.
+_OPTIONAL = frozenset({"ssl", "ctypes", "zlib", "sqlite3", "readline"})
+
+
 def parts_of(module: str) -> tuple[str, ...]:
     """Return the parts that a module of this package needs, by its dotted name in it."""
     if module in TOGETHER:
@@ -110,6 +114,9 @@ def parts_of(module: str) -> tuple[str, ...]:
 def missing_part(error: ModuleNotFoundError, package: str) -> Exception | None:
     """Return what to raise for a module that this copy was made without; None for another one."""
     name = error.name or ""
+    if name.lstrip("_") in _OPTIONAL:
+        usage: type[Exception] = import_module(f"{package}.errors").UsageError
+        return usage(f"this Python was built without {name.lstrip('_')}, which this needs")
     if not name.startswith(f"{package}."):
         return None
     needed = parts_of(name[len(package) + 1 :])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +135,28 @@ def test_another_library_accepts_the_signatures() -> None:
         signature = key.sign(message)
         pair = (int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big"))
         public.verify(utils.encode_dss_signature(*pair), message, ec.ECDSA(hashes.SHA256()))
+
+
+@pytest.mark.parametrize(
+    ("variable", "flag", "forbidden"),
+    [("1", "0", True), (None, "1", True), (None, "0", False), ("0", "1", False), (None, "", False)],
+)
+def test_fips_forbids_signatures_in_pure_python(
+    variable: str | None,
+    flag: str,
+    forbidden: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-VEND-4: by the environment variable or the system's flag; the error names what to give."""
+    monkeypatch.delenv("MCPCLIENT_FIPS", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("MCPCLIENT_FIPS", variable)
+    monkeypatch.setattr("mcpclient.auth.signing._FIPS_FLAG", str(tmp_path / "flag"))
+    if flag:
+        (tmp_path / "flag").write_text(f"{flag}\n")
+    if forbidden:
+        with pytest.raises(UsageError, match="give a Signer with a validated module"):
+            Es256Key(PRIVATE)
+    else:
+        assert Es256Key(PRIVATE).algorithm == "ES256"
