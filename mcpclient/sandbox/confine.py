@@ -62,10 +62,12 @@ def confined(
     write = _granted(sandbox.write, directory, "write")
     executable = os.path.join(directory, executable)
     missing = shortcoming(system)
-    if missing and system.startswith("linux") and shutil.which("bwrap"):
-        if not sandbox.processes or sandbox.best_effort:
-            return _with_bwrap(sandbox, [executable, *command[1:]], env, directory, read, write)
-        missing = f"{missing}, and bwrap cannot count processes"
+    if missing and system.startswith("linux") and platform.machine() in MACHINES:
+        uncounted = [name for name in ("memory", "processes") if getattr(sandbox, name)]
+        if shutil.which("bwrap") and shutil.which("prlimit"):
+            if not uncounted or sandbox.best_effort:
+                return _with_bwrap(sandbox, [executable, *command[1:]], env, directory, read, write)
+            missing = f"{missing}, and bwrap cannot limit {' and '.join(uncounted)}"
     if missing:
         if not sandbox.best_effort:
             raise SandboxUnavailable(missing)
@@ -161,8 +163,7 @@ def _orders(
 
 def _with_launcher(orders: Mapping[str, object]) -> Launch:
     """Return the launcher's command; its orders hold secrets, so they go by an unnamed file."""
-    file = os.memfd_create("mcpclient-sandbox", 0)
-    os.write(file, marshal.dumps(dict(orders), 2))
+    file = _unnamed_file(marshal.dumps(dict(orders), 2))
     source = [os.path.join(os.path.dirname(__file__), "launcher.py")]
     if not os.path.isfile(source[0]):  # in an archive
         package = __name__.rpartition(".")[0]
@@ -193,12 +194,24 @@ def _with_bwrap(
     for link in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         if os.path.islink(link):
             words += ["--symlink", os.readlink(link), link]
-    if sandbox.memory or sandbox.seconds:
-        limits = [f"--data={sandbox.memory}"] if sandbox.memory else []
-        words = ["prlimit", *limits, "--core=0", f"--fsize={_MAX_FILE_SIZE}", *words]
-        if sandbox.seconds:
-            words = ["timeout", "-s", "KILL", str(sandbox.seconds), *words]
-    return Launch([*words, "--", *command], env)
+    # Namespaces leave all the kernel's calls open: the filter closes those that reach beyond them.
+    file = _unnamed_file(
+        syscall_filter(platform.machine(), network=sandbox.network, brokered=False)
+    )
+    words += ["--seccomp", str(file)]
+    limits = ["prlimit", "--core=0", f"--fsize={_MAX_FILE_SIZE}"]
+    if sandbox.seconds:
+        limits = ["timeout", "-s", "KILL", str(sandbox.seconds), *limits]
+    temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp")
+    return Launch([*limits, *words, "--", *command], {**env, **temporary}, (file,))
+
+
+def _unnamed_file(content: bytes) -> int:
+    """Return the descriptor of a file without a name, to be inherited and read from its start."""
+    file = os.memfd_create("mcpclient-sandbox", 0)
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
 
 
 def mac_profile(read: Sequence[str], write: Sequence[str], *, network: bool) -> str:

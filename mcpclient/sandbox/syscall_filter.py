@@ -180,6 +180,8 @@ def _blocks(
                     *_verdicts(_ALLOW, verdict),
                 ],
             )
+        elif "chmod" in name and not brokered:
+            yield number, _mode_check("-", "2" if name.startswith("fchmodat") else "1")
         else:
             yield number, [(_RETURN, 0, 0, verdict)]
 
