@@ -153,8 +153,8 @@ def test_what_was_entered_is_not_told() -> None:
     ("returned", "reason"),
     [
         ({}, "not filled in: name, age"),
-        ({"name": "Ada", "age": 1, "x": {}}, "x is neither text"),
-        ({"name": "Ada", "age": 1, "x": b""}, "x is neither text"),
+        ({"name": "Ada", "age": 1, "x": {}}, "x must be a string, a number"),
+        ({"name": "Ada", "age": 1, "x": b""}, "x must be a string, a number"),
         ("Ada", "returned str"),
         ({"action": "perhaps"}, "an action there is not"),
         ({"action": "accept", "content": [1]}, "content that is not a mapping"),
