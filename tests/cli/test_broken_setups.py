@@ -65,7 +65,7 @@ NO_COMMANDS = {
     "a wrong path": Row(["--", "./no/such"], 3, "no such command", "Check the path"),
     "a folder": Row(["--", "/"], 3, "is a directory", "Name the program in that folder"),
     "all in one word": Row(["--", "npx -y x"], 3, "cannot start", "Write the words of the command"),
-    "a change of folder": Row(["--", "cd", "x", "&&", "y"], 3, "'cd'", "There is no shell"),
+    "a change of folder": Row(["--", "cd", "x", "&&", "y"], 3, "'cd'", "No shell reads this"),
     "a variable in front": Row(["--", "A=1", "node", "x.js"], 3, "'A=…'", "variables as --env"),
     "a variable": Row(["--", "$HOME/bin/x"], 3, "'$HOME/bin/x'", "Write the path out"),
     "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the path out"),

@@ -77,7 +77,7 @@ def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"tools": ["x" * 1_000_000], "nextCursor": str(len(asked))}
 
     found = fetched({"tools/list": page}, {"tools": {}})
-    assert "takes over 2 MiB" in found["errors"]["tools"]["text"]
+    assert "exceeds 2 MiB" in found["errors"]["tools"]["text"]
     assert (found["tools"], len(asked)) == ([], 3)
 
 

@@ -45,6 +45,8 @@ APART = {
     "conformance/peers/__init__.py:Server": "says how a server of others is started",
     "tests/bench/processes.py:HttpServer": "the process of the server that is measured against",
     "tests/bench/idle_hour.py:_Server": "the server that is measured against, in simulated time",
+    "tests/manager/test_managed_client.py:RecordingServer": "the server of a manager, not of MCP",
+    "tests/bench/many_servers.py:NamedServer": "a class of fastmcp with another name",
     "tests/soak/managed_lane.py:ManagedServer": "a server of a manager, in the form of a client",
 }
 
