@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.lazy import OnDemand
+from mcpclient.errors import UsageError
+from mcpclient.lazy import OnDemand, import_part
+from mcpclient.vendoring import parts
 from tests.support.subprocesses import run_python
 from tests.tooling.imports import read_sources
 
@@ -64,3 +66,16 @@ def imported(body: list[ast.stmt]) -> list[tuple[str, str]]:
             folder = "." * node.level + (f"{node.module}." if node.module else "")
             found += [(each.asname or each.name, folder + each.name) for each in node.names]
     return found
+
+
+def test_a_part_that_a_copy_lacks_is_told() -> None:
+    """F-VEND-2: and another missing module is what it is."""
+    with pytest.raises(UsageError, match="this copy was made without auth"):
+        import_part("mcpclient.auth.no_such_module", None)
+    with pytest.raises(UsageError, match="--with sync,models"):
+        raise (
+            parts.missing_part(ModuleNotFoundError(name="mcpclient.sync.toolbox"), "mcpclient")
+            or AssertionError
+        )
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+        import_part("no_such_module_anywhere", None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..errors import MessageTooLarge, ProtocolViolation
 
-try:
+if TYPE_CHECKING:
     import zlib
-except ImportError:  # a Python built without it
-    zlib = None  # type: ignore[assignment]
+else:
+    try:
+        import zlib
+    except ImportError:  # a Python built without it
+        zlib = None
 
 ACCEPT_ENCODING = "identity" if zlib is None else "gzip, deflate"
 """The value for ``Accept-Encoding``: what `ContentDecoder` can undo, and nothing else."""

@@ -62,10 +62,11 @@ class Approvals:
             return True
         if self._ask is None or key in self._refused:
             return False
-        answer = self._ask(server)
+        answer: object = self._ask(server)
         if hasattr(answer, "__await__"):
-            if hasattr(answer, "close"):
-                answer.close()
+            close = getattr(answer, "close", None)
+            if close is not None:
+                close()
             raise UsageError("ask of Approvals cannot be async: return True or False at once")
         if answer is not True:
             self._refused.add(key)

@@ -68,7 +68,7 @@ class Entries:
         self._home = str(home_folder(environ))
         self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
         # The user is asked one question after another.
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
 
     def judge(
         self,

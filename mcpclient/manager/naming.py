@@ -138,10 +138,15 @@ class ToolNames:
         recalled = self._recalled.get(server, {}).get("label")
         apart = f"{plain[: self._limit // 4]}_{_digest(server)}"
         labels = [recalled] if recalled in (plain, apart) else []
-        for label in (*labels, plain, apart):
-            prefix = self._prefix(server, label)
-            if not self._is_taken(server, prefix):
-                break
+        label = next(
+            (
+                each
+                for each in (*labels, plain)
+                if not self._is_taken(server, self._prefix(server, each))
+            ),
+            apart,
+        )
+        prefix = self._prefix(server, label)
         self._labels[server], self._prefixes[server] = label, prefix
         # In another style than its own, a name would be read as this server's all the same.
         for claim in (f"{label}__", f"mcp__{label}__"):

@@ -161,7 +161,7 @@ class Pins:
         """
         new: dict[str, PinnedServer] = {}
         for name, given in servers.items():
-            offer = ServerOffer(*given)
+            offer = given if isinstance(given, ServerOffer) else ServerOffer(given[0], given[1])
             tools, _ = _by_name(offer.tools)
             new[name] = PinnedServer(offer.fingerprint, tools, offer.instructions)
 

@@ -76,7 +76,7 @@ class Server:
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config: ServerConfig = config
-        self.status, _ = _NOT_ALLOWED.get(config.state, (Status.CLOSED, None))
+        self.status: Status = _NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
         self.error: Exception | None = _refusal(config)
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
@@ -326,7 +326,8 @@ class Server:
             return
         if event is Event.LOST and self._shared.reconnect is None:
             event = Event.DISCONNECT
-        self.status, actions = step(old, event)
+        status, actions = step(old, event)
+        self.status = status
         if not actions:
             return
         self.error = error

@@ -45,7 +45,7 @@ class Dialer:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
         self.cookies: CookieJar = CookieJar()
-        self.reached = "nothing"
+        self.reached: str = "nothing"
         """How far the last attempt to connect has come: "nothing", "tcp" or "connected"."""
         self.recorder: Recorder | None = self._options.recorder
 

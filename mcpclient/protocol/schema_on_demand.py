@@ -28,12 +28,12 @@ def compile_schema(
     ``hurry``: the most seconds that this and each validation may take, whatever ``limits`` says.
     """
     package: Any = import_part(".schema", __package__)
-    limits = limits or package.SchemaLimits()
+    chosen: SchemaLimits = limits or package.SchemaLimits()
     if hurry is not None:
-        limits = package.SchemaLimits(**{**vars(limits), "seconds": min(limits.seconds, hurry)})
+        chosen = package.SchemaLimits(**{**vars(chosen), "seconds": min(chosen.seconds, hurry)})
     compiled: Schema = package.compile_schema(
         schema,
-        limits=limits,
+        limits=chosen,
         assert_formats=assert_formats,
         clock=clock,
     )

@@ -183,7 +183,7 @@ def _with_bwrap(
     write: Sequence[str],
 ) -> Launch:
     """Return a command of bubblewrap: a file system that holds only what is granted."""
-    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", directory]
     words += ["--share-net"] if sandbox.network else []
     for path in read:
@@ -198,12 +198,22 @@ def _with_bwrap(
     file = _unnamed_file(
         syscall_filter(platform.machine(), network=sandbox.network, brokered=False)
     )
-    words += ["--seccomp", str(file)]
-    limits = ["prlimit", "--core=0", f"--fsize={_MAX_FILE_SIZE}"]
-    if sandbox.seconds:
-        limits = ["timeout", "-s", "KILL", str(sandbox.seconds), *limits]
+    words += ["--seccomp", str(file), "--clearenv"]
     temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp")
-    return Launch([*limits, *words, "--", *command], {**env, **temporary}, (file,))
+    for name, value in {**env, **temporary}.items():
+        words += ["--setenv", name, value]
+    # The server's variables may change what a program loads, and hold secrets: so they are read
+    # from a file by bwrap, and no program outside of the sandbox has them.
+    arguments = _unnamed_file(b"".join(os.fsencode(word) + b"\0" for word in words))
+    limits = [_found("prlimit"), "--core=0", f"--fsize={_MAX_FILE_SIZE}"]
+    if sandbox.seconds:
+        limits = [_found("timeout"), "-s", "KILL", str(sandbox.seconds), *limits]
+    started = [*limits, _found("bwrap"), "--args", str(arguments), "--", *command]
+    return Launch(started, {"PATH": os.defpath}, (file, arguments))
+
+
+def _found(program: str) -> str:
+    return shutil.which(program) or program
 
 
 def _unnamed_file(content: bytes) -> int:

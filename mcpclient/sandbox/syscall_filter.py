@@ -97,13 +97,13 @@ def _number(row: Sequence[str], machine: str) -> int | None:
     return None if text == "-" else int(text)
 
 
+def _numbered(table: str, machine: str) -> dict[int, str]:
+    found = {_number(row, machine): row[0] for row in _rows(table, 3)}
+    return {number: name for number, name in found.items() if number is not None}
+
+
 BROKERED: dict[str, dict[int, str]] = {
-    machine: {
-        number: row[0]
-        for row in _rows(_BROKERED, 3)
-        if (number := _number(row, machine)) is not None
-    }
-    for machine in _COLUMNS
+    machine: _numbered(_BROKERED, machine) for machine in _COLUMNS
 }
 """By machine: the system calls that the launcher decides on, by number."""
 

@@ -110,7 +110,7 @@ class Refusal(Exception):
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message, data)
-        self.error = {"code": code, "message": message, "data": data}
+        self.error: Json = {"code": code, "message": message, "data": data}
 
 
 class ToolFailure(Exception):

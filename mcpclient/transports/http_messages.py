@@ -164,7 +164,7 @@ class Refusal:
 
     def __init__(self, head: ResponseHead) -> None:
         self.head = head
-        self.body = bytearray()
+        self.body: bytearray = bytearray()
 
     def add(self, data: bytes) -> bool:
         """Keep a piece of the body; return whether that is enough: the rest may have no end."""

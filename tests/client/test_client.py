@@ -13,6 +13,7 @@ from typing import Any, Callable
 import pytest
 
 import mcpclient
+from mcpclient.client import client as client_module
 from mcpclient.client.client import Client, call, list_tools
 from mcpclient.errors import (
     CallTimeout,
@@ -628,3 +629,9 @@ def test_a_client_used_up_in_its_own_callback() -> None:
         assert now() <= 1
 
     run(main())
+
+
+def test_help_of_a_client_has_its_options() -> None:
+    """F-API-26"""
+    assert "max_message_size" in (mcpclient.Client.__doc__ or "")
+    assert client_module._Documented(None).__get__(None) is None  # python -OO

@@ -21,6 +21,7 @@ import pytest
 import mcpclient
 from mcpclient.errors import SandboxUnavailable, UsageError
 from mcpclient.net.process.launch import launch
+from mcpclient.sandbox import confine
 from mcpclient.sandbox.confine import confined, mac_profile, shortcoming
 from mcpclient.sandbox.rights import Sandbox
 from tests.sandbox import hostile
@@ -351,3 +352,74 @@ def test_macos_has_a_profile_that_denies_the_rest() -> None:
     assert '(subpath "/private/a \\"b\\"")' in profile
     assert "network" not in profile
     assert "(allow network*)" in mac_profile([], [], network=True)
+
+
+# bwrap shows a file system of its own, so what these do is done to that, and to its first process.
+ELSEWHERE = {
+    *("list_a_folder", "write_a_file", "make_a_file", "rename_a_file_out"),
+    "end_the_launcher",
+}
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+@pytest.mark.parametrize("way", [way for way in hostile.WAYS if way not in LIMITS])
+def test_with_bwrap_a_hostile_server_does_not_get_out(
+    way: str, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-BOX-2: where the kernel has no Landlock."""
+    monkeypatch.setattr(confine, "shortcoming", lambda system: "the kernel does not allow Landlock")
+    facts = (outside / "facts.json").read_text()
+    code, output, errors = run(
+        [sys.executable, str(HOSTILE), way, str(outside)],
+        Sandbox([outside / "facts.json"]),
+        {"LD_PRELOAD": "/no/such.so"},
+    )
+    if way not in ELSEWHERE:
+        assert output.startswith("denied: "), (code, errors)
+    assert (outside / "key").read_text() == "secret"
+    assert {path.name for path in outside.iterdir()} == {"key", "facts.json"}
+    assert (outside / "facts.json").read_text() == facts
+
+
+def test_what_bwrap_cannot_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-BOX-2: and no program outside of the sandbox has the server's variables."""
+    files: list[bytes] = []
+
+    def keep(content: bytes) -> int:
+        files.append(content)
+        return 90
+
+    monkeypatch.setattr(confine, "shortcoming", lambda system: "no Landlock")
+    monkeypatch.setattr(confine, "MACHINES", {platform.machine(): 1})
+    monkeypatch.setattr(confine, "syscall_filter", lambda machine, **options: b"filter")
+    monkeypatch.setattr(confine, "_unnamed_file", keep)
+    monkeypatch.setattr(shutil, "which", lambda program: f"/usr/bin/{program}")
+    with pytest.raises(SandboxUnavailable, match="and bwrap cannot limit memory and processes"):
+        confined(Sandbox(memory="1G", processes=2), ["true"], {}, "/", "/bin/true", "linux")
+    sandbox, env = Sandbox(network=True, seconds=3), {"TOKEN": "s3cret"}
+    made = confined(sandbox, ["true", "x"], env, "/", "/bin/true", "linux")
+    assert made.command[:4] == ["/usr/bin/timeout", "-s", "KILL", "3"]
+    assert made.command[-6:] == ["/usr/bin/bwrap", "--args", "90", "--", "/bin/true", "x"]
+    assert made.env == {"PATH": os.defpath}
+    assert files[0] == b"filter"
+    assert b"--setenv\0TOKEN\0s3cret\0" in files[1]
+    assert b"--share-net\0" in files[1]
+    assert "s3cret" not in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "told"),
+    [
+        ("ctypes", "this Python has no ctypes"),
+        ("_python", "no Python interpreter to run the launcher with"),
+    ],
+)
+def test_what_the_system_lacks_is_told(
+    lacking: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-BOX-2"""
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(confine, lacking, (lambda: None) if lacking == "_python" else None)
+    assert shortcoming("linux") == told
+    assert shortcoming("win32") == "win32 cannot deny a program files and network"

@@ -177,6 +177,8 @@ SLOW = {
     "tests/adapters/test_recipes.py": "imports five frameworks",
     "tests/inspector/test_browser.py": "starts a browser",
     "tests/inspector/test_snippets.py": "starts Node and shells",
+    "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
+    "tests/vendoring/test_pythons.py": "freezes a program",
     "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
     "tests/tooling/test_distribution.py": "builds, and installs into environments",
     "tests/tooling/test_saboteur.py": "runs the tests of a copy",

@@ -31,6 +31,10 @@ PACKAGE = "mcpclient"
 # Modules whose own tests have another name than the rule says.
 TEST_FILES = {
     "__init__.py": "test_exports",
+    # One table of options, with what reads it.
+    "client/connection/client_options.py": "test_options",
+    # The caller's side of the two designs of tasks, which its tests try with both.
+    "client/tasks.py": "test_task",
     # The loop's pipes and the threads' are two ways of one interface, and share its tests.
     "net/process/threads.py": "test_pipes",
 }
@@ -39,10 +43,15 @@ TEST_FILES = {
 # and comes out, and all of them together are each module's own: a folder of the package's name, or
 # one file where that is enough. The command line is tested as it is typed, the manager and the
 # blocking twin by what they promise, the errors as one tree.
-WHOLE = ("adapters/schemas", "cli", "errors", "manager", "protocol/schema", "sync")
+WHOLE = (
+    *("adapters/schemas", "cli", "errors", "gate", "manager", "protocol/schema", "sandbox"),
+    *("sync", "vendoring"),
+)
 
 # Modules that need no test file of their own, each with the reason.
 EXEMPT = {
+    "__pyinstaller/__init__.py": "PyInstaller asks it: tests/vendoring/test_pythons.py",
+    "__pyinstaller/hook-mcpclient.py": "PyInstaller runs it: tests/vendoring/test_pythons.py",
     "__main__.py": "hands over to the cli, and runs only as a program of its own",
     "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
     "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",

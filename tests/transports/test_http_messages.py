@@ -25,8 +25,10 @@ from mcpclient.transports.http_messages import (
     ERROR_BODY_LIMIT,
     CallerHeaders,
     HeaderSource,
+    Refusal,
     answer_error,
     refusal_of,
+    speaks_of_the_session,
 )
 
 URL = parse_url("https://h/mcp?token=s3cret")
@@ -267,3 +269,28 @@ def test_no_request_no_peer_error() -> None:
     found = refusal_of(None, refusal(-32022, None))
     assert found is not None
     assert (found.message, found.data) == ("no", {"a": 1})
+
+
+def test_a_refusal_keeps_the_beginning_of_its_body() -> None:
+    """F-HTTP-7"""
+    refusal = Refusal(ResponseHead(503, "Busy", Headers([("Retry-After", "2")]), "1.1"))
+    assert not refusal.add(b"busy")
+    assert refusal.add(b"x" * ERROR_BODY_LIMIT)
+    assert len(refusal.body) == ERROR_BODY_LIMIT
+    error = refusal.error(parse_url("https://example.com/mcp"), 1)
+    assert isinstance(error, HttpError)
+    assert (error.status, bytes(error.body[:5])) == (503, b"busyx")
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        (b'{"error": {"code": -32000, "message": "Bad Request: No valid session ID"}}', True),
+        (b'{"error": {"code": -32602, "message": "no such session"}}', False),
+        (b"Session not found", True),
+        (b"[]", False),
+    ],
+)
+def test_a_refusal_may_speak_of_the_session(body: bytes, speaks: bool) -> None:
+    """F-HTTP-6"""
+    assert speaks_of_the_session(body) is speaks

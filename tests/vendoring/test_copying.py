@@ -14,7 +14,7 @@ import pytest
 import mcpclient
 from mcpclient.cli.help import chapter
 from mcpclient.errors import UsageError
-from mcpclient.vendoring import copying
+from mcpclient.vendoring import copying, manifest
 from mcpclient.vendoring.copying import (
     Copied,
     changes_since,
@@ -257,3 +257,23 @@ def test_the_changelog_is_told_from_the_version_before() -> None:
     """F-VEND-1"""
     assert changes_since(mcpclient.__version__) == []
     assert "## [0.1.0] - in progress" in changes_since("0.0.1")
+
+
+def test_a_copy_is_verified_from_within(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-VEND-1"""
+    monkeypatch.setattr(manifest, "_FOLDER", tmp_path / "copy")
+    monkeypatch.setattr(manifest.verify, "__defaults__", (tmp_path / "copy",))
+    assert manifest.main() == 2
+    assert "is not a vendored copy" in capsys.readouterr().err
+    copy_package(tmp_path / "copy", ())
+    assert manifest.main() == 0
+    (tmp_path / "copy" / "hints.py").unlink()
+    (tmp_path / "copy" / "errors" / "__init__.py").write_text("")
+    assert manifest.main() == 1
+    printed = capsys.readouterr().out
+    assert "changed: 'errors/__init__.py'\nmissing: 'hints.py'\n" in printed
+    (tmp_path / "copy" / MANIFEST).write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_manifest(tmp_path / "copy")

@@ -18,7 +18,9 @@ T = TypeVar("T")
 # How often, in seconds, to look whether the other loop still runs: nothing reports that it stops.
 _LOOK_EVERY = 0.5
 
-claiming = threading.Lock()  # two threads may want to claim a loop for one object at once
+claiming: threading.Lock = (
+    threading.Lock()
+)  # two threads may want to claim a loop for one object at once
 
 
 class LoopBound:
