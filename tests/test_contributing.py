@@ -55,3 +55,14 @@ def test_a_module_that_it_runs_exists() -> None:
     found = [TOP.joinpath(*name.split(".")) for name in modules if name != "pytest"]
     assert found
     assert all(path.is_dir() or path.with_suffix(".py").is_file() for path in found)
+
+
+def test_the_page_about_security_names_promises_and_tests_that_exist() -> None:
+    page = (TOP / ".github" / "SECURITY.md").read_text("utf-8")
+    features = (TOP / "tests" / "FEATURES.md").read_text("utf-8")
+    promises = re.findall(r"\b[A-Z]+-[0-9]+\b", page)
+    paths = re.findall(r"`(tests/[\w/]+\.py)`", page)
+    assert promises
+    assert paths
+    assert [name for name in promises if f"| {name} |" not in features] == []
+    assert [path for path in paths if not (TOP / path).exists()] == []
