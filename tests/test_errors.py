@@ -49,6 +49,7 @@ from mcpclient.errors import (
     UrlElicitationRequired,
     UsageError,
     safe_repr,
+    safe_str,
 )
 from mcpclient.framing.headers import Headers
 from mcpclient.protocol.types import CallToolResult
@@ -414,3 +415,29 @@ def test_a_value_too_deep_to_be_shown() -> None:
     assert repr(CallToolResult(deep)).startswith("CallToolResult(<dict, nested")
     assert "nested too deeply" in str(NotRecorded("r", "m", deep))
     assert safe_repr("x" * 200, 5) == "'xxxx…"
+
+
+def test_every_error_has_a_hint_and_shows_it_when_nobody_catches_it() -> None:
+    """F-SHOW-15: made on access, since facts are added after an error is made."""
+    error = McpError("no\x1b[2J such thing\u202e")
+    assert str(error) == r"no\x1b[2J such thing\u202e"
+    assert error.hint == error.cure != ""
+    assert error.advise("Try {timeout}.") is error
+    assert error.hint == "Try timeout=."
+    notes: list[str] = getattr(error, "__notes__")  # noqa: B009 - a property here
+    assert notes == ["Hint: Try timeout=."]
+    assert getattr(UsageError("plain"), "__notes__") == []  # noqa: B009
+    assert "such thing" in repr(error)
+
+
+def test_values_of_a_server_are_shown_however_deep_they_are() -> None:
+    """F-WIRE-7"""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert safe_repr(deep) == "<list, nested too deeply to be shown>"
+    assert safe_repr("x" * 1000, 5) == "'xxxx…"
+    assert safe_str("text") == "text"
+    assert safe_str(7) == "7"
+    while deep:  # else its end would nest as deep
+        deep = deep[0]  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
@@ -423,3 +424,45 @@ def test_what_the_system_lacks_is_told(
     monkeypatch.setattr(confine, lacking, (lambda: None) if lacking == "_python" else None)
     assert shortcoming("linux") == told
     assert shortcoming("win32") == "win32 cannot deny a program files and network"
+
+
+class _System:
+    """A C library whose kernel allows filters, or not, and has some version of Landlock."""
+
+    def __init__(self, filters: int, abi: int) -> None:
+        self._answers = {2: filters, 0: abi}
+
+    def syscall(self, number: int, *arguments: object) -> int:
+        return self._answers[0] if number == 444 else self._answers[2]
+
+
+@pytest.mark.parametrize(
+    ("filters", "abi", "told"),
+    [
+        (-1, 7, "the kernel does not allow system call filters (seccomp)"),
+        (0, 4, "the kernel has Landlock ABI 4; ABI 6 (Linux 6.12) is needed"),
+        (0, -1, "the kernel does not allow Landlock; ABI 6 (Linux 6.12) is needed"),
+    ],
+)
+def test_an_older_kernel_is_told(
+    filters: int, abi: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-BOX-2"""
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: _System(filters, abi))
+    assert shortcoming("linux") == told
+    monkeypatch.setattr(ctypes, "CDLL", failing)
+    assert shortcoming("linux") == "the C library cannot be called: no libc"
+
+
+def failing(*arguments: object, **options: object) -> None:
+    raise OSError("no libc")
+
+
+def test_a_frozen_program_is_no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-BOX-2: another Python runs the launcher, where there is one."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(shutil, "which", lambda program: f"/usr/bin/{program}")
+    assert confine._python() == "/usr/bin/python3"
+    monkeypatch.setattr(os.path, "exists", lambda path: False)
+    assert shortcoming("darwin") == "sandbox-exec is not installed"

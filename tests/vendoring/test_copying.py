@@ -24,7 +24,7 @@ from mcpclient.vendoring.copying import (
     parts_of_copy,
 )
 from mcpclient.vendoring.manifest import MANIFEST, PARTS_LIST, read_manifest, verify
-from mcpclient.vendoring.parts import PARTS, TOGETHER, parts_of
+from mcpclient.vendoring.parts import PARTS, TOGETHER, missing_part, parts_of
 from tests.tooling.imports import all_imports, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
@@ -277,3 +277,12 @@ def test_a_copy_is_verified_from_within(
     (tmp_path / "copy" / MANIFEST).write_bytes(b"\xff")
     with pytest.raises(UsageError, match="cannot be read"):
         read_manifest(tmp_path / "copy")
+
+
+def test_a_missing_module_is_told_by_its_part() -> None:
+    """F-VEND-2: a module of another package is another matter."""
+    assert missing_part(ModuleNotFoundError(name="numpy"), "mcpclient") is None
+    told = missing_part(ModuleNotFoundError(name="mcpclient.sync.manager"), "mcpclient")
+    assert str(told) == (
+        "this copy was made without sync and manager; make it again with --with sync,manager"
+    )
