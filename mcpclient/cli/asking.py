@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
@@ -262,8 +263,12 @@ class Asking:
         self._model = model
         self._server = server
         self._terminal = terminal or ScreenTerminal(screen)
-        self.turn: asyncio.Lock = asyncio.Lock()
         self._reading: asyncio.Future[str] | None = None
+
+    @cached_property
+    def turn(self) -> asyncio.Lock:
+        """The lock that lets one question be asked at a time."""
+        return asyncio.Lock()  # on first use: before Python 3.10 it belongs to a loop at once
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
         """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
 from .paths import state_folder
-from .regular_files import make_private, make_private_folder, open_regular
+from .regular_files import make_private, make_private_folder, open_regular, real_path
 
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
@@ -72,10 +72,7 @@ def change_file(
     Raises `OSError` when it cannot be read, written or locked within ten seconds, or would be
     larger than ``limit`` bytes, and what ``edit`` raises; the file is then as before.
     """
-    try:
-        real = Path(os.path.realpath(path))
-    except ValueError:
-        raise OSError(errno.EINVAL, "not the path of a file") from None
+    real = real_path(path)
     with _locked(real):
         content, mode = _present(real, limit, private)
         changed = edit(content)

@@ -11,10 +11,7 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 if sys.platform == "win32":
     from .windows import take_from_others, windows_security
@@ -51,6 +48,17 @@ def open_regular(
         os.close(descriptor)
         raise
     return descriptor
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path with its links followed. Raises `OSError` for one that no file can have."""
+    try:
+        encoded = os.fsencode(path)
+    except ValueError:
+        encoded = b"\0"
+    if b"\0" in encoded:  # which not every Python's realpath refuses
+        raise OSError(errno.EINVAL, "not the path of a file")
+    return Path(os.path.realpath(path))
 
 
 def _check(status: os.stat_result, limit: int | None) -> None:

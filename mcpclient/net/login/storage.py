@@ -24,7 +24,7 @@ from ...framing.logs import logger_for
 from ..files import replace_content, replace_file
 from ..locks import LockFolder, TaskLocks
 from ..paths import config_folder
-from ..regular_files import open_regular
+from ..regular_files import open_regular, real_path
 
 # More than ten thousand servers' tokens: this module did not write a longer file.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
@@ -79,8 +79,8 @@ class FileStore:
         given = credentials_path(os.environ) if path is None else Path(path)
         # Replacing a symbolic link, as of a folder of dotfiles, would turn it into a file.
         try:
-            self.path: Path = Path(os.path.realpath(given.expanduser()))
-        except (ValueError, RuntimeError) as error:  # a NUL character, a user without a home
+            self.path: Path = real_path(given.expanduser())
+        except (OSError, RuntimeError) as error:  # a NUL character, a user without a home
             raise UsageError(f"{str(given)!r} is not the path of a file: {error}") from None
         self._locks = LockFolder(self.path.parent / "locks")
         # By key: the record that could not be written, and the record in the file at that time.
