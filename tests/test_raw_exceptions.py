@@ -57,7 +57,7 @@ def deep() -> Any:
 def test_what_stands_in_the_place_of_a_string() -> None:
     assert safe_str("text") == "text"
     assert safe_str(None) == "None"
-    assert in_depth(lambda: safe_str(deep()), 200).startswith("<list")
+    assert in_depth(lambda: safe_str(deep()), 200).startswith(("<list", "[[["))  # as Python can
 
 
 VALUES = [

@@ -52,10 +52,9 @@ class _Documented:
         if self._text is None:  # python -OO
             return None
         try:
-            options = client_options.options_text()
+            return client_options.with_options(self._text)
         except (UsageError, OSError):  # a copy without the part `types`, or without its sources
             return self._text
-        return f"{self._text.rstrip()}\n{options}\n    "
 
 
 class Client(Tools, Contents, Listening, Toolboxes):

@@ -1,6 +1,6 @@
 """The options of a connection and of a call, each with its type, meaning and default.
 
-Editors and type checkers read this module. `options_text` makes ``help(mcpclient.connect)`` and the
+Editors and type checkers read this module. `with_options` makes ``help(mcpclient.connect)`` and the
 guide's page of options from the same lines, so that no option is described twice. A running client
 does not import it.
 """
@@ -12,7 +12,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import indent, wrap
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
@@ -237,8 +237,11 @@ def described_options() -> Iterator[Option]:
             yield Option(section, ast.unparse(field.target), shown, meaning)
 
 
-def options_text() -> str:
-    """Return all options as a docstring lists them, indented as one."""
+def with_options(text: str) -> str:
+    """Return a docstring followed by all options, without the indentation of its source.
+
+    Python 3.13 takes that away by itself, so it can be in neither part.
+    """
     lines: list[str] = []
     section = ""
     for option in described_options():
@@ -247,4 +250,4 @@ def options_text() -> str:
             lines += ["", f"{section}:", ""]
         lines.append(f"- {option.name}: {option.type}")
         lines += [f"    {line}" for line in wrap(option.meaning, 80, break_on_hyphens=False)]
-    return indent("\n".join(lines), "    ")
+    return "\n".join([inspect.cleandoc(text), *lines, ""])
