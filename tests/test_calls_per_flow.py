@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.connection import opening
 from mcpclient.client.connection.session import Session
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
@@ -73,6 +74,12 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.lower().endswith("_proxy") or name.startswith("MCP_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often an opening looks at a server that starts slowly depends on the machine."""
+    monkeypatch.setattr(opening, "_LOOK_EVERY", 60)
 
 
 # What they cost at the most. A change that needs more says here why it is worth that.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
@@ -56,6 +57,14 @@ Servers = Union[
     Mapping[str, Union[Target, ServerConfig]], Config, Iterable[Target], str, "os.PathLike[str]"
 ]
 """Servers by name, a loaded configuration, a list of targets, or the path of a file."""
+
+
+class _Lock(asyncio.Lock):
+    """A lock that can be released after its event loop: who waited for it has ended with it."""
+
+    def release(self) -> None:
+        with suppress(RuntimeError):
+            super().release()
 
 
 class Manager(Toolboxes, Calls):
@@ -155,7 +164,7 @@ class Manager(Toolboxes, Calls):
         self._shared: Shared | None = None
         self._servers: dict[str, Server] = {}
         self._uris = {}
-        self._lock: asyncio.Lock | None = None  # one opens or closes at a time
+        self._lock: _Lock | None = None  # one opens or closes at a time
         self._is_wanted = False  # from the first open() on, until close()
         self._changing = 0  # how many open() and close() are under way, in any event loop
         self._is_open = False
@@ -183,7 +192,7 @@ class Manager(Toolboxes, Calls):
             in_use = self._is_wanted or self._is_open or self._changing
             if self._home.claim(is_free=not in_use and not self._is_locked):
                 self._abort()  # the leftovers of an event loop that has stopped
-                self._lock = asyncio.Lock()
+                self._lock = _Lock()
             self._is_wanted = True
             self._changing += 1
         try:
