@@ -26,7 +26,6 @@ from ..recording.secrets import TOKEN, is_secret_name
 
 # Larger files are known by their size and time: reading them would hold up every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024
-_MAX_FILES = 1000
 _DIGEST_SHOWN = 12
 # What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
 _KEY = re.compile(r"(?:(?:Basic|Bearer|Token) )?[A-Za-z0-9_~+/=:.-]{8,}")
@@ -185,12 +184,16 @@ def named_files(
         for name in references(written, kind):
             path = path_of(name, around)
             yield NamedFile(path, files.digest(path))
-    texts = [*entry.command, *entry.env.values(), entry.headers_helper or ""]
-    words = dict.fromkeys(word for text in texts for word in _words_in(text) if word)
-    for word in list(words)[:_MAX_FILES]:
+    for word in words_of(entry):
         path = path_of(word, cwd)
         if os.path.isfile(path):
             yield NamedFile(path, files.digest(path))
+
+
+def words_of(entry: Entry) -> Mapping[str, None]:
+    """Return the words in the command and the variables of an entry that may name a file."""
+    texts = [*entry.command, *entry.env.values(), entry.headers_helper or ""]
+    return dict.fromkeys(word for text in texts for word in _words_in(text) if word)
 
 
 def _words_in(text: str) -> Iterator[str]:

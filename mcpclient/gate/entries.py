@@ -16,7 +16,7 @@ from ..client.configured import authentication_of
 from ..config.config import Problem, Severity
 from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
 from ..config.server import ServerConfig
-from ..config.sheet import NamedFiles, named_files, sheet_of
+from ..config.sheet import NamedFiles, named_files, sheet_of, words_of
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
 from ..entries.resolve import resolve, written_target
@@ -35,6 +35,8 @@ from .gate import Gate
 
 # Names of tools that begin with their server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
+# Each may name a file, which is looked up and digested before the user is asked.
+_MAX_WORDS = 10_000
 
 
 class JudgedEntry(NamedTuple):
@@ -113,6 +115,12 @@ class Entries:
         vouched: str | None,
     ) -> tuple[ServerConfig, str]:
         file, files = written.file, NamedFiles()
+        if self.gate.needs_approval(file.scope) and len(words_of(entry)) > _MAX_WORDS:
+            raise EntryError(
+                f"its command and env have more than {_MAX_WORDS} words, each of which may name a "
+                "file that the user would agree to",
+                hint="write the long value into a file, and name that",
+            )
         if id(file) not in self._inputs:
             self._inputs[id(file)] = (file, Inputs(file.inputs, self._given_inputs))
         inputs = self._inputs[id(file)][1]

@@ -36,9 +36,13 @@ ENTRIES = {
     *(Node("config.server", "ServerConfig"), Node("config.config", "Config")),
     *(Node("config.reading", "ConfigReader"), Node("entries.resolve", "resolve")),
     *(Node("gate.load", "load_config"), Node("gate.entries", "Entries")),
+    Node("client.configured", "read_mapping"),
 }
+# Puts the values into the mapping of an entry; called on servers that are handed in as well.
+READS_MAPPING = ".with_mapping_read"
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 GATE = Node("gate.gate", "Gate")
+MAKER, HELPER = Node("entries.resolve", "_of_url"), Node("entries.resolve", "HeadersHelper")
 
 
 @functools.cache
@@ -47,11 +51,18 @@ def sources() -> Mapping[str, str]:
 
 
 @functools.cache
+def whole() -> Graph:
+    return graph_of(sources())
+
+
+@functools.cache
 def package() -> Graph:
-    graph = graph_of(sources())
-    # It reads a mapping of the caller's own code into options, which start nothing by themselves.
-    server = Node("config.server", "ServerConfig")
-    return Graph({**graph.refers, server: set()}, graph.calls)
+    """Return the graph in which making the program for headers, which runs later, starts nothing.
+
+    That is the only edge left out: everything else that reads an entry is followed to its end.
+    """
+    refers = whole().refers
+    return Graph({**refers, MAKER: refers[MAKER] - {HELPER}}, whole().calls)
 
 
 def floor(node: Node) -> str:
@@ -69,8 +80,13 @@ def meetings(graph: Graph) -> set[Node]:
     return {
         node
         for node in reaching
-        if floor(node) not in BELOW and not ENTRIES.isdisjoint(graph.refers.get(node, ()))
+        if floor(node) not in BELOW
+        and (not ENTRIES.isdisjoint(graph.refers.get(node, ())) or reads_mapping(graph, node))
     }
+
+
+def reads_mapping(graph: Graph, node: Node) -> bool:
+    return any(call.endswith(READS_MAPPING) for call in graph.calls.get(node, ()))
 
 
 def users(graph: Graph, *nodes: Node) -> set[Node]:
@@ -86,14 +102,57 @@ def test_only_the_lowest_floors_start_and_dial() -> None:
 
 def test_where_entries_meet_what_starts_them_the_gate_stands_between() -> None:
     """F-SAFE-1: each of them is the gate's own room, or knows the gate or a loader that does."""
-    graph = package()
+    assert meetings(package()), "nothing was found at all"
+    assert past_the_gate(package()) == set()
+
+
+def past_the_gate(graph: Graph) -> set[str]:
+    """Return the nodes that start servers of entries, and know neither the gate nor a loader."""
     judged = {GATE, Node("gate.load", "load_config"), *users(graph, GATE)}
-    found = meetings(graph)
-    assert found, "nothing was found at all"
-    for node in found:
-        refers = graph.refers[node]
-        passes = floor(node) == "gate" or not judged.isdisjoint(refers) or _loads(graph, node)
-        assert passes, f"{node} starts servers of entries past the gate"
+    return {
+        str(node)
+        for node in meetings(graph)
+        if floor(node) != "gate"
+        and judged.isdisjoint(graph.refers[node])
+        and not _loads(graph, node)
+    }
+
+
+def test_reading_an_entry_starts_nothing() -> None:
+    """F-SAFE-1: neither a server's configuration, nor a mapping that is read into options."""
+    assert package().refers.keys() >= readers(), "one of them has another name"
+    assert starting_readers(package()) == set()
+
+
+def readers() -> set[Node]:
+    """Return the nodes that make something of an entry before the gate has judged it."""
+    below = {node for node in ENTRIES if floor(node) != "gate"}
+    return {*below, Node("client.configured", "client_arguments")}
+
+
+def starting_readers(graph: Graph) -> set[str]:
+    return set(map(str, readers() & graph.reaching(starting(graph))))
+
+
+def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None:
+    """F-SAFE-1: by nobody else, since its values are put in before anything was judged."""
+    graph = package()
+    assert set(map(str, users(graph, Node("client.configured", "read_mapping")))) == {
+        "client.configured.client_arguments",
+        "config.server.ServerConfig",
+    }
+    arguments = Node("client.configured", "client_arguments")
+    assert set(map(str, users(graph, arguments))) == {"client.client.Client"}
+    assert {str(node) for node in graph.calls if reads_mapping(graph, node)} == {
+        "gate.gate.Gate",
+        "config.policy.policy.Policy",
+        "manager.configured._configured",
+    }
+    (named_servers,) = functions("manager.configured", "configured_servers")
+    assert callers("manager.configured", "_configured") == {"configured_servers"}
+    calls = [node for node in ast.walk(named_servers) if isinstance(node, ast.Call)]
+    (judging,) = (call for call in calls if named(call) == "judge")
+    assert named(judging.args[0]) == "_configured"
 
 
 def _loads(graph: Graph, node: Node) -> bool:
@@ -125,11 +184,8 @@ def test_only_the_gate_puts_values_into_an_entry() -> None:
 
 def test_a_program_for_headers_is_made_with_the_values() -> None:
     """F-SAFE-1: it is the only thing that an entry starts beside its server."""
-    helper = Node("entries.resolve", "HeadersHelper")
-    graph = package()
-    made = {node for node in users(graph, helper) if floor(node) != "gate"}
-    assert set(map(str, made)) == {"entries.resolve._of_url"}
-    assert set(map(str, users(graph, *made))) == {"entries.resolve.resolve"}
+    assert {node for node in users(whole(), HELPER) if floor(node) != "gate"} == {MAKER}
+    assert set(map(str, users(package(), MAKER))) == {"entries.resolve.resolve"}
 
 
 def test_a_managed_server_is_opened_only_after_it_was_judged() -> None:
@@ -231,6 +287,16 @@ def names_in(node: ast.AST) -> set[str]:
     return {named(each) for each in ast.walk(node)}
 
 
+def callers(module: str, function: str) -> set[str]:
+    """Return the functions of a module that name one of its own."""
+    return {
+        node.name
+        for node in ast.walk(ast.parse(sources()[module]))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and any(isinstance(each, ast.Name) and each.id == function for each in ast.walk(node))
+    }
+
+
 def callers_of(method: str, owner: str = "self") -> set[str]:
     """Return the functions of a manager's server that name a method of ``owner``."""
     return {
@@ -270,6 +336,53 @@ def test_a_way_past_the_gate_would_be_found() -> None:
     assert set(map(str, starting(graph))) == {"net.launch.launch"}
     assert set(map(str, meetings(graph))) == {"manager.fast.start"}
     assert list(handed_on({"cli.x": HANDED_ON})) == [("cli.x.start", False)]
+
+
+OPENED = """\
+    def opened(self):
+        from ..client.client import Client
+        return Client(self.target, **self.options)
+
+    def fingerprint("""
+LAUNCHED = """\
+    from ..net.process.launch import launch
+    launch(mapping)
+    raw = """
+READ_AND_STARTED = """
+from ..client.client import Client
+from ..client.configured import read_mapping
+def start(server):
+    entry, target, options = read_mapping(server.raw)
+    return Client(target, **options)
+"""
+READ_BY_SERVER = """
+from ..client.client import Client
+def start(server):
+    server = server.with_mapping_read()
+    return Client(server.target, **server.options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "planted", "found"),
+    [
+        ("config.server", "    def fingerprint(", OPENED, "config.server.ServerConfig"),
+        ("client.configured", "    raw = ", LAUNCHED, "client.configured.read_mapping"),
+        ("manager.fast", "", READ_AND_STARTED, "manager.fast.start"),
+        ("manager.fast", "", READ_BY_SERVER, "manager.fast.start"),
+    ],
+)
+def test_a_way_through_a_mapping_would_be_found(
+    module: str, old: str, planted: str, found: str
+) -> None:
+    """F-SAFE-1: planted in this very package, where an entry is read or beside it."""
+    source = sources().get(module, "")
+    assert old in source
+    part = graph_of({**dict.fromkeys(sources(), ""), module: source.replace(old, planted, 1)})
+    others = {node: each for node, each in package().refers.items() if node.module != module}
+    calls = {node: each for node, each in package().calls.items() if node.module != module}
+    graph = Graph({**others, **part.refers}, {**calls, **part.calls})
+    assert found in starting_readers(graph) | past_the_gate(graph)
 
 
 @pytest.mark.parametrize(

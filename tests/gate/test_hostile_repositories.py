@@ -141,6 +141,27 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
+def test_a_file_that_is_named_behind_many_words_was_edited(repository: Repository) -> None:
+    """F-SAFE-2: each word counts, however many stand before it."""
+    args = [*(f"word-{number}" for number in range(5000)), "mark.py"]
+    repository.write(s={"command": "python3", "args": args})
+    approve_all()
+    assert state() == "ready"
+    repository.script.write_text("evil()")
+    assert state() == "needs_approval"
+
+
+def test_more_words_than_can_be_looked_at_are_refused(repository: Repository, home: Path) -> None:
+    """F-SAFE-2: in a project's file, rather than that one of them is left out."""
+    entry = {"command": "python3", "args": ["mark.py", " ".join(map(str, range(10_001)))]}
+    repository.write(s=entry)
+    config = load_config(approvals=Approvals(lambda server: True))
+    assert "s" not in config.servers
+    assert [problem for problem in config.problems if "more than 10000 words" in problem.message]
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"own": entry}}))
+    assert state("own") == "ready"
+
+
 def test_a_link_that_leads_elsewhere_now(repository: Repository) -> None:
     """F-SAFE-2: the file of servers, and a file that it names."""
     real, other = repository.folder / "one.py", repository.folder / "two.py"
