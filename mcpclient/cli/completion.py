@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from .command import Answer, LocalCommand, LocalWork
-from .commands import COMMANDS, command_named
+from .main import COMMANDS, command_named
 from .parsing import options_of
 from .screen import Screen
 

@@ -37,10 +37,10 @@ from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork, Server
-from .commands import PROTOCOL_ERROR
 from .connecting import client_for
-from .failures import exit_code, text_and_hint
+from .main import PROTOCOL_ERROR
 from .render import Style, one_line
+from .running import exit_code, text_and_hint
 from .screen import Screen
 from .target import only_server
 

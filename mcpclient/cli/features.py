@@ -1,4 +1,4 @@
-"""The commands for the features of a server: tools, resources, prompts, and who it is."""
+"""The other features of a server: who it is, its resources and prompts, its notifications."""
 
 from __future__ import annotations
 
@@ -6,30 +6,22 @@ import argparse
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
-from ..adapters.limits import token_warning
 from ..client.client import Client
-from ..errors import NotRecorded, PeerError, UsageError
-from ..framing.escaping import escape
+from ..client.events.callbacks import LOG_LEVELS
+from ..errors import ConnectionLost, McpError, PeerError
+from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
-from ..protocol.types import CallToolResult, Prompt, ResourceTemplate, Tool
-from . import arguments
+from ..protocol.types import Prompt, ResourceTemplate
 from .arguments import (
-    checked_arguments,
     parse_text_arguments,
-    properties_of,
-    required_of,
-    signature,
-    tool_named,
-    type_of,
-    unchecked_arguments,
 )
-from .command import Answer, Command, Work
-from .render import Style, contents, definitions, one_line, table
-from .results import result_text, save_media
+from .command import Answer, Command, LocalCommand, LocalWork, Work
+from .connecting import client_for
+from .render import contents, definitions, one_line, table
 from .screen import Screen
+from .target import find_server
 
 
 def _prepare_info(words: Sequence[str], options: argparse.Namespace) -> Work:
@@ -81,187 +73,6 @@ async def _run_ping(client: Client, screen: Screen) -> Answer:
 
 
 PING = Command("ping", _prepare_ping)
-
-
-_PATTERN = ("*", "?", "[")
-
-
-def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
-    if len(words) > 1:
-        raise UsageError(f"tools does not take {words[1]!r}")
-    wanted = words[0] if words else None
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        listed = await client.list_tools()
-        nameless = sum(not tool.name for tool in listed)
-        if nameless:
-            screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
-        tools = _wanted(listed, wanted)
-        is_one = wanted is not None and not _is_pattern(wanted)
-        text = described(tools[0], screen.style) if is_one else _listed(tools, screen.style)
-        return Answer({"tools": [tool.raw for tool in tools]}, text)
-
-    return run
-
-
-def _count(tools: int) -> str:
-    return "a tool" if tools == 1 else f"{tools} tools"
-
-
-def _wanted(tools: Sequence[Tool], wanted: str | None) -> list[Tool]:
-    if wanted is None:
-        return list(tools)
-    if not _is_pattern(wanted):
-        return [tool_named(wanted, tools)]
-    return [tool for tool in tools if fnmatchcase(tool.name.lower(), wanted.lower())]
-
-
-def _is_pattern(text: str) -> bool:
-    return any(character in text for character in _PATTERN)
-
-
-def _listed(tools: Sequence[Tool], style: Style) -> str:
-    rows = [
-        (
-            one_line(tool.name),
-            _arguments_tools(tool.input_schema),
-            one_line(tool.description or tool.title),
-        )
-        for tool in tools
-        if tool.name
-    ]
-    return table(("TOOL", "ARGUMENTS", "DESCRIPTION"), rows, style) if rows else "no tools"
-
-
-def _arguments_tools(schema: Any) -> str:
-    """Return the names of the arguments, the optional ones in brackets."""
-    needed = required_of(schema)
-    return " ".join(
-        one_line(name) if name in needed else f"[{one_line(name)}]"
-        for name in properties_of(schema)
-    )
-
-
-def described(tool: Tool, style: Style) -> str:
-    """Return the description of one tool: its call, its arguments, its result, its hints."""
-    parts = [style.bold(signature(tool))]
-    text = tool.description or tool.title
-    if text:
-        parts.append(escape(text.strip()))
-    rows = list(_argument_rows(tool.input_schema))
-    if rows:
-        parts.append(table(("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION"), rows, style))
-    returned = properties_of(tool.output_schema)
-    if returned:
-        rows = [
-            (one_line(name), type_of(each, tool.output_schema), one_line(_text(each)))
-            for name, each in returned.items()
-        ]
-        parts.append(table(("RETURNS", "TYPE", "DESCRIPTION"), rows, style))
-    hints = ", ".join(_hints(tool))
-    if hints:
-        parts.append(style.dim(f"The server says: {hints}."))
-    return "\n\n".join(parts)
-
-
-def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
-    needed = required_of(schema)
-    for name, each in properties_of(schema).items():
-        default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
-        kind = type_of(each, schema)
-        yield (
-            one_line(name),
-            kind if name in needed else f"{kind}, optional",
-            one_line(default),
-            one_line(_text(each)),
-        )
-
-
-def _text(schema: Mapping[str, Any]) -> str:
-    text = schema.get("description") or schema.get("title")
-    return text if isinstance(text, str) else ""
-
-
-def _hints(tool: Tool) -> Iterator[str]:
-    """Yield the annotations that the server set, in words."""
-    hints = tool.annotations or {}
-    for key, yes, no in (
-        ("readOnlyHint", "it changes nothing", "it changes things"),
-        ("destructiveHint", "it may destroy something", "it destroys nothing"),
-        ("idempotentHint", "a second call does no more", "every call counts"),
-        ("openWorldHint", "it reaches the outside world", "it reaches nothing outside"),
-    ):
-        value = hints.get(key)
-        if isinstance(value, bool):
-            yield yes if value else no
-
-
-TOOLS = Command(
-    "tools",
-    _prepare_tools,
-    more="NAME-OR-PATTERN",
-    details="With the name of a tool, it is described: its arguments, their types and defaults. A "
-    "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
-)
-
-
-def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
-    name, typed = words[0], arguments.parse_arguments(words[1:])
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        checked = not options.unchecked
-        values = await _checked(client, name, typed) if checked else unchecked_arguments(typed)
-        result = await client.call_tool(name, values, on_progress=screen.status.update)
-        return _answer(result, options.output, screen)
-
-    return run
-
-
-async def _checked(client: Client, name: str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the tool's schema has them. Raises `UsageError`."""
-    try:
-        tools = await client.list_tools()
-    except PeerError as error:
-        if error.code != ErrorCode.METHOD_NOT_FOUND:
-            raise
-        return unchecked_arguments(typed)
-    except NotRecorded:  # of a session in which nothing was checked
-        return unchecked_arguments(typed)
-    return checked_arguments(tool_named(name, tools), typed)
-
-
-def _answer(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
-    style = screen.error_style if result.is_error else screen.style
-    text = result_text(result, style)
-    for warning in (*result.warnings, token_warning(result.text)):
-        if warning is not None:
-            screen.say(f"warning: {warning}")
-    if output is not None and not result.is_error:
-        saved = save_media(result, output)
-        text = "\n".join(f"saved {path}" for path in saved)
-    return Answer(result.raw, text, failed=result.is_error)
-
-
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("-o", "--output"),
-        metavar="FILE",
-        help="save the image, the sound or the bytes of the result",
-    )
-    parser.add_argument(
-        "--unchecked", action="store_true", help="do not compare the arguments with the schema"
-    )
-
-
-CALL = Command(
-    "call",
-    _prepare_call,
-    required=("TOOL",),
-    more="ARGUMENT",
-    details=(arguments.__doc__ or "").replace("``", ""),
-    add_options=_add_options,
-)
-"""Calls a tool, after its arguments were compared with its schema."""
 
 
 def _prepare_resources(words: Sequence[str], options: argparse.Namespace) -> Work:
@@ -399,4 +210,114 @@ COMPLETE = Command(
     required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
     more="KNOWN=VALUE",
     details="Arguments that are already known may follow as KNOWN=VALUE. BEGINNING may be ''.",
+)
+
+
+def line_of(method: str, params: Mapping[str, Any]) -> str:
+    """Return a notification on one line, escaped."""
+    short = method[len("notifications/") :] if method.startswith("notifications/") else method
+    if short == "message":
+        said = params.get("data")
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        source = f" {params['logger']}" if params.get("logger") else ""
+        return escape_line(f"log {params.get('level', '')}{source}: {text}")
+    shown = {key: value for key, value in params.items() if key != "_meta"}
+    return escape_line(f"{short} {json.dumps(shown, ensure_ascii=False) if shown else ''}".rstrip())
+
+
+def _prepare_listen(options: argparse.Namespace) -> LocalWork:
+    server, uris = find_server(options)
+
+    async def work(screen: Screen) -> Answer:
+        heard = _Heard(screen, options.count, as_json=options.json)
+        client = client_for(
+            server, options, screen, on_notification=heard.take, on_close=heard.closed
+        )
+        try:
+            await client.connect()
+            listening = asyncio.ensure_future(_listen(client, uris, options.log_level, screen))
+            listening.add_done_callback(heard.listened)
+            try:
+                await heard.over
+            finally:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+        finally:
+            await client.close()
+        return Answer({}, "", is_shown=True)
+
+    return work
+
+
+class _Heard:
+    """An observer that shows notifications until their count is reached, or the connection ends."""
+
+    def __init__(self, screen: Screen, count: int | None, *, as_json: bool) -> None:
+        self._screen = screen
+        self._left = count
+        self._as_json = as_json
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def take(self, method: str, params: Mapping[str, Any]) -> None:
+        """Show one notification, as a line of text or of JSON."""
+        if self.over.done():
+            return
+        raw = {"method": method, "params": params}
+        try:
+            self._screen.show(json.dumps(raw) if self._as_json else line_of(method, params))
+        except McpError as error:  # stdout is closed, or full
+            self.over.set_exception(error)
+            return
+        if self._left is not None:
+            self._left -= 1
+            if self._left <= 0:
+                self.over.set_result(None)
+
+    def listened(self, listening: asyncio.Task[None]) -> None:
+        """Report a refused subscription."""
+        error = None if listening.cancelled() else listening.exception()
+        if error is not None and not self.over.done():
+            self.over.set_exception(error)
+
+    def closed(self, reason: McpError | None) -> None:
+        """Report the end of the connection."""
+        if not self.over.done():
+            error = reason or ConnectionLost("the server closed the connection")
+            self.over.set_exception(error)
+
+
+async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
+    """Subscribe to everything that the server can report, and stay subscribed."""
+    capabilities = client.capabilities
+    if level is not None or "logging" in capabilities:
+        await client.set_log_level(level or "info")
+    tools, prompts, resources = (name in capabilities for name in ("tools", "prompts", "resources"))
+    if not (uris or tools or prompts or resources):
+        return
+    try:
+        async for _ in client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris):
+            pass  # on_notification has shown it already
+    except PeerError as error:
+        if error.code != ErrorCode.METHOD_NOT_FOUND:
+            raise
+    except McpError as error:
+        screen.say(f"changes are no longer reported: {error}")
+
+
+def _add_listen_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, metavar="NUMBER", help="end after so many")
+    parser.add_argument("--log-level", choices=tuple(LOG_LEVELS), help="of the log messages (info)")
+
+
+LISTEN = LocalCommand(
+    "listen",
+    _prepare_listen,
+    usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
+    add_options=_add_listen_options,
+    takes_server=True,
+    details=(
+        "Log messages, changes of the lists of tools, prompts and resources, and updates of the "
+        "resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
+        "it."
+    ),
 )

@@ -21,7 +21,7 @@ from ..errors import McpError, UsageError
 from ..lazy import OnDemand
 from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
-from .commands import COMMANDS, command_named
+from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .render import definitions
 from .screen import Screen

@@ -1,4 +1,4 @@
-"""The entry point of ``mcpclient COMMAND …``, which imports as little as possible.
+"""The entry point of ``mcpclient COMMAND …``, the table of commands, and the exit codes.
 
 Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two,
 and a command imports what it needs.
@@ -10,12 +10,109 @@ import sys
 from importlib import import_module
 
 from .. import __version__
-from .commands import CANCELLED, USAGE, overview
 from .streams import write_to
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
-    from typing import Any
+    from .command import AnyCommand
+
+FAILED = 1
+"""The tool reported that it failed, or a comparison or an expectation did."""
+
+USAGE = 2
+NO_CONNECTION = 3
+NEEDS_AUTH = 4
+PROTOCOL_ERROR = 5
+TIMEOUT = 124
+CANCELLED = 130
+
+COMMANDS = {
+    "info": "show who the server is and what it can do",
+    "tools": "list the tools, or describe one",
+    "call": "call a tool",
+    "resources": "list the resources and the resource templates",
+    "read": "read a resource",
+    "prompts": "list the prompts, with optional arguments in [brackets]",
+    "prompt": "fill in a prompt",
+    "complete": "suggest values for an argument of a prompt or of a resource template",
+    "listen": "show the notifications of a server as they arrive",
+    "servers": "show the configured servers and the state of each",
+    "add": "write a server into a configuration file",
+    "remove": "remove a server from a configuration file",
+    "lock": "lock the definitions of all tools, or compare them with the lock",
+    "doctor": "check a server step by step, and say how to repair it",
+    "ping": "measure how fast the server answers",
+    "shell": "talk to one or many servers line by line, or run a file of lines",
+    "record": "run another command, and record its session in a file",
+    "replay": "run a command on a recorded session, or list its content",
+    "inspect": "watch client and server in the browser",
+    "auth": "log in to a server, log out, or see where you are logged in",
+    "vendor": "copy this package, or parts of it, into another project",
+    "completion": "print a completion script for bash, zsh or fish",
+    "help": "show a chapter of the guide, or explain an exit code or an exception",
+}
+"""The commands in the order of ``--help``, each with a summary."""
+
+
+# The modules that hold several commands, each under its own name in capitals.
+MODULES = {
+    **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
+    **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
+    **dict.fromkeys(("tools", "call"), "tools"),
+    **dict.fromkeys(("servers", "add", "remove", "lock"), "servers"),
+    **dict.fromkeys(("record", "replay"), "recordings"),
+}
+
+
+def command_named(name: str) -> AnyCommand:
+    """Return the command of a name that is in the table, from the module of its theme."""
+    module = import_module(f".{MODULES.get(name, name)}", __package__)
+    command: AnyCommand = getattr(module, name.upper() if name in MODULES else "COMMAND")
+    return command
+
+
+_COLUMNS = 80
+_INDENT = 14
+
+_OVERVIEW = """\
+usage: mcpclient COMMAND [OPTION ...] [SERVER] [WORD ...] [-- SERVER-COMMAND ...]
+
+Talk to a Model Context Protocol server.
+
+commands (each has --help):
+{commands}
+
+SERVER is the name of a configured server, a URL or a script; or the server is
+the command line that starts it, at the end, after --
+
+examples:
+  mcpclient tools http://localhost:3001/mcp
+  mcpclient call http://localhost:3001/mcp echo message=hi
+  mcpclient call echo message=hi -- npx -y my-server stdio
+
+exit codes:
+  0 ok   1 the tool failed   2 usage   3 no connection   4 authorization is needed
+  5 the server refused or broke the protocol   124 timeout   130 Ctrl-C
+
+options:
+  --help, --version; of each command --json, --debug and more
+"""
+
+
+def overview() -> str:
+    """Return the text of ``mcpclient --help``, at most 80 columns wide."""
+    listed = (line for name, summary in COMMANDS.items() for line in _listed(name, summary))
+    return _OVERVIEW.format(commands="\n".join(listed))
+
+
+def _listed(name: str, summary: str) -> list[str]:
+    """Return the lines of a command: its name, and its summary beside it."""
+    lines = [f"  {name}".ljust(_INDENT - 1)]
+    for word in summary.split():
+        if len(lines[-1]) + 1 + len(word) > _COLUMNS:
+            lines.append(" " * (_INDENT - 1))
+        lines[-1] += f" {word}"
+    return lines
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,14 +127,10 @@ def main(argv: list[str] | None = None) -> int:
     if not words or words[0] in ("--help", "-h"):
         return _print(overview())
     try:
-        code: int = _module("running").run(words)
+        code: int = import_module(".running", __package__).run(words)
     except KeyboardInterrupt:  # while that was still being imported
         return CANCELLED
     return code
-
-
-def _module(name: str) -> Any:
-    return import_module(f".{name}", __package__)
 
 
 def _print(text: str) -> int:

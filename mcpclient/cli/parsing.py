@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from ..errors import UsageError
 from ..lazy import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
-from .commands import COMMANDS, command_named
+from .main import COMMANDS, command_named
 from .target import add_options, find_server, is_program, split_after_file, split_at_command
 
 if TYPE_CHECKING:

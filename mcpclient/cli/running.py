@@ -1,27 +1,46 @@
-"""One command, from its words to its exit code."""
+"""One command, from its words to its exit code: its work, its log lines, its error."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
-from ..errors import McpError, UsageError
+from ..client.connection.target_names import derive_name
+from ..errors import (
+    AuthError,
+    CallTimeout,
+    ConnectFailed,
+    ConnectKind,
+    HttpError,
+    McpError,
+    NetworkError,
+    ProcessExited,
+    UsageError,
+    safe_repr,
+)
+from ..errors.network import text_without_output
 from ..framing.escaping import escape
+from ..lazy import OnDemand
+from ..net.clocks import seconds_since_epoch
 from ..net.ctrl_c import cancel_on_ctrl_c
-from .command import Answer, LocalRequest, Request
-from .commands import CANCELLED, FAILED
+from .command import Answer, LocalRequest, Request, Server
 from .connecting import client_for
-from .failures import error_as_json, error_text, exit_code
+from .main import CANCELLED, FAILED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 from .parsing import own_words, understand
 from .screen import LogLines, Screen
+
+if TYPE_CHECKING:
+    from .. import hints
+else:
+    hints = OnDemand("..hints", __name__)
 
 
 def run(words: list[str]) -> int:
@@ -83,7 +102,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
 
 async def _connect(client: Client, request: Request, screen: Screen) -> None:
     if _is_debugging(request.options):
-        await _debugging().connect_loudly(client, request.server, screen)
+        await connect_loudly(client, request.server, screen)
     else:
         await client.connect()
 
@@ -91,10 +110,6 @@ async def _connect(client: Client, request: Request, screen: Screen) -> None:
 def _is_debugging(options: argparse.Namespace) -> bool:
     wanted = os.environ.get("MCP_DEBUG", "").lower() in ("1", "true", "yes")
     return bool(options.debug) or wanted
-
-
-def _debugging() -> Any:
-    return import_module(".debugging", __package__)
 
 
 def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
@@ -116,8 +131,7 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     lines = LogLines(screen)
     debug = _is_debugging(request.options)
     if debug:
-        module = _debugging()
-        lines.setFormatter(module.DebugLines(module.name_for(getattr(request, "server", None))))
+        lines.setFormatter(DebugLines(name_for(getattr(request, "server", None))))
     logger = logging.getLogger("mcpclient")
     level = logger.level
     logger.addHandler(lines)
@@ -127,3 +141,121 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     finally:
         logger.removeHandler(lines)
         logger.setLevel(level)
+
+
+def exit_code(error: McpError, *, connecting: bool = False) -> int:
+    """Return the exit code that tells this kind of error.
+
+    ``connecting``: it came before there was a connection, so whatever it is there is none.
+    """
+    if isinstance(error, UsageError) or _is_a_wrong_folder(error):
+        return USAGE
+    if isinstance(error, AuthError):
+        return NEEDS_AUTH
+    if isinstance(error, HttpError) and error.status in (401, 403):
+        return NEEDS_AUTH
+    if connecting:
+        return NO_CONNECTION
+    if isinstance(error, CallTimeout):
+        return TIMEOUT
+    return NO_CONNECTION if isinstance(error, NetworkError) else PROTOCOL_ERROR
+
+
+def _is_a_wrong_folder(error: McpError) -> bool:
+    return isinstance(error, ConnectFailed) and error.kind == ConnectKind.WORKING_DIRECTORY
+
+
+def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
+    """Return an error in words, and what to do about it if that is known.
+
+    What the server wrote to stderr is left out if ``stderr_was_shown`` already.
+    """
+    text, hint = text_and_hint(error)
+    if isinstance(error, ProcessExited) and stderr_was_shown:
+        text = text_without_output(error)
+    return f"{text}\n{hint}" if hint else text
+
+
+def text_and_hint(error: McpError) -> tuple[str, str]:
+    """Return an error in words, and what to do next; that is empty where the words say it."""
+    text = str(error)
+    if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
+        text += f"\nAuthorization was needed because of: {error.__cause__}"
+    return text, hints.hint_for(error, hints.SHELL)
+
+
+def error_as_json(error: BaseException) -> dict[str, Any]:
+    """Return an error with all its fields; ``type`` and ``text`` come first."""
+    fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
+    hint = hints.hint_for(error, hints.SHELL)
+    said = {"hint": hint, "cure": hint} if isinstance(error, McpError) else {}
+    return {"type": type(error).__name__, "text": str(error), **said, **fields}
+
+
+def _flat(value: Any) -> Any:
+    """Return the value in a form that can be printed as JSON, however deep it is."""
+    try:
+        plain = _plain(value)
+        json.dumps(plain, indent=2)
+    except RecursionError:
+        return safe_repr(value)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """Return the value in a form that JSON has."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, BaseException):
+        return error_as_json(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+_ROOT = "mcpclient."
+
+
+class DebugLines(logging.Formatter):
+    """A formatter of log records: server, seconds since the start, part, message."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("[MCP:%(server)s] %(seconds)8.3fs %(part)s: %(message)s")
+        self._name = name
+        self._started = seconds_since_epoch()
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as a line."""
+        record.server = self._name
+        record.seconds = max(0.0, record.created - self._started)
+        record.part = record.name[len(_ROOT) :] or record.name
+        return super().format(record)
+
+
+def name_for(server: Server | None) -> str:
+    """Return the name of a server in the lines: its own, its host or its command."""
+    if server is None:
+        return "mcpclient"
+    try:
+        return str(server.options.get("name") or derive_name(server.target))
+    except UsageError:
+        return "server"
+
+
+async def connect_loudly(client: Client, server: Server, screen: Screen) -> None:
+    """Connect, and show the time that it took and the capabilities of the server."""
+    prefix = f"[MCP:{name_for(server)}]"
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    screen.say(f"{prefix} connecting to {client.target}")
+    await client.connect()
+    milliseconds = (loop.time() - started) * 1000
+    info = client.server_info
+    screen.say(
+        f"{prefix} connected (transport: {client.transport_name}, "
+        f"revision: {client.protocol_version}) in {milliseconds:.0f}ms to "
+        f"{info.name or 'a server without a name'} {info.version or ''}".rstrip()
+    )
+    screen.say(f"{prefix} capabilities: {json.dumps(client.capabilities)}")

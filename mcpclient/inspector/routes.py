@@ -15,9 +15,8 @@ from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
-from .comparing import compared_calls, compared_tools
 from .described import described_error, finish_login, log_out
-from .lists import schema_issues
+from .lists import compared_calls, compared_tools, schema_issues
 from .servers import Room
 
 # Seconds between two updates of a page. Users see no delay, and a server that sends a thousand

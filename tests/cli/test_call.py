@@ -7,8 +7,8 @@ import io
 import pytest
 
 from mcpclient import PeerError, UsageError
-from mcpclient.cli.features import CALL as COMMAND
 from mcpclient.cli.screen import Screen
+from mcpclient.cli.tools import CALL as COMMAND
 from tests.cli.in_process import Terminal, ask, prepared
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli.commands import COMMANDS
 from mcpclient.cli.completion import script_for
-from mcpclient.cli.main import main
+from mcpclient.cli.main import COMMANDS, main
 from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]

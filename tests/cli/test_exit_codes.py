@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcpclient.cli import commands
+from mcpclient.cli import main as commands
 from mcpclient.cli.help import chapter
 
 

@@ -23,7 +23,7 @@ from mcpclient import (
     SessionExpired,
     UsageError,
 )
-from mcpclient.cli.failures import error_as_json, error_text, exit_code
+from mcpclient.cli.running import error_as_json, error_text, exit_code
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient import __version__
-from mcpclient.cli.commands import COMMANDS
-from mcpclient.cli.main import main
+from mcpclient.cli.main import COMMANDS, main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 from tests.support.subprocesses import TOP

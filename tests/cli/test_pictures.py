@@ -7,8 +7,7 @@ import base64
 import pytest
 
 from mcpclient import CallToolResult, ImageContent
-from mcpclient.cli.render import Style, picture, pictures_of
-from mcpclient.cli.results import result_text
+from mcpclient.cli.render import Style, picture, pictures_of, result_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 5000
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import CallToolResult, UsageError
-from mcpclient.cli.render import Style
-from mcpclient.cli.results import result_text, save_media
+from mcpclient.cli.render import Style, result_text, save_media
 
 PIPE = Style()
 SCREEN = Style(columns=60)

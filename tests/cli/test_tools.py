@@ -7,8 +7,8 @@ import io
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.features import TOOLS as COMMAND
 from mcpclient.cli.screen import Screen
+from mcpclient.cli.tools import TOOLS as COMMAND
 from tests.cli.in_process import ask, prepared
 
 

@@ -1,5 +1,5 @@
 """The shell of the command line: lines to one or many servers, typed or from a file."""
 
-from .command import COMMAND
+from .shell import COMMAND
 
 __all__ = ["COMMAND"]

@@ -16,18 +16,16 @@ from ...framing.logs import logger_for
 from ...manager.tools import ManagedTool
 from ...protocol.types import GetPromptResult, Prompt, ReadResourceResult, Tool
 from ...suggestions import there_are, there_is_no
-from .. import features
+from .. import features, tools
 from ..arguments import checked_arguments, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
-from ..commands import FAILED
 from ..connecting import check_trace
-from ..listen import line_of
+from ..features import line_of
+from ..main import FAILED
 from ..parsing import parser_of
-from ..render import definitions, one_line, shorten, table
-from ..results import result_text
-from .expectations import parse_expectation
+from ..render import definitions, one_line, result_text, shorten, table
 from .session import Builtin, Finding, Job, Session, found_by, in_words
-from .words import Word
+from .words import Word, parse_expectation
 
 
 async def _servers(session: Session, words: Sequence[Word]) -> Finding:
@@ -172,13 +170,13 @@ async def _tools(session: Session, words: Sequence[Word]) -> Finding:
     """List the tools; a word without wildcards matches anywhere in their names."""
     typed = words[0].text if words else "*"
     pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
-    answer = await _ask(session, features.TOOLS, [Word(pattern, pattern, 0)])
+    answer = await _ask(session, tools.TOOLS, [Word(pattern, pattern, 0)])
     return found_by(answer, answer.raw)
 
 
 async def _tool(session: Session, words: Sequence[Word]) -> Finding:
     tool = Tool((await session.find_tool(words[0].text)).raw)
-    return Finding(features.described(tool, session.screen.style), value=tool)
+    return Finding(tools.described(tool, session.screen.style), value=tool)
 
 
 async def _prompts(session: Session, words: Sequence[Word]) -> Finding:

@@ -14,8 +14,7 @@ from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.types import Prompt, Tool
 from ..arguments import properties_of, required_of
-from .expectations import follow_path, names_in, parse_path
-from .words import Word, quoted, split_words
+from .words import Word, follow_path, names_in, parse_path, quoted, split_words
 
 _MAX_FILES = 200
 

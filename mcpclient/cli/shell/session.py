@@ -18,12 +18,10 @@ from ...manager.tools import ManagedTool
 from ...protocol.types import CallToolResult, Prompt, Resource
 from ...suggestions import did_you_mean, there_are, there_is_no
 from ..command import Answer
-from ..commands import FAILED
-from ..render import pretty_json
-from ..results import media_in
+from ..main import FAILED
+from ..render import media_in, pretty_json
 from ..screen import Screen
-from .expectations import plain
-from .words import Word
+from .words import Word, plain
 
 
 @dataclass(frozen=True)

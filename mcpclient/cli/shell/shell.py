@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Callable
 
-from ...errors import McpError, UsageError
+from ...client.connection.target_names import short_name
+from ...config.server import ServerConfig
+from ...errors import McpError, ServersFailed, UsageError
 from ...framing.escaping import escape
 from ...manager.manager import Manager
 from ...net.ctrl_c import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..commands import CANCELLED, FAILED
-from ..failures import error_text, exit_code
+from ..command import Answer, LocalCommand, LocalWork, Server
+from ..configured import load, none_configured
+from ..connecting import answers_of, asking_for, with_options
+from ..main import CANCELLED, FAILED
 from ..render import one_line
+from ..running import error_text, exit_code
 from ..screen import Screen
+from ..target import only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
-from .expectations import follow_path, is_path, parse_path
-from .history import History, SavedLines, without_secrets
-from .lines import Lines, open_lines, send_on
+from .lines import History, Lines, SavedLines, open_lines, send_on, without_secrets
 from .session import Finding, Job, Jobs, Outcome, Session, found_part, in_words
-from .words import Line, Word, parse_line, split_words
+from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
 
 DEFAULT = "default"
 """The history file of this user: ``shell_history`` in the state folder."""
@@ -317,3 +322,92 @@ def _called(words: Sequence[Word]) -> list[str]:
     if texts[:1] == ["save"]:
         texts = texts[2:]
     return texts[1:] if texts[:1] == ["call"] else texts
+
+
+_NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    is_named = bool(options.words) or options.server_command is not None
+    server = only_server(options) if is_named else None
+
+    async def run(screen: Screen) -> Answer:
+        asking = asking_for(screen, options)
+        answers = answers_of(asking, options)
+        servers = _one(server, screen) if server is not None else _all(options, screen)
+        configured = {
+            name: with_options(
+                each, options, screen, **answers, **_named_stderr(name, options, screen)
+            )
+            for name, each in servers.items()
+        }
+        manager = Manager(configured, required=server is not None)
+        try:
+            await manager.open()
+        except ServersFailed as error:
+            raise next(iter(error.failures.values())) from None
+        try:
+            history = None if options.no_history else DEFAULT
+            shell = Shell(manager, screen, history=history, asking=asking)
+            if not options.json:
+                return Answer({}, "", exit_code=await shell.run(), is_shown=True)
+            lines: list[Mapping[str, Any]] = []
+            code = await shell.run(lambda line, outcome: lines.append(_reported(line, outcome)))
+            return Answer({"exitCode": code, "lines": lines}, "", exit_code=code)
+        finally:
+            await manager.close()
+
+    return run
+
+
+def _named_stderr(name: str, options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
+    """Return the option for a server's stderr, which stands among that of others."""
+    return {} if options.quiet else {"stderr": lambda line: screen.say(f"{name}: {line}")}
+
+
+def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
+    return {"line": line, "exitCode": outcome.exit_code, "text": outcome.text}
+
+
+def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
+    server.tell(screen.say)
+    if server.config is not None:
+        return {server.config.name: server.config}
+    options = dict(server.options)
+    name = options.pop("name", None) or short_name(server.target)
+    return {name: ServerConfig(name, target=server.target, options=options)}
+
+
+def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConfig]:
+    config = load(options.config)
+    if not config.servers:
+        raise none_configured(config, _NONE)
+    for problem in config.problems:
+        screen.say(str(problem))
+    return config.servers
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-history", action="store_true", help="do not keep typed lines for later sessions"
+    )
+
+
+COMMAND = LocalCommand(
+    "shell",
+    _prepare,
+    usage="[SERVER | -- SERVER-COMMAND ...] [< FILE]",
+    add_options=_add_options,
+    takes_server=True,
+    details=(
+        "Without a server: all that are configured. The name of a tool is a command; help lists "
+        "the others. Lines from a file or a pipe are a script: it stops at the first line that "
+        "fails, with the exit code of that line. With --json, all lines and their results are one "
+        "document at the end.\n\n"
+        "examples:\n"
+        "  mcpclient shell http://localhost:3001/mcp\n"
+        "  mcpclient shell -- npx -y my-server\n"
+        "  mcpclient shell my-server < smoke-test.txt"
+    ),
+)
+"""Runs lines until they end."""

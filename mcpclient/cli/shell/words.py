@@ -4,16 +4,30 @@ Words are separated by spaces. Quotes and backslashes work as in other shells, a
 of them: what stands in braces or brackets, or behind ``:=``, is taken as it is. Nothing is expanded
 or substituted. ``#`` begins a comment where a word could begin. As words of their own, and not
 quoted, these mean something: ``> FILE``, ``| PROGRAM WORD …``, and ``&`` at the end.
+
+``_`` is the last result, and a path behind it a part of it: ``_.structured["sum"]``. A path is read
+and never evaluated: names behind a dot, and numbers or names in brackets. ``expect`` tests one:
+
+- ``expect PATH``, ``expect not PATH``: there is something, such as ``is_error``, or there is not
+- ``expect PATH == VALUE``, ``expect PATH != VALUE``
+- ``expect PATH contains VALUE``: a part of a string, an item of a list, a name in an object
+
+``_.`` at the beginning of a path may be left out. A value is JSON, a path that begins with ``_``,
+or else a string; in quotes it is always a string.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Callable, Union
 
 from ...errors import UsageError
+from ...framing.escaping import escape_line
+from ...protocol.wire_object import WireObject
+from ...suggestions import did_you_mean
 
 _SPACES = " \t\r\n"
 _PLAIN = re.compile(r"[^\s\"'\\#&|>\[{]+")
@@ -164,3 +178,221 @@ def quoted(text: str, *, is_whole: bool = True) -> str:
         return text
     end = '"' if is_whole else ""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end
+
+
+Key = Union[str, int]
+"""A name, or a place in a list."""
+
+_STEP = re.compile(r"\.([^.\[\]\s]+)|\[(-?[0-9]{1,9})\]|\[(\"(?:[^\"\\]|\\.)*\")\]|\[([^\]\[]*)\]")
+
+# How many names a message lists.
+_MAX_NAMES = 12
+
+
+def is_path(text: str) -> bool:
+    """Whether a word is `_` or begins a path with it."""
+    return text == "_" or text.startswith(("_.", "_["))
+
+
+def parse_path(text: str) -> tuple[Key, ...]:
+    """Return the keys of a path; a leading ``_`` may be left out. Raises `UsageError`."""
+    rest = text[1:] if is_path(text) else f".{text}"
+    keys: list[Key] = []
+    position = 0
+    while position < len(rest):
+        step = _STEP.match(rest, position)
+        if step is None:
+            raise UsageError(
+                f"not a path: {text!r}; write names and numbers, as in _.content[0].text"
+            )
+        keys.append(_key_of(step))
+        position = step.end()
+    return tuple(keys)
+
+
+def _key_of(step: re.Match[str]) -> Key:
+    name, number, string, bare = step.groups()
+    if number is not None:
+        return int(number)
+    if string is not None:
+        try:
+            key: str = json.loads(string, strict=False)
+        except ValueError:
+            return string[1:-1]
+        return key
+    return name if name is not None else bare.strip("'")
+
+
+def follow_path(value: Any, keys: Sequence[Key]) -> Any:
+    """Return the part of a value that a path leads to. Raises `UsageError` where it leads nowhere.
+
+    A name is a field of a result as this library has it, else one as the server sent it.
+    """
+    shown = "_"
+    for key in keys:
+        try:
+            value = _step(value, key)
+        except (LookupError, TypeError):
+            raise UsageError(f"{shown} {_complaint(value, key)}") from None
+        shown += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return value
+
+
+def _step(value: Any, key: Key) -> Any:
+    if isinstance(value, WireObject):
+        if isinstance(key, str) and key in _fields(value):
+            return getattr(value, key)
+        return value.raw[key] if isinstance(key, str) else _no_such(key)
+    if isinstance(value, Mapping):
+        return value[str(key)]
+    if isinstance(value, (list, tuple)):
+        return value[int(key) if isinstance(key, int) or key.isdecimal() else _no_such(key)]
+    return _no_such(key)
+
+
+def _no_such(key: Key) -> Any:
+    raise LookupError(key)
+
+
+def _complaint(value: Any, key: Key) -> str:
+    names = names_in(value)
+    if not names:
+        if isinstance(value, (list, tuple)):
+            return f"has {len(value)} items, numbered from 0, and no {key!r}"
+        return f"is {_kind(value)} and has no {key!r}"
+    hint = did_you_mean(str(key), names) or f"it has {_listed(names)}"
+    return f"has no {key!r}; {hint}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, bytes)):
+        return "a string" if isinstance(value, str) else "bytes"
+    return "a number"
+
+
+def names_in(value: Any) -> list[str]:
+    """Return the names that may follow in a path."""
+    if isinstance(value, WireObject):
+        return _fields(value)
+    return [str(name) for name in value] if isinstance(value, Mapping) else []
+
+
+def _fields(value: WireObject) -> list[str]:
+    kind = type(value)
+    return [name for name in dir(kind) if name[0] != "_" and not callable(getattr(kind, name))]
+
+
+_MAX_SHOWN_LENGTH = 200
+
+
+def _contains(found: Any, value: Any) -> bool:
+    if isinstance(found, str):
+        return (value if isinstance(value, str) else json.dumps(value)) in found
+    return isinstance(found, (list, Mapping)) and any(_equal(item, value) for item in found)
+
+
+def _equal(found: Any, value: Any) -> bool:
+    """Compare as JSON does, where ``true`` is not a number."""
+    if isinstance(found, bool) or isinstance(value, bool):
+        return found is value
+    if isinstance(found, list) and isinstance(value, list):
+        return len(found) == len(value) and all(map(_equal, found, value))
+    if isinstance(found, dict) and isinstance(value, dict):
+        same_names = found.keys() == value.keys()
+        return same_names and all(_equal(found[name], value[name]) for name in found)
+    return bool(found == value)
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": _equal,
+    "!=": lambda found, value: not _equal(found, value),
+    "contains": _contains,
+}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """``path``: of what. ``operator``: one of `OPERATORS`, or ``""`` for being there at all.
+
+    ``value``: what it is compared with, ``wanted``: the same as it was typed. ``negated``: it is to
+    be the other way round.
+    """
+
+    path: str
+    operator: str = ""
+    value: Any = None
+    wanted: str = ""
+    negated: bool = False
+
+    def failure(self, result: Any) -> str | None:
+        """Return how a result differs from the expectation in words, None if it does not.
+
+        Raises `UsageError` for a path that leads nowhere.
+        """
+        found = plain(follow_path(result, parse_path(self.path)))
+        if not self.operator:
+            return None if bool(found) is not self.negated else self._complaint(found)
+        value = self.value
+        if isinstance(value, tuple):
+            value = plain(follow_path(result, value))
+        holds = OPERATORS[self.operator](found, value) is not self.negated
+        return None if holds else self._complaint(found)
+
+    def _complaint(self, found: Any) -> str:
+        words = (*(["not"] * self.negated), self.path, self.operator, self.wanted)
+        return f"expected {' '.join(filter(None, words))}, and {self.path} is {_shown(found)}"
+
+
+def parse_expectation(words: Sequence[Word]) -> Expectation:
+    """Return the expectation in the words after ``expect``. Raises `UsageError`."""
+    rest = list(words)
+    negated = len(rest) > 1 and rest[0].typed == "not"
+    if negated:
+        rest.pop(0)
+    if not rest:
+        raise UsageError('expect needs a path, as in: expect text == "hi"')
+    path = rest[0].text
+    parse_path(path)
+    if len(rest) == 1:
+        return Expectation(path, negated=negated)
+    if rest[1].typed not in OPERATORS:
+        known = ", ".join(OPERATORS)
+        raise UsageError(f"expect compares with {known}, not with {rest[1].text!r}")
+    if len(rest) != 3:
+        raise UsageError(f"{rest[1].text} takes one value; put a string with spaces in quotes")
+    value = _value(rest[2])
+    return Expectation(path, rest[1].typed, value, rest[2].typed, negated)
+
+
+def _value(word: Word) -> Any:
+    """Return the value that a word means; a path as the tuple of its keys."""
+    if word.is_quoted:
+        return word.text
+    if is_path(word.text):
+        return parse_path(word.text)
+    try:
+        return json.loads(word.text)
+    except (ValueError, RecursionError):
+        return word.text
+
+
+def plain(value: Any) -> Any:
+    """Return a value in a form that JSON has."""
+    if isinstance(value, WireObject):
+        return value.raw
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _shown(value: Any) -> str:
+    text = escape_line(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient import UsageError
-from mcpclient.cli.shell.expectations import parse_expectation, plain
-from mcpclient.cli.shell.words import split_words
+from mcpclient.cli.shell.words import parse_expectation, plain, split_words
 from mcpclient.protocol.types import CallToolResult
 
 RESULT = CallToolResult(

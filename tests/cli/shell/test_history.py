@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.cli.shell.history import History, without_secrets
+from mcpclient.cli.shell.lines import History, without_secrets
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -13,8 +13,7 @@ import pytest
 from mcpclient import UsageError
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.shell import lines
-from mcpclient.cli.shell.history import History
-from mcpclient.cli.shell.lines import EditedLines, PlainLines, ScriptLines, open_lines
+from mcpclient.cli.shell.lines import EditedLines, History, PlainLines, ScriptLines, open_lines
 from tests.cli.in_process import Terminal
 
 

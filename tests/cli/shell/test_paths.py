@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient import UsageError
-from mcpclient.cli.shell.expectations import follow_path, is_path, names_in, parse_path
+from mcpclient.cli.shell.words import follow_path, is_path, names_in, parse_path
 from mcpclient.protocol.types import CallToolResult
 
 RESULT = CallToolResult(

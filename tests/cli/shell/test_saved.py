@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.shell.history import SavedLines
+from mcpclient.cli.shell.lines import SavedLines
 from tests.cli.shell.in_shell import Typed, World, in_shell
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpclient.framing.headers import Headers
-from mcpclient.inspector.comparing import compared_calls, compared_tools, differences
+from mcpclient.inspector.lists import compared_calls, compared_tools, differences
 from mcpclient.recording.conversation import Call, Failed, Heard, Refused
 
 

@@ -1,0 +1,209 @@
+"""The commands about tools: ``tools`` lists and describes them, ``call`` calls one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..adapters.limits import token_warning
+from ..client.client import Client
+from ..errors import NotRecorded, PeerError, UsageError
+from ..framing.escaping import escape
+from ..jsonrpc.messages import ErrorCode
+from ..protocol.types import CallToolResult, Tool
+from . import arguments
+from .arguments import (
+    checked_arguments,
+    properties_of,
+    required_of,
+    signature,
+    tool_named,
+    type_of,
+    unchecked_arguments,
+)
+from .command import Answer, Command, Work
+from .render import Style, one_line, result_text, save_media, table
+from .screen import Screen
+
+_PATTERN = ("*", "?", "[")
+
+
+def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
+    if len(words) > 1:
+        raise UsageError(f"tools does not take {words[1]!r}")
+    wanted = words[0] if words else None
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        listed = await client.list_tools()
+        nameless = sum(not tool.name for tool in listed)
+        if nameless:
+            screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
+        tools = _wanted(listed, wanted)
+        is_one = wanted is not None and not _is_pattern(wanted)
+        text = described(tools[0], screen.style) if is_one else _listed(tools, screen.style)
+        return Answer({"tools": [tool.raw for tool in tools]}, text)
+
+    return run
+
+
+def _count(tools: int) -> str:
+    return "a tool" if tools == 1 else f"{tools} tools"
+
+
+def _wanted(tools: Sequence[Tool], wanted: str | None) -> list[Tool]:
+    if wanted is None:
+        return list(tools)
+    if not _is_pattern(wanted):
+        return [tool_named(wanted, tools)]
+    return [tool for tool in tools if fnmatchcase(tool.name.lower(), wanted.lower())]
+
+
+def _is_pattern(text: str) -> bool:
+    return any(character in text for character in _PATTERN)
+
+
+def _listed(tools: Sequence[Tool], style: Style) -> str:
+    rows = [
+        (
+            one_line(tool.name),
+            _arguments_tools(tool.input_schema),
+            one_line(tool.description or tool.title),
+        )
+        for tool in tools
+        if tool.name
+    ]
+    return table(("TOOL", "ARGUMENTS", "DESCRIPTION"), rows, style) if rows else "no tools"
+
+
+def _arguments_tools(schema: Any) -> str:
+    """Return the names of the arguments, the optional ones in brackets."""
+    needed = required_of(schema)
+    return " ".join(
+        one_line(name) if name in needed else f"[{one_line(name)}]"
+        for name in properties_of(schema)
+    )
+
+
+def described(tool: Tool, style: Style) -> str:
+    """Return the description of one tool: its call, its arguments, its result, its hints."""
+    parts = [style.bold(signature(tool))]
+    text = tool.description or tool.title
+    if text:
+        parts.append(escape(text.strip()))
+    rows = list(_argument_rows(tool.input_schema))
+    if rows:
+        parts.append(table(("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION"), rows, style))
+    returned = properties_of(tool.output_schema)
+    if returned:
+        rows = [
+            (one_line(name), type_of(each, tool.output_schema), one_line(_text(each)))
+            for name, each in returned.items()
+        ]
+        parts.append(table(("RETURNS", "TYPE", "DESCRIPTION"), rows, style))
+    hints = ", ".join(_hints(tool))
+    if hints:
+        parts.append(style.dim(f"The server says: {hints}."))
+    return "\n\n".join(parts)
+
+
+def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
+    needed = required_of(schema)
+    for name, each in properties_of(schema).items():
+        default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
+        kind = type_of(each, schema)
+        yield (
+            one_line(name),
+            kind if name in needed else f"{kind}, optional",
+            one_line(default),
+            one_line(_text(each)),
+        )
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    text = schema.get("description") or schema.get("title")
+    return text if isinstance(text, str) else ""
+
+
+def _hints(tool: Tool) -> Iterator[str]:
+    """Yield the annotations that the server set, in words."""
+    hints = tool.annotations or {}
+    for key, yes, no in (
+        ("readOnlyHint", "it changes nothing", "it changes things"),
+        ("destructiveHint", "it may destroy something", "it destroys nothing"),
+        ("idempotentHint", "a second call does no more", "every call counts"),
+        ("openWorldHint", "it reaches the outside world", "it reaches nothing outside"),
+    ):
+        value = hints.get(key)
+        if isinstance(value, bool):
+            yield yes if value else no
+
+
+TOOLS = Command(
+    "tools",
+    _prepare_tools,
+    more="NAME-OR-PATTERN",
+    details="With the name of a tool, it is described: its arguments, their types and defaults. A "
+    "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
+)
+
+
+def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
+    name, typed = words[0], arguments.parse_arguments(words[1:])
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        checked = not options.unchecked
+        values = await _checked(client, name, typed) if checked else unchecked_arguments(typed)
+        result = await client.call_tool(name, values, on_progress=screen.status.update)
+        return _answer(result, options.output, screen)
+
+    return run
+
+
+async def _checked(client: Client, name: str, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as the tool's schema has them. Raises `UsageError`."""
+    try:
+        tools = await client.list_tools()
+    except PeerError as error:
+        if error.code != ErrorCode.METHOD_NOT_FOUND:
+            raise
+        return unchecked_arguments(typed)
+    except NotRecorded:  # of a session in which nothing was checked
+        return unchecked_arguments(typed)
+    return checked_arguments(tool_named(name, tools), typed)
+
+
+def _answer(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
+    style = screen.error_style if result.is_error else screen.style
+    text = result_text(result, style)
+    for warning in (*result.warnings, token_warning(result.text)):
+        if warning is not None:
+            screen.say(f"warning: {warning}")
+    if output is not None and not result.is_error:
+        saved = save_media(result, output)
+        text = "\n".join(f"saved {path}" for path in saved)
+    return Answer(result.raw, text, failed=result.is_error)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        *("-o", "--output"),
+        metavar="FILE",
+        help="save the image, the sound or the bytes of the result",
+    )
+    parser.add_argument(
+        "--unchecked", action="store_true", help="do not compare the arguments with the schema"
+    )
+
+
+CALL = Command(
+    "call",
+    _prepare_call,
+    required=("TOOL",),
+    more="ARGUMENT",
+    details=(arguments.__doc__ or "").replace("``", ""),
+    add_options=_add_options,
+)
+"""Calls a tool, after its arguments were compared with its schema."""
