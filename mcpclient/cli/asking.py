@@ -16,7 +16,7 @@ from textwrap import wrap
 from typing import Any
 
 from ..client.answers.elicitation import accept_defaults, form_problem
-from ..client.connection.target_names import short_name
+from ..client.connection.targets import short_name
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.clocks import steady_seconds

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
-from ..client.connection.target_names import derive_name
+from ..client.connection.targets import derive_name
 from ..errors import (
     AuthError,
     CallTimeout,

@@ -13,10 +13,10 @@ from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
 from ..framing.logs import logger_for
 from ..net.futures import cancel
 from ..protocol.listen import Backlog, EventsMissed, ListenEvent, ListenFilter, Stream, event_of
+from ..transports.backoff import Retries
 from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
 from .connection.limits import DEFAULT, RequestOptions
-from .connection.retries import Retries
 from .events.callbacks import Observer
 
 _logger = logger_for("mcpclient.client")

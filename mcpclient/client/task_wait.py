@@ -28,10 +28,10 @@ from ..protocol.tasks import (
     described_task,
     polling_seconds,
 )
+from ..transports.backoff import Retries
 from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
 from .connection.limits import RequestOptions
-from .connection.retries import Retries
 from .events.callbacks import OrderedCallback
 
 # Seconds a request may take when the time for the whole wait is as good as over.

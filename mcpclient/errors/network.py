@@ -122,6 +122,7 @@ class LossKind(str, Enum):
     DROPPED = "dropped"
     NO_RESPONSE = "no_response"
     CLIENT_CERTIFICATE = "client_certificate"
+    LOOP_ENDED = "loop_ended"
 
 
 class ConnectionLost(NetworkError):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from os.path import realpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..client.connection.target_names import runs_here
+from ..client.connection.targets import runs_here
 from ..config.config import Problem
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigReader

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from ..client.client import Client
-from ..client.connection.paging import all_pages
+from ..client.connection.connection import all_pages
 from ..errors import McpError, ProtocolViolation, safe_str
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..client.connection.target_names import name_targets, runs_here
-from ..client.connection.targets import Target
+from ..client.connection.targets import Target, name_targets, runs_here
 from ..client.events.callbacks import Hooks
 from ..config.config import Config
 from ..config.server import ServerConfig

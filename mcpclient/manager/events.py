@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Union
 from weakref import WeakSet
 
-from ..client.connection.loops import LoopBound
 from ..client.events.callbacks import OrderedCallback
 from ..errors import McpError
 from ..net.futures import BackgroundTasks, NextChange
+from ..net.loops import LoopBound
 from .machine import Status
 from .pins import Mismatch
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions, Seconds
-from ..client.connection.loops import LoopBound
 from ..client.connection.options import EraMemory
 from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
 from ..client.events.callbacks import Observer
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
+from ..net.loops import LoopBound
 from .machine import did_not_run
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
-from ..client.connection.loops import LoopBound, claiming
 from ..client.connection.options import OPTION_NAMES, check_names
 from ..client.connection.targets import Target
 from ..client.toolboxes import Toolboxes
@@ -31,6 +30,7 @@ from ..framing.logs import logger_for
 from ..gate.approvals import Approvals
 from ..gate.gate import Gate
 from ..gate.load import load_config
+from ..net.loops import LoopBound, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls

@@ -11,7 +11,7 @@ from typing import Any, Callable, cast
 from ..auth.options import OAuth
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.requests import connection_of
-from ..client.connection.target_names import runs_here
+from ..client.connection.targets import runs_here
 from ..client.events.callbacks import Hooks
 from ..config.server import ServerConfig
 from ..errors import (

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..client.connection.retries import Retries
 from ..client.events.around import SUBJECTS, not_called
 from ..client.listen import Subscription
 from ..errors import CallRefused, McpError, safe_str
 from ..framing.logs import logger_for
 from ..protocol.types import Tool
+from ..transports.backoff import Retries
 from .events import PinMismatch
 from .filters import is_offered
 from .managed_client import ManagedClient

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
-from ..client.connection.loops import LoopBound
 from ..client.connection.options import EraMemory
 from ..config.server import ServerConfig
 from ..errors import UsageError
+from ..net.loops import LoopBound
 from .events import Events
 from .machine import Reconnect
 from .memory import Memory

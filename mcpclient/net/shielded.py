@@ -10,7 +10,7 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Callable, Generic, TypeVar
 
 from .futures import call_from_thread, resolve
@@ -51,28 +51,6 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
             thread.outcome.exception()  # no caller is left
         raise interruption
     return thread.outcome.result()
-
-
-async def run_in_owner_loop(
-    home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
-) -> T:
-    """Await ``function()`` in the event loop ``home``, or here when that one has ended.
-
-    For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
-    called twice when ``home`` ends in between.
-    """
-    if home.is_running():
-        attempt = asyncio.run_coroutine_threadsafe(_awaited(function), home)
-        waiting = asyncio.wrap_future(attempt)
-        while not waiting.done() and home.is_running():
-            await asyncio.wait([waiting], timeout=_LOOK_EVERY)
-        if waiting.done() and not waiting.cancelled():
-            return waiting.result()
-    return await function()
-
-
-async def _awaited(function: Callable[[], Awaitable[T]]) -> T:
-    return await function()
 
 
 class _WorkThread(Generic[T]):

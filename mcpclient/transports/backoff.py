@@ -1,9 +1,14 @@
-"""Backoff: the delays between retries, and their number."""
+"""Backoff: which failures are retried, how often, and the delays in between."""
 
 from __future__ import annotations
 
+import asyncio
+import math
 import random
 from collections.abc import Callable, Iterator
+
+from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
+from ..net.clocks import retry_after_seconds
 
 MAX_TRIES = 5
 """Tries in a row, without progress, before giving up."""
@@ -22,3 +27,39 @@ def delays(
     for _ in range(MAX_TRIES):
         yield min(delay, longest) * (1 + 0.25 * chance())
         delay *= 2
+
+
+# Answers of a server that is there and cannot answer now (RFC 9110 section 15.5.9, RFC 6585, 5xx).
+_PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+def may_pass(error: McpError) -> bool:
+    """Whether a retry may succeed a little later: nothing came back, the server was busy, or it
+    has forgotten the session, and there can be another.
+    """
+    if isinstance(error, HttpError):
+        return error.status in _PASSING_STATUSES or isinstance(error, SessionExpired)
+    return isinstance(error, NetworkError) and not isinstance(error, CommandNotFound)
+
+
+class Retries:
+    """Counts failures in a row, and waits longer after each."""
+
+    def __init__(self) -> None:
+        self._delays: Iterator[float] = delays()
+
+    def succeeded(self) -> None:
+        """Count from zero again."""
+        self._delays = delays()
+
+    async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
+        """Wait before trying again; raise the error when that is pointless or tries are used up.
+
+        The server's ``Retry-After`` is respected, for ``longest`` seconds at most.
+        """
+        delay = next(self._delays, None) if may_pass(error) else None
+        if delay is None:
+            raise error
+        if isinstance(error, HttpError):
+            delay = max(delay, retry_after_seconds(error.headers.get("retry-after", ""), 0.0))
+        await asyncio.sleep(min(delay, longest))

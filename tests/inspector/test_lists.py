@@ -69,7 +69,7 @@ def test_a_list_that_fails_is_empty_and_says_why() -> None:
 
 def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-9: as for the program's own requests."""
-    monkeypatch.setattr("mcpclient.client.connection.paging.MAX_WEIGHT", 3_000_000)
+    monkeypatch.setattr("mcpclient.client.connection.connection.MAX_WEIGHT", 3_000_000)
     asked: list[Any] = []
 
     def page(params: Any) -> dict[str, Any]:

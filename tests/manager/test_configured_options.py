@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Hooks, ServerConfig
-from mcpclient.client.connection.target_names import runs_here
+from mcpclient.client.connection.targets import runs_here
 from mcpclient.manager.configured import options_for
 from tests.manager.fleet import Member
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Callable
 
-from ...client.connection.target_names import short_name
+from ...client.connection.targets import short_name
 from ...config.server import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
 from ...framing.escaping import escape

@@ -11,9 +11,8 @@ from ...errors import CallRefused, CallTimeout, UsageError
 from ...lazy import OnDemand
 from ...protocol.types import CallToolResult, Progress, Tool
 from .call_recovery import CallRecovery, counted_time
-from .connection import Connection
+from .connection import Connection, all_pages
 from .limits import DEFAULT, RequestOptions, Seconds
-from .paging import all_pages
 
 if TYPE_CHECKING:
     from ..events import around as hooks

@@ -24,6 +24,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
 from ...net.futures import BackgroundTasks, cancel, consume_exception
+from ...net.loops import LoopEnd
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
@@ -32,7 +33,6 @@ from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests, TaskReceiver
 from ..events.callbacks import OrderedCallback
 from .limits import Deadlines, RequestOptions
-from .loops import LoopEnd
 
 _logger = logger_for("mcpclient.session")
 

@@ -45,7 +45,8 @@ from ...framing.logs import logger_for
 from ..clocks import PausableClocks, seconds_since_epoch
 from ..futures import BackgroundTasks
 from ..guarded_fetch import GuardedFetcher
-from ..shielded import run_in_owner_loop, run_shielded
+from ..loops import run_in_owner_loop
+from ..shielded import run_shielded
 from .needs_auth import NeedsAuthMemory, memory_of
 
 T = TypeVar("T")

@@ -183,7 +183,7 @@ VISIBLE = [
     Fault("protocol.mrtr", "the input is not sent", 'retry["inputResponses"] = responses', "pass"),
     Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
     Fault(
-        "client.connection.paging",
+        "client.connection.connection",
         "every page is the first",
         'params = {"cursor": cursor}',
         "params = {}",

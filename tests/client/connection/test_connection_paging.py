@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.connection.paging import MAX_PAGES, all_pages
+from mcpclient.client.connection.connection import MAX_PAGES, all_pages
 from mcpclient.errors import PeerError, ProtocolViolation
 
 
@@ -104,7 +104,7 @@ def test_a_refused_page_is_the_servers_error() -> None:
 
 def test_the_pages_of_a_list_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-9: a thousand pages of 4 MB would be 3 GB and more; one page is a message like any."""
-    monkeypatch.setattr("mcpclient.client.connection.paging.MAX_WEIGHT", 3_000_000)
+    monkeypatch.setattr("mcpclient.client.connection.connection.MAX_WEIGHT", 3_000_000)
 
     class Endless(Server):
         async def fetch(self, params: Mapping[str, Any]) -> Mapping[str, Any]:

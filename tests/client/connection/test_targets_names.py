@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.connection.target_names import derive_name, name_targets
+from mcpclient.client.connection.targets import derive_name, name_targets
 from mcpclient.errors import UsageError
 from tests.manager.fleet import Member
 

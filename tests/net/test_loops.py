@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
-from mcpclient.client.connection import loops
-from mcpclient.client.connection.loops import run_in
+from mcpclient.net import loops
+from mcpclient.net.loops import run_in, run_in_owner_loop
+from mcpclient.net.shielded import run_shielded
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.test_client import stdio
 from tests.net.process_helpers import until
@@ -406,3 +407,63 @@ def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
     loop.run_until_complete(use())
     loop.run_until_complete(context.__aexit__(None, None, None))
     loop.close()
+
+
+# Functions of the caller
+
+
+def test_what_is_the_callers_runs_in_its_loop() -> None:
+    """F-AUTH-9: a host's own store may know no other."""
+
+    async def main() -> None:
+        home = asyncio.get_running_loop()
+
+        async def where() -> asyncio.AbstractEventLoop:
+            return asyncio.get_running_loop()
+
+        async def work() -> asyncio.AbstractEventLoop:
+            assert asyncio.get_running_loop() is not home
+            return await run_in_owner_loop(home, where)
+
+        assert await run_shielded(work()) is home
+
+    asyncio.run(main())
+
+
+def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
+    """F-AUTH-5: whether before or in the middle of it."""
+    calls: list[asyncio.AbstractEventLoop] = []
+
+    async def where() -> str:
+        calls.append(asyncio.get_running_loop())
+        return "kept"
+
+    ended = asyncio.new_event_loop()
+    ended.close()
+    assert asyncio.run(run_in_owner_loop(ended, where)) == "kept"
+    assert calls[0] is not ended
+
+
+def test_what_the_ending_loop_cancels_runs_here() -> None:
+    """F-AUTH-5: a store that is at work at that moment."""
+    outcomes: list[str] = []
+    stuck = threading.Event()
+
+    async def store() -> str:
+        if not stuck.is_set():
+            stuck.set()
+            await asyncio.get_running_loop().create_future()
+        return "kept"
+
+    async def main() -> None:
+        home = asyncio.get_running_loop()
+
+        async def work() -> None:
+            outcomes.append(await run_in_owner_loop(home, store))
+
+        task = asyncio.ensure_future(run_shielded(work()))
+        await home.run_in_executor(None, stuck.wait, 10)
+        assert not task.done()
+
+    asyncio.run(main())
+    assert outcomes == ["kept"]

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from mcpclient.client.connection.retries import Retries, may_pass
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -19,6 +18,7 @@ from mcpclient.errors import (
     SessionExpired,
     UsageError,
 )
+from mcpclient.transports.backoff import Retries, may_pass
 from tests.support import virtual_time
 
 

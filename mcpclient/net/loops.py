@@ -10,17 +10,16 @@ from collections.abc import AsyncGenerator, Awaitable, Coroutine
 from contextlib import suppress
 from typing import Any, Callable, TypeVar
 
-from ...errors import ConnectionLost, UsageError
-from ...net.futures import consume_exception
+from ..errors import ConnectionLost, LossKind, UsageError
+from .futures import consume_exception
 
 T = TypeVar("T")
 
 # How often, in seconds, to look whether the other loop still runs: nothing reports that it stops.
 _LOOK_EVERY = 0.5
 
-claiming: threading.Lock = (
-    threading.Lock()
-)  # two threads may want to claim a loop for one object at once
+# Two threads may want to claim a loop for one object at once.
+claiming: threading.Lock = threading.Lock()
 
 
 class LoopBound:
@@ -101,10 +100,28 @@ async def run_in(
 
 
 def _ended() -> ConnectionLost:
-    return ConnectionLost("the event loop this client was connected in has ended")
+    reason = "the event loop this client was connected in has ended"
+    return ConnectionLost(reason, LossKind.LOOP_ENDED)
 
 
-Cleanup = Callable[[], Awaitable[None]]
+async def run_in_owner_loop(
+    home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
+) -> T:
+    """Await ``function()`` in the event loop ``home``, or here when that one has ended.
+
+    For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
+    called twice when ``home`` ends in between.
+    """
+    try:
+        return await run_in(home, _awaited, function)
+    except ConnectionLost as error:
+        if error.kind is not LossKind.LOOP_ENDED:
+            raise
+    return await function()
+
+
+async def _awaited(function: Callable[[], Awaitable[T]]) -> T:
+    return await function()
 
 
 class LoopEnd:
@@ -115,8 +132,8 @@ class LoopEnd:
     are asynchronous generators, so this is one, and it does nothing but wait for its end.
     """
 
-    def __init__(self, cleanup: Cleanup) -> None:
-        self._cleanup: Cleanup | None = cleanup
+    def __init__(self, cleanup: Callable[[], Awaitable[None]]) -> None:
+        self._cleanup: Callable[[], Awaitable[None]] | None = cleanup
         self._generator = self._wait()
         _step(self._generator.__anext__())
 
