@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from os import urandom
 from typing import NamedTuple
 
+from ..errors import UsageError
 from .websocket_deflate import OFFER, DeflateParameters, parse_extension_answer
 
 # Section 1.3: it makes the accept key one that no other kind of server would send.
@@ -51,9 +52,14 @@ class WebSocketHandshake:
 
     def __init__(self, *, random_bytes: Callable[[int], bytes] = urandom) -> None:
         key = base64.b64encode(random_bytes(16))
-        self._accept = base64.b64encode(
-            hashlib.sha1(key + _ACCEPT_GUID, usedforsecurity=False).digest()
-        ).decode()
+        try:
+            digest = hashlib.sha1(key + _ACCEPT_GUID, usedforsecurity=False).digest()
+        except ValueError as error:  # OpenSSL of a system that allows no SHA-1 for any purpose
+            raise UsageError(
+                "this Python refuses SHA-1, which the handshake of a WebSocket needs: "
+                "use the server's http or https URL"
+            ) from error
+        self._accept = base64.b64encode(digest).decode()
         self.headers: list[tuple[str, str]] = [
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),

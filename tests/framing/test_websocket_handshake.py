@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from mcpclient.errors import UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket_deflate import DeflateParameters
 from mcpclient.framing.websocket_handshake import Accepted, Rejected, WebSocketHandshake
@@ -111,3 +112,14 @@ def test_a_wrong_answer_names_what_is_wrong(changes: dict[str, str | None], reas
     assert isinstance(result, Rejected)
     assert result.status == 101
     assert reason in result.reason
+
+
+def test_a_python_that_refuses_sha1_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-VEND-4: some systems in FIPS mode allow it for no purpose at all."""
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise ValueError("[digital envelope routines] unsupported")
+
+    monkeypatch.setattr("hashlib.sha1", refuse)
+    with pytest.raises(UsageError, match=r"refuses SHA-1.*http or https URL"):
+        handshake()

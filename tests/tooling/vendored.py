@@ -56,7 +56,13 @@ def pytest_make_collect_report(collector):
 """
 
 LEFT_OUT = (
-    *("tests/test_contributing.py", "tests/test_lazy.py", "tests/vendoring", "tests/support"),
+    *(
+        "tests/test_bandit.py",
+        "tests/test_contributing.py",
+        "tests/test_lazy.py",
+        "tests/vendoring",
+        "tests/support",
+    ),
     *("tests/cli/test_vendor.py", "tests/sandbox/test_confine.py"),
     *("tests/testing/test_demo_server.py", "tests/recording/test_secret_arguments.py"),
     *("tests/bench", "tests/fuzz", "tests/soak", "tests/tooling"),
