@@ -7,283 +7,184 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/"
+_DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+
+_SCHEMA = {"$dynamicRef": "#meta"}
+_SCHEMA_07 = {"$ref": "#"}
+_STRING = {"type": "string"}
+_BOOLEAN = {"type": "boolean"}
+_NUMBER = {"type": "number"}
+_URI_REFERENCE = {"type": "string", "format": "uri-reference"}
+_ARRAY = {"type": "array", "items": True}
+_SIMPLE_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+
+def _map_of(schema: object, **further: object) -> dict[str, object]:
+    return {"type": "object", "additionalProperties": schema, **further}
+
+
+def _schema_array(schema: object) -> dict[str, object]:
+    return {"schemaArray": {"type": "array", "minItems": 1, "items": schema}}
+
+
+def _definitions(least_size: object) -> dict[str, object]:
+    """Return the definitions that `_assertions` refers to."""
+    return {
+        "nonNegativeInteger": {"type": "integer", "minimum": 0},
+        "nonNegativeIntegerDefault0": least_size,
+        "simpleTypes": {"enum": [*_SIMPLE_TYPES]},
+        "stringArray": {"type": "array", "items": _STRING, "uniqueItems": True},
+    }
+
+
+def _assertions(reference: str) -> dict[str, object]:
+    """Return the assertions that both dialects have; ``reference`` leads to definitions."""
+    type_name = {"$ref": f"{reference}simpleTypes"}
+    type_names = {"type": "array", "items": type_name, "minItems": 1, "uniqueItems": True}
+    size = {"$ref": f"{reference}nonNegativeInteger"}
+    least_size = {"$ref": f"{reference}nonNegativeIntegerDefault0"}
+    bounds = ("maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum")
+    return {
+        "type": {"anyOf": [type_name, type_names]},
+        "const": True,
+        "enum": _ARRAY,
+        "multipleOf": {"type": "number", "exclusiveMinimum": 0},
+        **dict.fromkeys(bounds, _NUMBER),
+        **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), size),
+        **dict.fromkeys(("minLength", "minItems", "minProperties"), least_size),
+        "pattern": {"type": "string", "format": "regex"},
+        "uniqueItems": _BOOLEAN,
+        "required": {"$ref": f"{reference}stringArray"},
+    }
+
+
+def _applicators(schema: object, reference: str) -> dict[str, object]:
+    """Return the applicators that both dialects have."""
+    schemas = {"$ref": f"{reference}schemaArray"}
+    singles = ("contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
+    return {
+        **dict.fromkeys(singles, schema),
+        **dict.fromkeys(("allOf", "anyOf", "oneOf"), schemas),
+        "properties": _map_of(schema),
+        "patternProperties": _map_of(schema, propertyNames={"format": "regex"}),
+    }
+
+
+_META_DATA = {
+    "title": _STRING,
+    "description": _STRING,
+    "default": True,
+    "readOnly": _BOOLEAN,
+    "examples": _ARRAY,
+}
+
+
+def _vocabulary(
+    name: str, properties: Mapping[str, object], definitions: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    document: dict[str, object] = {
+        "$schema": f"{_DRAFT_2020_12}schema",
+        "$id": f"{_DRAFT_2020_12}meta/{name}",
+        "$vocabulary": {f"{_DRAFT_2020_12}vocab/{name}": True},
+        "$dynamicAnchor": "meta",
+        "type": ["object", "boolean"],
+        "properties": properties,
+    }
+    return {**document, "$defs": definitions} if definitions else document
+
+
+_SIZE = {"$ref": "#/$defs/nonNegativeInteger"}
+_URI = {"$ref": "#/$defs/uriString"}
+_REFERENCE = {"$ref": "#/$defs/uriReferenceString"}
+_ANCHOR = {"$ref": "#/$defs/anchorString"}
+
+_VOCABULARIES = [
+    _vocabulary(
+        "core",
+        {
+            "$id": {**_REFERENCE, "pattern": "^[^#]*#?$"},
+            "$schema": _URI,
+            **dict.fromkeys(("$ref", "$dynamicRef"), _REFERENCE),
+            **dict.fromkeys(("$anchor", "$dynamicAnchor"), _ANCHOR),
+            "$vocabulary": _map_of(_BOOLEAN, propertyNames=_URI),
+            "$comment": _STRING,
+            "$defs": _map_of(_SCHEMA),
+        },
+        {
+            "anchorString": {"type": "string", "pattern": "^[A-Za-z_][-A-Za-z0-9._]*$"},
+            "uriString": {"type": "string", "format": "uri"},
+            "uriReferenceString": _URI_REFERENCE,
+        },
+    ),
+    _vocabulary(
+        "applicator",
+        {
+            **_applicators(_SCHEMA, "#/$defs/"),
+            "prefixItems": {"$ref": "#/$defs/schemaArray"},
+            "items": _SCHEMA,
+            "dependentSchemas": _map_of(_SCHEMA),
+        },
+        _schema_array(_SCHEMA),
+    ),
+    _vocabulary(
+        "unevaluated", dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), _SCHEMA)
+    ),
+    _vocabulary(
+        "validation",
+        {
+            **_assertions("#/$defs/"),
+            **dict.fromkeys(("maxContains", "minContains"), _SIZE),
+            "dependentRequired": _map_of({"$ref": "#/$defs/stringArray"}),
+        },
+        _definitions(_SIZE),
+    ),
+    _vocabulary("meta-data", {**_META_DATA, "deprecated": _BOOLEAN, "writeOnly": _BOOLEAN}),
+    _vocabulary("format-annotation", {"format": _STRING}),
+    _vocabulary(
+        "content",
+        {"contentEncoding": _STRING, "contentMediaType": _STRING, "contentSchema": _SCHEMA},
+    ),
+]
+_NAMES = [str(document["$id"]).rpartition("/")[2] for document in _VOCABULARIES]
+
 _DOCUMENTS: list[dict[str, object]] = [
     {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/schema",
-        "$vocabulary": {
-            "https://json-schema.org/draft/2020-12/vocab/core": True,
-            "https://json-schema.org/draft/2020-12/vocab/applicator": True,
-            "https://json-schema.org/draft/2020-12/vocab/unevaluated": True,
-            "https://json-schema.org/draft/2020-12/vocab/validation": True,
-            "https://json-schema.org/draft/2020-12/vocab/meta-data": True,
-            "https://json-schema.org/draft/2020-12/vocab/format-annotation": True,
-            "https://json-schema.org/draft/2020-12/vocab/content": True,
-        },
+        "$schema": f"{_DRAFT_2020_12}schema",
+        "$id": f"{_DRAFT_2020_12}schema",
+        "$vocabulary": {f"{_DRAFT_2020_12}vocab/{name}": True for name in _NAMES},
         "$dynamicAnchor": "meta",
-        "allOf": [
-            {"$ref": "meta/core"},
-            {"$ref": "meta/applicator"},
-            {"$ref": "meta/unevaluated"},
-            {"$ref": "meta/validation"},
-            {"$ref": "meta/meta-data"},
-            {"$ref": "meta/format-annotation"},
-            {"$ref": "meta/content"},
-        ],
+        "allOf": [{"$ref": f"meta/{name}"} for name in _NAMES],
         "type": ["object", "boolean"],
         "properties": {
-            "definitions": {"type": "object", "additionalProperties": {"$dynamicRef": "#meta"}},
-            "dependencies": {
-                "type": "object",
-                "additionalProperties": {
-                    "anyOf": [
-                        {"$dynamicRef": "#meta"},
-                        {"$ref": "meta/validation#/$defs/stringArray"},
-                    ]
-                },
-            },
+            "definitions": _map_of(_SCHEMA),
+            "dependencies": _map_of(
+                {"anyOf": [_SCHEMA, {"$ref": "meta/validation#/$defs/stringArray"}]}
+            ),
             "$recursiveAnchor": {"$ref": "meta/core#/$defs/anchorString"},
             "$recursiveRef": {"$ref": "meta/core#/$defs/uriReferenceString"},
         },
     },
+    *_VOCABULARIES,
     {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/core",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "$id": {"$ref": "#/$defs/uriReferenceString", "pattern": "^[^#]*#?$"},
-            "$schema": {"$ref": "#/$defs/uriString"},
-            "$ref": {"$ref": "#/$defs/uriReferenceString"},
-            "$anchor": {"$ref": "#/$defs/anchorString"},
-            "$dynamicRef": {"$ref": "#/$defs/uriReferenceString"},
-            "$dynamicAnchor": {"$ref": "#/$defs/anchorString"},
-            "$vocabulary": {
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/uriString"},
-                "additionalProperties": {"type": "boolean"},
-            },
-            "$comment": {"type": "string"},
-            "$defs": {"type": "object", "additionalProperties": {"$dynamicRef": "#meta"}},
-        },
-        "$defs": {
-            "anchorString": {"type": "string", "pattern": "^[A-Za-z_][-A-Za-z0-9._]*$"},
-            "uriString": {"type": "string", "format": "uri"},
-            "uriReferenceString": {"type": "string", "format": "uri-reference"},
-        },
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/applicator",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/applicator": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "prefixItems": {"$ref": "#/$defs/schemaArray"},
-            "items": {"$dynamicRef": "#meta"},
-            "contains": {"$dynamicRef": "#meta"},
-            "additionalProperties": {"$dynamicRef": "#meta"},
-            "properties": {"type": "object", "additionalProperties": {"$dynamicRef": "#meta"}},
-            "patternProperties": {
-                "type": "object",
-                "additionalProperties": {"$dynamicRef": "#meta"},
-                "propertyNames": {"format": "regex"},
-            },
-            "dependentSchemas": {
-                "type": "object",
-                "additionalProperties": {"$dynamicRef": "#meta"},
-            },
-            "propertyNames": {"$dynamicRef": "#meta"},
-            "if": {"$dynamicRef": "#meta"},
-            "then": {"$dynamicRef": "#meta"},
-            "else": {"$dynamicRef": "#meta"},
-            "allOf": {"$ref": "#/$defs/schemaArray"},
-            "anyOf": {"$ref": "#/$defs/schemaArray"},
-            "oneOf": {"$ref": "#/$defs/schemaArray"},
-            "not": {"$dynamicRef": "#meta"},
-        },
-        "$defs": {
-            "schemaArray": {"type": "array", "minItems": 1, "items": {"$dynamicRef": "#meta"}}
-        },
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/unevaluated",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/unevaluated": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "unevaluatedItems": {"$dynamicRef": "#meta"},
-            "unevaluatedProperties": {"$dynamicRef": "#meta"},
-        },
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/validation",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/validation": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "type": {
-                "anyOf": [
-                    {"$ref": "#/$defs/simpleTypes"},
-                    {
-                        "type": "array",
-                        "items": {"$ref": "#/$defs/simpleTypes"},
-                        "minItems": 1,
-                        "uniqueItems": True,
-                    },
-                ]
-            },
-            "const": True,
-            "enum": {"type": "array", "items": True},
-            "multipleOf": {"type": "number", "exclusiveMinimum": 0},
-            "maximum": {"type": "number"},
-            "exclusiveMaximum": {"type": "number"},
-            "minimum": {"type": "number"},
-            "exclusiveMinimum": {"type": "number"},
-            "maxLength": {"$ref": "#/$defs/nonNegativeInteger"},
-            "minLength": {"$ref": "#/$defs/nonNegativeIntegerDefault0"},
-            "pattern": {"type": "string", "format": "regex"},
-            "maxItems": {"$ref": "#/$defs/nonNegativeInteger"},
-            "minItems": {"$ref": "#/$defs/nonNegativeIntegerDefault0"},
-            "uniqueItems": {"type": "boolean"},
-            "maxContains": {"$ref": "#/$defs/nonNegativeInteger"},
-            "minContains": {"$ref": "#/$defs/nonNegativeInteger"},
-            "maxProperties": {"$ref": "#/$defs/nonNegativeInteger"},
-            "minProperties": {"$ref": "#/$defs/nonNegativeIntegerDefault0"},
-            "required": {"$ref": "#/$defs/stringArray"},
-            "dependentRequired": {
-                "type": "object",
-                "additionalProperties": {"$ref": "#/$defs/stringArray"},
-            },
-        },
-        "$defs": {
-            "nonNegativeInteger": {"type": "integer", "minimum": 0},
-            "nonNegativeIntegerDefault0": {"$ref": "#/$defs/nonNegativeInteger"},
-            "simpleTypes": {
-                "enum": ["array", "boolean", "integer", "null", "number", "object", "string"]
-            },
-            "stringArray": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        },
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/meta-data",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/meta-data": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "title": {"type": "string"},
-            "description": {"type": "string"},
-            "default": True,
-            "deprecated": {"type": "boolean"},
-            "readOnly": {"type": "boolean"},
-            "writeOnly": {"type": "boolean"},
-            "examples": {"type": "array", "items": True},
-        },
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/format-annotation",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/format-annotation": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {"format": {"type": "string"}},
-    },
-    {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://json-schema.org/draft/2020-12/meta/content",
-        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/content": True},
-        "$dynamicAnchor": "meta",
-        "type": ["object", "boolean"],
-        "properties": {
-            "contentEncoding": {"type": "string"},
-            "contentMediaType": {"type": "string"},
-            "contentSchema": {"$dynamicRef": "#meta"},
-        },
-    },
-    {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "$id": "http://json-schema.org/draft-07/schema#",
+        "$schema": _DRAFT_07,
+        "$id": _DRAFT_07,
         "definitions": {
-            "schemaArray": {"type": "array", "minItems": 1, "items": {"$ref": "#"}},
-            "nonNegativeInteger": {"type": "integer", "minimum": 0},
-            "nonNegativeIntegerDefault0": {
-                "allOf": [{"$ref": "#/definitions/nonNegativeInteger"}, {}]
-            },
-            "simpleTypes": {
-                "enum": ["array", "boolean", "integer", "null", "number", "object", "string"]
-            },
-            "stringArray": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+            **_schema_array(_SCHEMA_07),
+            **_definitions({"allOf": [{"$ref": "#/definitions/nonNegativeInteger"}, {}]}),
         },
         "type": ["object", "boolean"],
         "properties": {
-            "$id": {"type": "string", "format": "uri-reference"},
+            **dict.fromkeys(("$id", "$ref"), _URI_REFERENCE),
             "$schema": {"type": "string", "format": "uri"},
-            "$ref": {"type": "string", "format": "uri-reference"},
-            "$comment": {"type": "string"},
-            "title": {"type": "string"},
-            "description": {"type": "string"},
-            "default": True,
-            "readOnly": {"type": "boolean"},
-            "examples": {"type": "array", "items": True},
-            "multipleOf": {"type": "number", "exclusiveMinimum": 0},
-            "maximum": {"type": "number"},
-            "exclusiveMaximum": {"type": "number"},
-            "minimum": {"type": "number"},
-            "exclusiveMinimum": {"type": "number"},
-            "maxLength": {"$ref": "#/definitions/nonNegativeInteger"},
-            "minLength": {"$ref": "#/definitions/nonNegativeIntegerDefault0"},
-            "pattern": {"type": "string", "format": "regex"},
-            "additionalItems": {"$ref": "#"},
-            "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/definitions/schemaArray"}]},
-            "maxItems": {"$ref": "#/definitions/nonNegativeInteger"},
-            "minItems": {"$ref": "#/definitions/nonNegativeIntegerDefault0"},
-            "uniqueItems": {"type": "boolean"},
-            "contains": {"$ref": "#"},
-            "maxProperties": {"$ref": "#/definitions/nonNegativeInteger"},
-            "minProperties": {"$ref": "#/definitions/nonNegativeIntegerDefault0"},
-            "required": {"$ref": "#/definitions/stringArray"},
-            "additionalProperties": {"$ref": "#"},
-            "definitions": {"type": "object", "additionalProperties": {"$ref": "#"}},
-            "properties": {"type": "object", "additionalProperties": {"$ref": "#"}},
-            "patternProperties": {
-                "type": "object",
-                "additionalProperties": {"$ref": "#"},
-                "propertyNames": {"format": "regex"},
-            },
-            "dependencies": {
-                "type": "object",
-                "additionalProperties": {
-                    "anyOf": [{"$ref": "#"}, {"$ref": "#/definitions/stringArray"}]
-                },
-            },
-            "propertyNames": {"$ref": "#"},
-            "const": True,
-            "enum": {"type": "array", "items": True},
-            "type": {
-                "anyOf": [
-                    {"$ref": "#/definitions/simpleTypes"},
-                    {
-                        "type": "array",
-                        "items": {"$ref": "#/definitions/simpleTypes"},
-                        "minItems": 1,
-                        "uniqueItems": True,
-                    },
-                ]
-            },
-            "format": {"type": "string"},
-            "contentMediaType": {"type": "string"},
-            "contentEncoding": {"type": "string"},
-            "if": {"$ref": "#"},
-            "then": {"$ref": "#"},
-            "else": {"$ref": "#"},
-            "allOf": {"$ref": "#/definitions/schemaArray"},
-            "anyOf": {"$ref": "#/definitions/schemaArray"},
-            "oneOf": {"$ref": "#/definitions/schemaArray"},
-            "not": {"$ref": "#"},
+            **dict.fromkeys(("$comment", "format", "contentMediaType", "contentEncoding"), _STRING),
+            **_META_DATA,
+            **_assertions("#/definitions/"),
+            **_applicators(_SCHEMA_07, "#/definitions/"),
+            "additionalItems": _SCHEMA_07,
+            "items": {"anyOf": [_SCHEMA_07, {"$ref": "#/definitions/schemaArray"}]},
+            "definitions": _map_of(_SCHEMA_07),
+            "dependencies": _map_of({"anyOf": [_SCHEMA_07, {"$ref": "#/definitions/stringArray"}]}),
         },
     },
 ]
