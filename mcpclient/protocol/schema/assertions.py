@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
+from typing import TYPE_CHECKING
 
 from .evaluation import (
     ANY,
@@ -12,16 +13,17 @@ from .evaluation import (
     NUMBER,
     OBJECT,
     TEXT,
-    Build,
     Check,
     Evaluated,
     Failures,
     Rule,
     Run,
-    Site,
 )
 from .formats import FORMATS
 from .values import describe, division_steps, identity, is_multiple
+
+if TYPE_CHECKING:
+    from .compiler import Build, Site
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -32,7 +34,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "number": (int, float),
     "integer": (int,),
 }
-_ARTICLES = {"object": "an", "array": "an", "integer": "an"}
+_WITH_ARTICLE = {
+    "object": "an object",
+    "array": "an array",
+    "integer": "an integer",
+    "null": "null",
+}
 
 
 def _type(site: Site) -> Rule | None:
@@ -42,7 +49,7 @@ def _type(site: Site) -> Rule | None:
             raise site.error(f"names {describe(name)}, which is not a type")
     allowed = {python for name in names for python in _TYPES[str(name)]}
     integers_only = "integer" in names and "number" not in names
-    expected = " or ".join([_with_article(str(name)) for name in names])
+    expected = " or ".join([_WITH_ARTICLE.get(str(name), f"a {name}") for name in names])
 
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         if integers_only and isinstance(value, float) and value.is_integer():
@@ -50,10 +57,6 @@ def _type(site: Site) -> Rule | None:
         return site.fail(f"{describe(value)} is not {expected}")
 
     return Rule(tuple([python for python in ANY if python not in allowed]), check)
-
-
-def _with_article(name: str) -> str:
-    return name if name == "null" else f"{_ARTICLES.get(name, 'a')} {name}"
 
 
 def _enum(site: Site) -> Rule:
@@ -67,8 +70,8 @@ def _const(site: Site) -> Rule:
 
 
 def _one_of(site: Site, choices: list[object]) -> Rule:
-    depth = site.services.depth
-    spend = site.services.spend
+    depth = site.compiler.depth
+    spend = site.compiler.spend
     spend(len(choices))
     allowed = {identity(choice, depth, spend) for choice in choices}
     shown = ", ".join([describe(choice) for choice in choices[:10]])
@@ -87,8 +90,7 @@ def _multiple_of(site: Site) -> Rule:
     if divisor <= 0:
         raise site.error("is not greater than 0")
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, (int, float))
+    def check(value: float, run: Run, seen: Evaluated | None) -> Failures:
         run.spend(division_steps(value, divisor))
         if is_multiple(value, divisor):
             return None
@@ -101,8 +103,7 @@ def _bound(holds: Callable[[float, float], bool], otherwise: str) -> Build:
     def build(site: Site) -> Rule:
         limit = site.number()
 
-        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-            assert isinstance(value, (int, float))
+        def check(value: float, run: Run, seen: Evaluated | None) -> Failures:
             if holds(value, limit):  # asked in this direction, NaN fails
                 return None
             return site.fail(f"{describe(value)} is {otherwise} {describe(limit)}")
@@ -112,34 +113,14 @@ def _bound(holds: Callable[[float, float], bool], otherwise: str) -> Build:
     return build
 
 
-_Sized = (str, list, dict)
-_UNITS: Mapping[type, str] = {str: "characters", list: "items", dict: "members"}
-
-
-def _at_most(kind: type) -> Build:
+def _size(kind: type, unit: str, holds: Callable[[int, int], bool], otherwise: str) -> Build:
     def build(site: Site) -> Rule:
         limit = site.size()
 
-        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-            assert isinstance(value, _Sized)
-            if len(value) <= limit:
+        def check(value: Sized, run: Run, seen: Evaluated | None) -> Failures:
+            if holds(len(value), limit):
                 return None
-            return site.fail(f"{len(value)} {_UNITS[kind]} are more than {limit}")
-
-        return Rule((kind,), check)
-
-    return build
-
-
-def _at_least(kind: type) -> Build:
-    def build(site: Site) -> Rule:
-        limit = site.size()
-
-        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-            assert isinstance(value, _Sized)
-            if len(value) >= limit:
-                return None
-            return site.fail(f"{len(value)} {_UNITS[kind]} are less than {limit}")
+            return site.fail(f"{len(value)} {unit} are {otherwise} than {limit}")
 
         return Rule((kind,), check)
 
@@ -148,10 +129,9 @@ def _at_least(kind: type) -> Build:
 
 def _pattern(site: Site) -> Rule:
     text = site.text()
-    pattern = site.pattern(text)
+    pattern = site.compiler.pattern(text)
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, str)
+    def check(value: str, run: Run, seen: Evaluated | None) -> Failures:
         if pattern.search(value, run.spend):
             return None
         return site.fail(f"{describe(value)} does not match the pattern {describe(text)}")
@@ -161,19 +141,15 @@ def _pattern(site: Site) -> Rule:
 
 def _format(site: Site) -> Rule | None:
     name = site.text()
-    matches = FORMATS.get(name)
-    if matches is None or not (site.services.asserts_formats or site.dialect.asserts_formats):
+    is_format = FORMATS.get(name)
+    if is_format is None or not (site.compiler.asserts_formats or site.dialect.asserts_formats):
         return None
-    is_format = matches
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, str)
+    def check(value: str, run: Run, seen: Evaluated | None) -> Failures:
         run.spend(len(value))
-        return (
-            None
-            if is_format(value)
-            else site.fail(f"{describe(value)} does not have the format {name}")
-        )
+        if is_format(value):
+            return None
+        return site.fail(f"{describe(value)} does not have the format {name}")
 
     return Rule(TEXT, check)
 
@@ -184,8 +160,7 @@ def _unique_items(site: Site) -> Rule | None:
     if not site.value:
         return None
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, list)
+    def check(value: list[object], run: Run, seen: Evaluated | None) -> Failures:
         run.spend(len(value))
         first: dict[object, int] = {}
         for index, item in enumerate(value):
@@ -199,13 +174,10 @@ def _unique_items(site: Site) -> Rule | None:
 
 def _required(site: Site) -> Rule | None:
     names = site.names(site.value)
+    required = frozenset(names)
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, dict)
-        for name in names:
-            if name not in value:
-                break
-        else:
+    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
+        if value.keys() >= required:
             return None
         missing = [name for name in names if name not in value][: run.violations]
         return [failure for name in missing for failure in site.fail(_missing(name))]
@@ -225,8 +197,7 @@ def _dependent_required(site: Site) -> Rule:
 def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -> Check:
     """The check of members that are required wherever another one is present."""
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        assert isinstance(value, dict)
+    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
         for name, required in dependencies:
             if name in value:
                 run.spend(len(required) // ENTRIES_PER_STEP)
@@ -247,15 +218,15 @@ ASSERTIONS: Mapping[str, Build] = {
     "exclusiveMaximum": _bound(operator.lt, "not less than"),
     "minimum": _bound(operator.ge, "less than"),
     "exclusiveMinimum": _bound(operator.gt, "not greater than"),
-    "maxLength": _at_most(str),
-    "minLength": _at_least(str),
+    "maxLength": _size(str, "characters", operator.le, "more"),
+    "minLength": _size(str, "characters", operator.ge, "less"),
     "pattern": _pattern,
     "format": _format,
-    "maxItems": _at_most(list),
-    "minItems": _at_least(list),
+    "maxItems": _size(list, "items", operator.le, "more"),
+    "minItems": _size(list, "items", operator.ge, "less"),
     "uniqueItems": _unique_items,
-    "maxProperties": _at_most(dict),
-    "minProperties": _at_least(dict),
+    "maxProperties": _size(dict, "members", operator.le, "more"),
+    "minProperties": _size(dict, "members", operator.ge, "less"),
     "required": _required,
     "dependentRequired": _dependent_required,
 }

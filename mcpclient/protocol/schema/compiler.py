@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Optional
 
 from ...errors import SchemaError
+from .applicators import APPLICATORS, UNEVALUATED
 from .assertions import ASSERTIONS
-from .combinators import COMBINATORS
-from .containers import CONTAINERS, UNEVALUATED
-from .dialects import split_fragment
+from .dialects import Dialect, split_fragment
 from .evaluation import (
     ANY,
     ENTRIES_PER_STEP,
-    Build,
     Check,
-    CompilerServices,
     Evaluated,
     Failure,
     Failures,
     Node,
     Rule,
     Run,
-    Site,
     TrackingNode,
     rules_by_type,
 )
@@ -30,8 +28,96 @@ from .patterns import Pattern, PatternMemory
 from .references import Position, Registry, Resource
 from .values import Budget, SchemaLimits, describe, text_steps
 
+
+class Site(NamedTuple):
+    """One keyword in one schema, about to be compiled."""
+
+    keyword: str
+    value: object
+    schema: Mapping[str, object]
+    position: Position
+    compiler: Compiler
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect in force here."""
+        return self.position.resource.dialect
+
+    @property
+    def location(self) -> str:
+        """The location of the keyword, as errors show it."""
+        return f"{self.position.location}/{self.keyword}"
+
+    def error(self, fault: str) -> SchemaError:
+        """The error to raise for a malformed keyword; ``fault`` follows its name."""
+        return SchemaError(f"{self.keyword} {fault}", self.location)
+
+    def fail(self, message: str) -> list[Failure]:
+        """Return the failure of a rule whose value does not match."""
+        return [Failure(message, self.position, self.keyword)]
+
+    def sibling(self, keyword: str) -> Site:
+        """The site of another keyword of the same schema."""
+        return self._replace(keyword=keyword, value=self.schema[keyword])
+
+    def child(self, *tokens: str | int, in_place: bool = False) -> Check:
+        """Compile the subschema at these tokens below the keyword."""
+        path = (self.keyword, *[str(token) for token in tokens])
+        target = self.position.children.get(path)
+        if target is None:
+            fault = f"{describe('/'.join(path))} is not a schema"
+            raise SchemaError(fault, self.position.location)
+        return self.compiler.edge(self.position, target, in_place)
+
+    def size(self) -> int:
+        """The value as a number of things. Raises `SchemaError` otherwise, as all below do."""
+        number = self.number()
+        if number < 0 or number != math.floor(number):
+            raise self.error("is not a whole number, 0 or more")
+        return int(number)
+
+    def number(self) -> float:
+        """The value as a number; NaN and infinity, which JSON lacks, are none."""
+        value = self.value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.error("is not a number")
+        return value
+
+    def text(self) -> str:
+        """The value as a string."""
+        if not isinstance(self.value, str):
+            raise self.error("is not a string")
+        return self.value
+
+    def members(self) -> Mapping[str, object]:
+        """The value as an object."""
+        if not isinstance(self.value, dict):
+            raise self.error("is not an object")
+        return self.value
+
+    def items(self) -> Sequence[object]:
+        """The value as an array that is not empty."""
+        if not isinstance(self.value, list) or not self.value:
+            raise self.error("is not an array with at least one item")
+        return self.value
+
+    def names(self, value: object) -> tuple[str, ...]:
+        """A value as an array of member names."""
+        if isinstance(value, list):
+            self.compiler.spend(len(value) // ENTRIES_PER_STEP)
+            if all(isinstance(name, str) for name in value):
+                return tuple(value)
+        raise self.error("is not an array of strings")
+
+
+# Compiles one keyword; None when it asserts nothing here.
+Build = Callable[[Site], Optional[Rule]]
+
+
 # In the order of evaluation: the last ones ask what all the others have dealt with.
-_KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **UNEVALUATED}
+_KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **APPLICATORS, **UNEVALUATED}
 _ORDER = {keyword: index for index, keyword in enumerate(_KEYWORDS)}
 # The keywords whose entries are all looked at whenever their schema is applied.
 _WALKED = ("properties", "required", "patternProperties", "dependentRequired", "dependencies")
@@ -45,8 +131,10 @@ class Compiler:
     def __init__(
         self, registry: Registry, limits: SchemaLimits, budget: Budget, assert_formats: bool
     ) -> None:
+        self.spend: Callable[[int], None] = budget.spend
+        self.asserts_formats: bool = assert_formats
+        self.depth: int = limits.validation_depth
         self._registry = registry
-        self._spend = budget.spend
         self._nodes: dict[Position, Node] = {}
         self._pending: list[Position] = []
         self._patterns: dict[str, Pattern] = {}
@@ -57,15 +145,6 @@ class Compiler:
         self._anchors: dict[str, list[Position]] = {}
         self._sorted = 0
         self._dynamic: dict[str, dict[Resource, Check]] = {}
-        self._services = CompilerServices(
-            self._spend,
-            self._child,
-            self._refer,
-            self._refer_dynamically,
-            self._pattern,
-            assert_formats,
-            limits.validation_depth,
-        )
 
     def compile(self, root: Position) -> Node:
         """Return the node of a schema and of all it refers to. Raises `SchemaError`."""
@@ -96,7 +175,7 @@ class Compiler:
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{describe(schema)} is not a schema", position.location)
-        self._spend(_STEPS_PER_SUBSCHEMA + len(schema) // ENTRIES_PER_STEP)
+        self.spend(_STEPS_PER_SUBSCHEMA + len(schema) // ENTRIES_PER_STEP)
         dialect = position.resource.dialect
         keywords = [name for name in schema if name in dialect.keywords and name in _ORDER]
         if dialect.legacy and "$ref" in schema:
@@ -104,34 +183,27 @@ class Compiler:
         keywords.sort(key=_ORDER.__getitem__)
         rules: list[Rule] = []
         for keyword in keywords:
-            site = Site(keyword, schema[keyword], schema, position, self._services)
-            rule = self._build(site)
+            site = Site(keyword, schema[keyword], schema, position, self)
+            try:
+                rule = _KEYWORDS[keyword](site)
+            except PatternError as error:
+                raise SchemaError(str(error), site.location) from None
             if rule is not None:
                 rules.append(rule)
             if keyword in _WALKED:
                 node.cost += _walking_steps(schema[keyword])
         node.rules = rules_by_type(rules)
 
-    def _build(self, site: Site) -> Rule | None:
-        try:
-            return _KEYWORDS[site.keyword](site)
-        except PatternError as error:
-            raise SchemaError(str(error), site.location) from None
+    def refer(self, origin: Position, reference: str) -> Check:
+        """Compile the target of a ``$ref``."""
+        return self.edge(origin, self._registry.resolve(reference, origin), in_place=True)
 
-    def _child(self, origin: Position, tokens: tuple[str, ...], in_place: bool) -> Check:
-        target = origin.children.get(tokens)
-        if target is None:
-            raise SchemaError(f"{describe('/'.join(tokens))} is not a schema", origin.location)
-        return self._edge(origin, target, in_place)
-
-    def _refer(self, origin: Position, reference: str) -> Check:
-        return self._edge(origin, self._registry.resolve(reference, origin), in_place=True)
-
-    def _refer_dynamically(self, origin: Position, reference: str) -> Check:
+    def refer_dynamically(self, origin: Position, reference: str) -> Check:
+        """Compile the targets of a ``$dynamicRef``."""
         target = self._registry.resolve(reference, origin)
         _, name = split_fragment(reference)
         if target.resource.dynamic_anchors.get(name) is not target:
-            return self._edge(origin, target, in_place=True)
+            return self.edge(origin, target, in_place=True)
         choices = self._dynamic_choices(name)
 
         def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
@@ -149,7 +221,7 @@ class Compiler:
         self._sort_dynamic_anchors()
         if name not in self._dynamic:
             self._dynamic[name] = {}
-            self._spend(len(self._anchors[name]))
+            self.spend(len(self._anchors[name]))
             for position in self._anchors[name]:
                 self._add_choice(name, position)
         return self._dynamic[name]
@@ -166,7 +238,8 @@ class Compiler:
         resource = position.resource
         self._dynamic[name][resource] = _entering(self._node(position), resource)
 
-    def _edge(self, origin: Position, target: Position, in_place: bool) -> Check:
+    def edge(self, origin: Position, target: Position, in_place: bool) -> Check:
+        """Compile a schema that another one applies; ``in_place``: to the very same value."""
         node = self._node(target)
         if in_place:
             self._nodes[origin].in_place.append(node)
@@ -174,12 +247,13 @@ class Compiler:
             return node.check
         return _entering(node, target.resource)
 
-    def _pattern(self, text: str) -> Pattern:
+    def pattern(self, text: str) -> Pattern:
+        """Compile a regular expression. Raises `PatternError`."""
         if text not in self._patterns:
-            self._spend(min(len(text), self._pattern_states))
+            self.spend(min(len(text), self._pattern_states))
             pattern = Pattern(text, self._pattern_states, self._pattern_memory)
             self._pattern_states -= pattern.size
-            self._spend(pattern.size)
+            self.spend(pattern.size)
             self._patterns[text] = pattern
         return self._patterns[text]
 

@@ -1,0 +1,376 @@
+"""The keywords that apply schemas: to the same value, its members, or its items.
+
+Source: JSON Schema Core 2020-12, sections 8.2, 10 and 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from .assertions import required_with
+from .evaluation import (
+    ANY,
+    ARRAY,
+    ENTRIES_PER_STEP,
+    OBJECT,
+    Check,
+    Evaluated,
+    Failure,
+    Failures,
+    Rule,
+    Run,
+)
+from .values import describe
+
+if TYPE_CHECKING:
+    from .compiler import Build, Site
+
+_SHOWN_ALTERNATIVES = 3
+_SHOWN_REASON = 100
+
+
+# Schemas for the same value.
+
+
+def _reference(site: Site) -> Rule:
+    return Rule(ANY, site.compiler.refer(site.position, site.text()))
+
+
+def _dynamic_reference(site: Site) -> Rule:
+    return Rule(ANY, site.compiler.refer_dynamically(site.position, site.text()))
+
+
+def _children(site: Site) -> list[Check]:
+    return [site.child(index, in_place=True) for index in range(len(site.items()))]
+
+
+def _all_failures(
+    children: Iterable[Check], value: object, run: Run, seen: Evaluated | None
+) -> Failures:
+    failures: Failures = None
+    for child in children:
+        found = child(value, run, seen)
+        if found is not None:
+            failures = found if failures is None else failures + found
+            if len(failures) >= run.violations:
+                break
+    return failures
+
+
+def _all_of(site: Site) -> Rule:
+    children = _children(site)
+    return Rule(ANY, lambda value, run, seen: _all_failures(children, value, run, seen))
+
+
+def _any_of(site: Site) -> Rule:
+    children = _children(site)
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        reasons: list[str] = []
+        matched = False
+        for child in children:
+            dealt_with = None if seen is None else Evaluated()
+            found = child(value, run, dealt_with)
+            if found is not None:
+                reasons.append(found[0].message)
+                continue
+            if seen is None or dealt_with is None:
+                return None
+            matched = True  # all the others count, too: they may deal with further members
+            seen.add(dealt_with, run)
+        return None if matched else site.fail(_no_alternative(value, reasons))
+
+    return Rule(ANY, check)
+
+
+def _one_of(site: Site) -> Rule:
+    children = _children(site)
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        reasons: list[str] = []
+        matched: list[int] = []
+        kept: Evaluated | None = None
+        for index, child in enumerate(children):
+            dealt_with = None if seen is None else Evaluated()
+            found = child(value, run, dealt_with)
+            if found is not None:
+                reasons.append(found[0].message)
+                continue
+            matched.append(index)
+            kept = dealt_with
+            if len(matched) > 1:
+                shown = f"alternatives {matched[0]} and {matched[1]}, where one is allowed"
+                return site.fail(f"{describe(value)} matches {shown}")
+        if not matched:
+            return site.fail(_no_alternative(value, reasons))
+        if seen is not None and kept is not None:
+            seen.add(kept, run)
+        return None
+
+    return Rule(ANY, check)
+
+
+def _no_alternative(value: object, reasons: Sequence[str]) -> str:
+    # Cut short, because they may quote the alternatives of alternatives.
+    shown = "; ".join([reason[:_SHOWN_REASON] for reason in reasons[:_SHOWN_ALTERNATIVES]])
+    more = "; …" if len(reasons) > _SHOWN_ALTERNATIVES else ""
+    return f"{describe(value)} matches none of {len(reasons)} alternatives ({shown}{more})"
+
+
+def _not(site: Site) -> Rule:
+    child = site.child(in_place=True)
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        if child(value, run, None) is not None:
+            return None
+        return site.fail(f"{describe(value)} matches a schema it must not match")
+
+    return Rule(ANY, check)
+
+
+def _if(site: Site) -> Rule:
+    condition = site.child(in_place=True)
+    consequence, alternative = [
+        site.sibling(keyword).child(in_place=True) if keyword in site.schema else None
+        for keyword in ("then", "else")
+    ]
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        dealt_with = None if seen is None else Evaluated()
+        found = condition(value, run, dealt_with)
+        if found is not None:
+            return None if alternative is None else alternative(value, run, seen)
+        if seen is not None and dealt_with is not None:
+            seen.add(dealt_with, run)
+        return None if consequence is None else consequence(value, run, seen)
+
+    return Rule(ANY, check)
+
+
+def _dependencies(site: Site) -> Rule:
+    """Compile ``dependentSchemas``, or ``dependencies``, whose values may be names as well.
+
+    The latter is of draft-07; 2020-12 has split it in two and still tolerates it.
+    """
+    required: list[tuple[str, tuple[str, ...]]] = []
+    children: list[tuple[str, Check]] = []
+    for name, dependency in site.members().items():
+        if isinstance(dependency, list) and site.keyword == "dependencies":
+            required.append((name, site.names(dependency)))
+        else:
+            children.append((name, site.child(name, in_place=True)))
+    check_required = required_with(site, required)
+
+    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
+        present = (child for name, child in children if name in value)
+        return check_required(value, run, seen) or _all_failures(present, value, run, seen)
+
+    return Rule(OBJECT, check)
+
+
+# Schemas for parts of a value: its members or items.
+
+Part = tuple["str | int", object, Check]
+# Yields the parts that a keyword deals with, and records them.
+Parts = Callable[[Any, Run, Optional[Evaluated]], Iterable[Part]]
+
+
+def _placed(failures: Failures, found: list[Failure], token: str | int) -> list[Failure]:
+    """Add the failures inside the part ``token`` to those of its owner."""
+    for failure in found:
+        failure.path.append(token)
+    return found if failures is None else failures + found
+
+
+def _each(types: Sequence[type], parts: Parts) -> Rule:
+    """Return the rule that checks each of these parts by its schema."""
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        failures: Failures = None
+        for token, part, child in parts(value, run, seen):
+            found = child(part, run, None)
+            if found is not None:
+                failures = _placed(failures, found, token)
+                if len(failures) >= run.violations:
+                    break
+        return failures
+
+    return Rule(types, check)
+
+
+def _properties(site: Site) -> Rule:
+    children = [(name, site.child(name)) for name in site.members()]
+
+    # Most schemas are objects with properties, so here the loop of `_each` is written out.
+    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
+        failures: Failures = None
+        for name, child in children:
+            if name in value:
+                found = child(value[name], run, None)
+                if found is not None:
+                    failures = _placed(failures, found, name)
+                    if len(failures) >= run.violations:
+                        break
+        if seen is not None:
+            seen.properties.update([name for name, _ in children if name in value])
+        return failures
+
+    return Rule(OBJECT, check)
+
+
+def _pattern_properties(site: Site) -> Rule:
+    children = [(site.compiler.pattern(text), site.child(text)) for text in site.members()]
+
+    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
+        for name, member in value.items():
+            for pattern, child in children:
+                if pattern.search(name, run.spend):
+                    if seen is not None:
+                        seen.properties.add(name)
+                    yield name, member, child
+
+    return _each(OBJECT, parts)
+
+
+def _additional_properties(site: Site) -> Rule:
+    named = site.schema.get("properties")
+    names = frozenset(named) if isinstance(named, dict) else frozenset()
+    matching = site.schema.get("patternProperties")
+    texts = matching if isinstance(matching, dict) else ()
+    patterns = [site.compiler.pattern(text) for text in texts]
+    child = site.child()
+
+    def others(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
+        for name, member in value.items():
+            if name in names or any(pattern.search(name, run.spend) for pattern in patterns):
+                continue
+            if seen is not None:
+                seen.properties.add(name)
+            yield name, member, child
+
+    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        run.spend(len(value) // ENTRIES_PER_STEP)
+        return () if names.issuperset(value) else others(value, run, seen)
+
+    return _each(OBJECT, parts)
+
+
+def _property_names(site: Site) -> Rule:
+    child = site.child()
+    return _each(OBJECT, lambda value, run, seen: zip(value, value, repeat(child)))
+
+
+def _first_items(children: Sequence[Check]) -> Rule:
+    def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        if seen is not None:
+            seen.items.update(range(min(len(children), len(value))))
+        return zip(count(), value, children)
+
+    return _each(ARRAY, parts)
+
+
+def _items_from(site: Site, start: int) -> Rule:
+    child = site.child()
+
+    def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        if seen is not None:
+            seen.items.update(range(start, len(value)))
+        return zip(count(start), value[start:] if start else value, repeat(child))
+
+    return _each(ARRAY, parts)
+
+
+def _prefix_items(site: Site) -> Rule:
+    return _first_items([site.child(index) for index in range(len(site.items()))])
+
+
+def _items(site: Site) -> Rule:
+    if site.dialect.legacy and isinstance(site.value, list):
+        return _first_items([site.child(index) for index in range(len(site.value))])
+    prefix = site.schema.get("prefixItems")
+    return _items_from(
+        site, len(prefix) if isinstance(prefix, list) and not site.dialect.legacy else 0
+    )
+
+
+def _additional_items(site: Site) -> Rule | None:
+    first = site.schema.get("items")
+    return _items_from(site, len(first)) if isinstance(first, list) else None
+
+
+def _contains(site: Site) -> Rule:
+    child = site.child()
+    least, most = 1, None
+    if not site.dialect.legacy:
+        least = site.sibling("minContains").size() if "minContains" in site.schema else 1
+        most = site.sibling("maxContains").size() if "maxContains" in site.schema else None
+
+    def check(value: list[object], run: Run, seen: Evaluated | None) -> Failures:
+        found = [index for index, item in enumerate(value) if child(item, run, None) is None]
+        if seen is not None:
+            seen.items.update(found)
+        if len(found) < least:
+            return site.fail(f"{len(found)} items match what at least {least} must match")
+        if most is not None and len(found) > most:
+            return site.fail(f"{len(found)} items match what at most {most} may match")
+        return None
+
+    return Rule(ARRAY, check)
+
+
+# What no other keyword has dealt with. The compiler puts these last.
+
+
+def _unevaluated_properties(site: Site) -> Rule:
+    child = site.child()
+
+    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        assert seen is not None
+        run.spend(len(value) // ENTRIES_PER_STEP)
+        left = [(name, value[name], child) for name in value if name not in seen.properties]
+        seen.properties.update(value)
+        return left
+
+    return _each(OBJECT, parts)
+
+
+def _unevaluated_items(site: Site) -> Rule:
+    child = site.child()
+
+    def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        assert seen is not None
+        run.spend(len(value) // ENTRIES_PER_STEP)
+        indexed = enumerate(value)
+        left = [(index, item, child) for index, item in indexed if index not in seen.items]
+        seen.items.update(range(len(value)))
+        return left
+
+    return _each(ARRAY, parts)
+
+
+APPLICATORS: Mapping[str, Build] = {
+    "$ref": _reference,
+    "$dynamicRef": _dynamic_reference,
+    "allOf": _all_of,
+    "anyOf": _any_of,
+    "oneOf": _one_of,
+    "not": _not,
+    "if": _if,
+    "dependentSchemas": _dependencies,
+    "dependencies": _dependencies,
+    "properties": _properties,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "propertyNames": _property_names,
+    "prefixItems": _prefix_items,
+    "items": _items,
+    "additionalItems": _additional_items,
+    "contains": _contains,
+}
+
+UNEVALUATED: Mapping[str, Build] = {
+    "unevaluatedProperties": _unevaluated_properties,
+    "unevaluatedItems": _unevaluated_items,
+}
