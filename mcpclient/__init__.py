@@ -9,32 +9,6 @@
         print(result.text)
 
 Everything public is a name in this package; each is imported when it is first used (PEP 562).
-
-The floors of the house, from the ground up. A module imports only from lower floors:
-
-- ``lazy``        modules that are imported when something in them is first used
-- ``typing_compat`` names of typing that the oldest Python lacks
-- ``display``     what messages show of commands and URLs
-- ``hints``       what to do next about each kind of error
-- ``suggestions`` what was meant by a name that does not exist
-- ``errors/``     every exception, in one tree
-- ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
-- ``jsonrpc/``    messages, their JSON text, the requests in flight
-- ``formats/``    texts that are not MCP's own: front matter, URI templates, JSON with comments
-- ``protocol/``   what MCP means, without I/O: revisions, eras, negotiation, types, JSON Schema
-- ``recording/``  one transcript format for traces, tests and replay, with secrets replaced
-- ``auth/``       authorization, as flows that say what to do next
-- ``net/``        the only place that touches sockets, processes, files, the browser and the clock
-- ``transports/`` outgoing messages go in, incoming messages come out
-- ``client/``     one server: connecting, calling, closing
-- ``config/``     configuration files into servers: read, judged, approved, written back
-- ``telemetry``   OpenTelemetry spans around calls
-- ``manager/``    many servers
-- ``adapters/``   tools for language models: definitions, calls and results for five APIs
-- ``inspector/``  the page in a browser that shows what happens on the wire
-- ``sync/``       the same for programs without async
-- ``testing/``    cassettes, and snapshots of tools
-- ``cli/``        the command line, one file per command
 """
 
 from __future__ import annotations
@@ -103,43 +77,7 @@ if TYPE_CHECKING:
     from .config.writing import add_server as add_server
     from .config.writing import remove_server as remove_server
     from .entries.variables import InputSpec as InputSpec
-    from .errors import AuthError as AuthError
-    from .errors import AuthorizationDenied as AuthorizationDenied
-    from .errors import AuthorizationRequired as AuthorizationRequired
-    from .errors import CallRefused as CallRefused
-    from .errors import CallTimeout as CallTimeout
-    from .errors import ClientClosed as ClientClosed
-    from .errors import CommandNotFound as CommandNotFound
-    from .errors import ConnectFailed as ConnectFailed
-    from .errors import ConnectionLost as ConnectionLost
-    from .errors import HandlerFailed as HandlerFailed
-    from .errors import HttpError as HttpError
-    from .errors import InsufficientScope as InsufficientScope
-    from .errors import McpError as McpError
-    from .errors import MessageTooLarge as MessageTooLarge
-    from .errors import NetworkError as NetworkError
-    from .errors import NotChecked as NotChecked
-    from .errors import NotOffered as NotOffered
-    from .errors import NotRecorded as NotRecorded
-    from .errors import PeerError as PeerError
-    from .errors import ProcessExited as ProcessExited
-    from .errors import ProtocolViolation as ProtocolViolation
-    from .errors import RegistrationRequired as RegistrationRequired
-    from .errors import ResultMismatch as ResultMismatch
-    from .errors import SandboxUnavailable as SandboxUnavailable
-    from .errors import SchemaError as SchemaError
-    from .errors import ServerError as ServerError
-    from .errors import ServersFailed as ServersFailed
-    from .errors import ServerUnavailable as ServerUnavailable
-    from .errors import SessionExpired as SessionExpired
-    from .errors import SkillVerificationError as SkillVerificationError
-    from .errors import SsrfError as SsrfError
-    from .errors import TaskFailed as TaskFailed
-    from .errors import TemplateError as TemplateError
-    from .errors import TokenRequestFailed as TokenRequestFailed
-    from .errors import ToolError as ToolError
-    from .errors import UrlElicitationRequired as UrlElicitationRequired
-    from .errors import UsageError as UsageError
+    from .errors import *  # noqa: F403 - all of the tree is public
     from .gate.approvals import Approvals as Approvals
     from .gate.load import load_config as load_config
     from .inspector.inspector import Inspector as Inspector

@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Callable, Protocol, TextIO
 
 from ..errors import UsageError
@@ -55,12 +54,7 @@ class StatusLine:
             self._timer = loop.call_later(_SHOWN_AFTER, self._tick, loop)
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self.erase()

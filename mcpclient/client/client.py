@@ -6,7 +6,6 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
@@ -146,12 +145,7 @@ class Client(Tools, Contents, Listening, Toolboxes):
     async def __aenter__(self) -> Client:
         return await self.connect()
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     def __del__(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from os import urandom
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
 from ..client.client import Client
@@ -121,12 +120,7 @@ class Inspector:
     async def __aenter__(self) -> Inspector:
         return await self.open()
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
@@ -336,12 +336,7 @@ class Manager(Toolboxes, Calls):
     async def __aenter__(self) -> Manager:
         return await self.open()
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     # Servers and tools

@@ -14,7 +14,6 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Callable
 from weakref import WeakKeyDictionary
 
@@ -93,12 +92,7 @@ class FileLock:
             self._task_lock.release()
             raise
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         release, self._release = self._release, None
         if release is not None:
             release()

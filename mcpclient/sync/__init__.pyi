@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import ssl
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Callable, Literal, TypedDict, TypeVar, overload
+from typing import Any, Callable, Literal, TypeVar, overload
 
 from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
-from ..auth.options import Authentication, OAuth, OAuthOptions
-from ..client.answers.elicitation import ElicitationOption
+from ..auth.options import OAuth, OAuthOptions
 from ..client.answers.roots import RootsOption
-from ..client.answers.sampling import SamplingOption
 from ..client.client import Client as AsyncClient
-from ..client.connection.client_options import TransportName
+from ..client.connection.client_options import SharedCallOptions, SharedClientOptions
 from ..client.connection.limits import Seconds
 from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
-from ..client.events.callbacks import Hooks
 from ..client.tools import ToolOutcome
 from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
@@ -43,31 +38,22 @@ from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins
 from ..manager.tools import ManagedTool, ToolList
-from ..net.network_options import ClientCertificate
-from ..net.process.stderr import StderrTarget
-from ..net.process.stopping import StopLadder
-from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
 from ..protocol import listen as listening
 from ..protocol import skills
-from ..protocol.schema import SchemaLimits
 from ..protocol.tasks import Task
 from ..protocol.types import (
     CallToolResult,
     Completion,
     GetPromptResult,
     Implementation,
-    LogMessage,
-    Progress,
     Prompt,
     ReadResourceResult,
     Resource,
     ResourceTemplate,
     Tool,
 )
-from ..sandbox.rights import Sandbox
 from ..sync.handlers import BlockingAround
-from ..transports.http_messages import HeaderSource
 from ..typing_compat import Unpack
 
 __all__ = [
@@ -89,62 +75,10 @@ __all__ = [
 ]
 T = TypeVar("T")
 
-class _ClientOptions(TypedDict, total=False):
-    timeout: Seconds
-    max_timeout: Seconds
-    connect_timeout: Seconds
-    close_timeout: float
-    transport: TransportName | None
-    protocol_version: str | None
-    strict_version: bool
-    extensions: Mapping[str, Mapping[str, Any]] | None
-    client_info: Mapping[str, Any] | None
-    max_message_size: int
-    listen_wait: float | None
-    liveness: float | None
-    keep_alive: float | None
-    cache: bool
-    tasks: bool
-    retry_busy: bool
-    validate: Literal["warn", "strict", "off"]
-    schema_limits: SchemaLimits | None
-    headers: HeaderSource | None
-    auth: str | Authentication | None
-    ca_file: str | os.PathLike[str] | None
-    client_cert: ClientCertificate | None
-    verify: bool
-    ssl_context: ssl.SSLContext | None
-    proxy: ProxyChoice
-    unix_socket: str | os.PathLike[str] | None
-    ping_interval: float | None
-    ping_timeout: float | None
-    env: Mapping[str, str] | None
-    inherit_env: Literal["safe", "all", "none"]
-    cwd: str | os.PathLike[str] | None
-    stderr: StderrTarget
-    stop_ladder: StopLadder | None
-    sandbox: Sandbox | Literal["required"] | None
-    sampling: SamplingOption | None
-    elicitation: ElicitationOption | None
-    roots: RootsOption | None
-    name: str | None
-    trusted: bool
+class _ClientOptions(SharedClientOptions, total=False):
     around: Sequence[Around | BlockingAround]
-    hooks: Hooks | None
-    trace: TraceTarget | None
-    on_notification: Callable[[str, Mapping[str, Any]], Any] | None
-    on_log: Callable[[LogMessage], Any] | None
-    on_error: Callable[[McpError], Any] | None
-    on_close: Callable[[McpError | None], Any] | None
 
-class _CallOptions(TypedDict, total=False):
-    timeout: Seconds
-    max_timeout: Seconds
-    on_progress: Callable[[Progress], Any] | None
-    meta: Mapping[str, Any] | None
-    headers: Mapping[str, str] | None
-    raise_on_error: bool
-    trace: Any
+class _CallOptions(SharedCallOptions, total=False):
     around: Sequence[Around | BlockingAround]
 
 class AgentTool:
@@ -197,12 +131,7 @@ class Client:
     def connect(self) -> Client: ...
     def close(self) -> None: ...
     def __enter__(self) -> Client: ...
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
     @property
     def is_connected(self) -> bool: ...
     @property
@@ -402,12 +331,7 @@ class Manager:
     def open(self) -> Manager: ...
     def close(self) -> None: ...
     def __enter__(self) -> Manager: ...
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
     @property
     def tools(self) -> ToolList: ...
     @property
@@ -494,12 +418,7 @@ class Subscription:
     def open(self) -> Subscription: ...
     def close(self) -> None: ...
     def __enter__(self) -> Subscription: ...
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
     def __iter__(self) -> Subscription: ...
     def __next__(self) -> listening.ListenEvent: ...
 

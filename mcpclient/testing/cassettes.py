@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from .. import sync
@@ -152,13 +151,8 @@ class Cassette:
     def __enter__(self) -> Cassette:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close(failed=error is not None)
+    def __exit__(self, *error: object) -> None:
+        self.close(failed=error[0] is not None)
 
 
 def cassette(

@@ -33,7 +33,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 # The options of the asynchronous client, but for what functions among them may be here.
 OPTIONS = {"ClientOptions": "_ClientOptions", "CallOptions": "_CallOptions"}
-OTHER_OPTIONS = {"around": "Sequence[Around | BlockingAround]"}
+AROUND = "Sequence[Around | BlockingAround]"
 
 # Made by calling a class, with the arguments of that class.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
@@ -86,18 +86,11 @@ class Stub:
         (found,) = functions_of(module_of(original), name)
         return self._signature(found, module_of(original))
 
-    def _options(self, name: str) -> ast.ClassDef:
-        body: list[ast.stmt] = []
-        for statement in class_node(getattr(client_options, name)).body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                other = OTHER_OPTIONS.get(statement.target.id)
-                annotation = ast.parse(other, mode="eval").body if other else statement.annotation
-                body.append(ast.AnnAssign(statement.target, annotation, None, 1))
-                self._need(annotation, handlers if other else client_options)
-        self.imports.setdefault("typing", set()).add("TypedDict")
-        bases: list[ast.expr] = [ast.Name("TypedDict")]
-        partial = [ast.keyword("total", ast.Constant(False))]
-        return ast.ClassDef(OPTIONS[name], bases, partial, body, [])
+    def _options(self, name: str) -> ast.stmt:
+        shared = f"Shared{name}"
+        self._import(shared, client_options)
+        self._need(ast.parse(AROUND), handlers)
+        return definition(f"class {OPTIONS[name]}({shared}, total=False):\n    around: {AROUND}")
 
     def _connector(self, name: str, made: type[Blocking]) -> ast.stmt:
         (found,) = functions_of(made._class, "__init__")

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
 
 
-class ClientOptions(TypedDict, total=False):
-    """The options of `connect`, `Client`, `call` and `list_tools`. Each of them is optional."""
+class SharedClientOptions(TypedDict, total=False):
+    """The options of a connection that `mcpclient.sync` has, too."""
 
     # Time
 
@@ -162,8 +162,6 @@ class ClientOptions(TypedDict, total=False):
     command."""
     trusted: bool
     """Believe the server's annotations of its tools, such as read-only. Default: False."""
-    around: Sequence[Around]
-    """Functions that wrap every tool call, the first outermost; see `Around`. Default: none."""
     hooks: Hooks | None
     """Telemetry about finished calls, see `Hooks`. Default: none."""
     trace: TraceTarget | None
@@ -181,8 +179,15 @@ class ClientOptions(TypedDict, total=False):
     none."""
 
 
-class CallOptions(TypedDict, total=False):
-    """The options of `Client.call_tool`. Each of them is optional."""
+class ClientOptions(SharedClientOptions, total=False):
+    """The options of `connect`, `Client`, `call` and `list_tools`. Each of them is optional."""
+
+    around: Sequence[Around]
+    """Functions that wrap every tool call, the first outermost; see `Around`. Default: none."""
+
+
+class SharedCallOptions(TypedDict, total=False):
+    """The options of a call that `mcpclient.sync` has, too."""
 
     timeout: Seconds
     """Seconds without a response or progress; None or 0: no limit. Default: the client's."""
@@ -198,6 +203,11 @@ class CallOptions(TypedDict, total=False):
     """Raise `ToolError` when the tool fails. Default: False, the result has ``is_error``."""
     trace: Any
     """Passed to hooks and around-hooks unchanged. Default: None."""
+
+
+class CallOptions(SharedCallOptions, total=False):
+    """The options of `Client.call_tool`. Each of them is optional."""
+
     around: Sequence[Around]
     """Functions that wrap this call, outside those of the client. Default: none."""
 
@@ -219,13 +229,14 @@ def described_options() -> Iterator[Option]:
     """Yield the options of `ClientOptions` as its source describes them, in order."""
     source = inspect.getsource(sys.modules[__name__])
     lines = source.splitlines()
-    (options,) = (
+    shared, own = (
         node
         for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and node.name == ClientOptions.__name__
+        if isinstance(node, ast.ClassDef) and node.name.endswith(ClientOptions.__name__)
     )
-    section, read = "", options.lineno
-    for field, text in zip(options.body, options.body[1:]):
+    section, read = "", shared.lineno
+    body = [*shared.body, *own.body]
+    for field, text in zip(body, body[1:]):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             for line in lines[read : field.lineno]:
                 section = line.strip("# ") if line.startswith("    # ") else section

@@ -22,7 +22,9 @@ from mcpclient.errors import UsageError
 def documented(name: str) -> dict[str, str]:
     """The text that stands below each field of a class, as an editor shows it."""
     tree = ast.parse(inspect.getsource(module))
-    body = next(e.body for e in tree.body if isinstance(e, ast.ClassDef) and e.name == name)
+    names = (f"Shared{name}", name)
+    classes = [e for e in tree.body if isinstance(e, ast.ClassDef) and e.name in names]
+    body = [statement for each in classes for statement in each.body]
     return {
         field.target.id: ast.literal_eval(text.value)
         for field, text in zip(body, body[1:])
