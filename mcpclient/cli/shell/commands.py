@@ -346,14 +346,14 @@ async def _help(session: Session, words: Sequence[Word]) -> Finding:
         return Finding(_about(words[0].text))
     rows = [
         (f"{command.name} {command.usage}".strip(), command.summary)
-        for command in (*COMMANDS.values(), *_IN_LINES)
+        for command in COMMANDS.values()
     ]
     columns = session.screen.style.columns
     return Finding(f"{definitions(sorted(rows), columns and columns - 1)}\n\n{_NOTES}")
 
 
 def _about(name: str) -> str:
-    command = {**COMMANDS, **{each.name: each for each in _IN_LINES}}.get(name)
+    command = COMMANDS.get(name)
     if command is None:
         otherwise = f"for a tool, see: tool {name}"
         raise UsageError(there_is_no("command", name, COMMANDS, otherwise=otherwise))
@@ -361,19 +361,6 @@ def _about(name: str) -> str:
         filter(None, (f"{command.name} {command.usage}", command.summary, command.details))
     )
 
-
-# What these mean is settled before a line has commands and words: see `saved`.
-_IN_LINES = (
-    Builtin(
-        "save",
-        "NAME LINE",
-        "keep a line under a name",
-        _help,
-        details="What is typed is kept for other sessions, but for lines that hold a secret.",
-    ),
-    Builtin("forget", "NAME", "drop the line that is kept under a name", _help),
-    Builtin("run", "NAME", "run the line that is kept under a name", _help),
-)
 
 COMMANDS: Mapping[str, Builtin] = {
     command.name: command
@@ -385,5 +372,5 @@ COMMANDS: Mapping[str, Builtin] = {
     )
 }
 
-SUMMARIES = {each.name: each.summary for each in (*COMMANDS.values(), *_IN_LINES)}
+SUMMARIES = {each.name: each.summary for each in COMMANDS.values()}
 """Every first word with a meaning of its own, and its summary."""

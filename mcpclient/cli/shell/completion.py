@@ -37,7 +37,7 @@ class Known:
     """The source of candidates. ``tools``: of the server in use; ``others``: of each server.
 
     ``prompts`` and ``resources``: those of the server in use, as far as they have been listed.
-    ``saved``: the names of saved calls; ``jobs``: numbers of calls in the background.
+    ``jobs``: numbers of calls in the background.
     """
 
     commands: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,6 @@ class Known:
     others: Mapping[str, Mapping[str, Tool]] = field(default_factory=dict)
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     resources: Mapping[str, str] = field(default_factory=dict)
-    saved: Sequence[str] = ()
     jobs: Sequence[str] = ()
     result: Any = None
 
@@ -89,8 +88,6 @@ def candidates(typing: Typing, known: Known, suggested: Iterable[str] = ()) -> l
     if suggested:
         return _fitting(map(Candidate, suggested), typing.word.partition("=")[0] + "=")
     texts = [word.text for word in typing.words]
-    if texts[:1] == ["save"] and len(texts) >= 2:
-        texts = texts[2:]
     typed = [word.typed for word in typing.words]
     if ">" in typed[-1:] or typing.word.startswith(">"):
         name = typing.word.lstrip(">")
@@ -275,8 +272,6 @@ _CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
     "read": lambda word, known: (Candidate(uri, about) for uri, about in known.resources.items()),
     "listen": _named(lambda known: known.resources),
     "use": _named(lambda known: known.others),
-    "run": _named(lambda known: known.saved),
-    "forget": _named(lambda known: known.saved),
     "cancel": _named(lambda known: known.jobs),
     "wait": _named(lambda known: known.jobs),
     "log": _named(lambda known: (*LOG_LEVELS, "off")),

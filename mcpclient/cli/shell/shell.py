@@ -28,7 +28,7 @@ from ..screen import Screen
 from ..target import only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
-from .lines import History, Lines, SavedLines, open_lines, send_on, without_secrets
+from .lines import History, Lines, open_lines, send_on, without_secrets
 from .session import Finding, Job, Jobs, Outcome, Session, found_part, in_words
 from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
 
@@ -36,7 +36,6 @@ DEFAULT = "default"
 """The history file of this user: ``shell_history`` in the state folder."""
 
 _HISTORY = "shell_history"
-_SAVED = "shell_saved.json"
 
 # The wait for suggestions of a server while the user types, in seconds.
 _SUGGESTION_SECONDS = 2.0
@@ -46,7 +45,7 @@ class Shell:
     """A shell that runs lines on the servers of an open manager.
 
     ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
-    user. What was saved under a name is beside it; a script may run that, but changes nothing.
+    user.
     ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there is
     one, or a script. ``asking``: who asks the user what the servers ask, in the same terminal.
     """
@@ -63,7 +62,6 @@ class Shell:
         self._jobs: Jobs[Finding] = Jobs(self._job_ended)
         self._session = Session(manager, screen, self._jobs)
         self._screen = screen
-        self._saved = SavedLines()
         self._lines = lines
         self._history_path = history
         self._front: asyncio.Task[Outcome] | None = None
@@ -87,11 +85,7 @@ class Shell:
         return Outcome(code, f"{self._screen.error_style.bold('error:')} {escape(text)}")
 
     async def _found(self, text: str) -> Finding:
-        has_secret = self._public(text) != text.strip() or not self._is_known(text)
-        said = self._saved.take(text, has_secret=has_secret)
-        if said is not None:
-            return Finding(said)
-        line = parse_line(self._saved.expand(text))
+        line = parse_line(text)
         if not line.words:
             return Finding()
         if line.in_background:
@@ -138,7 +132,7 @@ class Shell:
         texts = _called(words)
         if not texts or self._session.known_tool(texts[0]) is not None:
             return True
-        is_call = any(word.text == "call" for word in words[:3])
+        is_call = words[0].text == "call"
         return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
     def _job_ended(self, job: Job[Finding]) -> None:
@@ -185,7 +179,6 @@ class Shell:
             others={name: session.tools_of(name) for name in servers},
             prompts={prompt.name: prompt for prompt in prompts},
             resources=session.resources.get(server, {}),
-            saved=list(self._saved),
             jobs=[str(job.number) for job in self._jobs.running],
             result=session.result,
         )
@@ -239,12 +232,12 @@ class Shell:
         cancels only the call in front. At the end, a script waits for its calls in the background;
         an interactive shell cancels them.
         """
-        history = History(self._file(_HISTORY))
+        is_default = self._history_path == DEFAULT
+        path = state_folder(os.environ) / _HISTORY if is_default else self._history_path
+        history = History(path)
         lines = self._lines or open_lines(
             self._screen, self._editing(asyncio.get_running_loop()), history
         )
-        saved = self._file(_SAVED)
-        self._saved = SavedLines(saved, may_change=lines.is_interactive)
         with ctrl_c_calls(lambda: self._interrupt(lines)):
             try:
                 code = await self._run_all(lines, history, report or self._show)
@@ -252,14 +245,6 @@ class Shell:
                 await self._jobs.close()
                 end_watching(self._session)
         return code
-
-    def _file(self, name: str) -> str | os.PathLike[str] | None:
-        """Return where something is kept for the next time; None: nowhere."""
-        if self._history_path == DEFAULT:
-            return state_folder(os.environ) / name
-        if self._history_path is None or name == _HISTORY:
-            return self._history_path
-        return os.path.join(os.path.dirname(self._history_path), name)
 
     def _interrupt(self, lines: Lines) -> None:
         self._asking.leave()
@@ -319,8 +304,6 @@ class Shell:
 def _called(words: Sequence[Word]) -> list[str]:
     """Return the words of a call without those before the name of the tool."""
     texts = [word.text for word in words]
-    if texts[:1] == ["save"]:
-        texts = texts[2:]
     return texts[1:] if texts[:1] == ["call"] else texts
 
 

@@ -37,7 +37,6 @@ KNOWN = Known(
     others={"home": {"paint": PAINT}, "far away": {}},
     prompts={"haiku": HAIKU},
     resources={"demo://readme": "A text"},
-    saved=["smoke"],
     jobs=["3"],
     result=CallToolResult({"structuredContent": {"sum": 1}}),
 )
@@ -60,8 +59,6 @@ def texts(line: str) -> list[str]:
         ("home.paint co", ["colour="]),
         ("call pa", ["paint"]),
         ("call paint we", ["wet="]),
-        ("save x pa", ["paint"]),
-        ("save x paint we", ["wet="]),
         ("paint wet=", ["wet=true", "wet=false"]),
         ("paint wet:=t", ["wet:=true"]),
         ("paint colour:=", ['colour:="red"', 'colour:="dark green"', "colour:=5"]),
@@ -77,7 +74,6 @@ def texts(line: str) -> list[str]:
         ("prompt other ", []),
         ("read ", ["demo://readme"]),
         ("listen d", ["demo://readme"]),
-        ("run ", ["smoke"]),
         ("cancel ", ["3"]),
         ("wait ", ["3"]),
         ("log e", ["error", "emergency"]),
@@ -152,8 +148,10 @@ def test_the_server_is_asked() -> None:
     in_shell(work)
 
 
-def test_an_editor_in_another_thread() -> None:
+def test_an_editor_in_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: gets words to put in behind the last space."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my notes").touch()
 
     async def work(world: World) -> None:
         loop = asyncio.get_running_loop()
@@ -165,8 +163,7 @@ def test_an_editor_in_another_thread() -> None:
         assert await words("cou") == ["count "]
         assert await words("count t") == ["to="]
         assert await words("prompt haiku mood=") == ["mood=calm ", "mood=cheerful ", "mood=gloomy "]
-        await world.run("save 'my call' tools")
-        assert await words("run 'my c") == ['call" ']
+        assert await words("echo '@my n") == ['notes" ']
 
     in_shell(work)
 

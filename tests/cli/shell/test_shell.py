@@ -74,7 +74,6 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("help ecpect", "did you mean 'expect'?"),
             ("cancel 7", "there is no call '7'"),
             ("wait x", "there is no call 'x'"),
-            ("run smoke", "nothing is saved as 'smoke'"),
             ("log loud", "there is no level 'loud'"),
             ("_ text", "nothing may follow _"),
         ):
@@ -165,22 +164,6 @@ def test_calls_in_the_background() -> None:
         assert await world.shell.run() == 0
 
     in_shell(work, lines=Typed([], is_interactive=True))
-
-
-def test_saved_lines() -> None:
-    """F-SHOW-5: with everything that belongs to them; one may run another."""
-
-    async def work(world: World) -> None:
-        assert await world.run("save smoke echo message='a b' # c", "run smoke") == ["", "a b"]
-        await world.run("save both run smoke", "save loop run loop")
-        assert await world.run("run both") == ["a b"]
-        assert "runs itself" in (await world.fail("run loop"))[1]
-        assert "did you mean 'smoke'" in (await world.fail("run smoky"))[1]
-        assert "usage: save" in (await world.fail("save x"))[1]
-        assert "usage: run" in (await world.fail("run smoke now"))[1]
-        assert "save NAME LINE" in (await world.run("help save"))[0]
-
-    in_shell(work)
 
 
 def test_several_servers() -> None:
@@ -338,7 +321,7 @@ def test_text_of_a_server_is_escaped() -> None:
 
 
 COMMANDS = (
-    "echo add fail tools tool use expect _ _.text save run jobs cancel wait servers help read "
+    "echo add fail tools tool use expect _ _.text jobs cancel wait servers help read "
     "prompt prompts complete resources info trace log call demo.echo"
 )
 WORDS = (
@@ -386,7 +369,7 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # A password at the wrong prompt, and calls of tools whose secrets are not known.
 UNKNOWN_LINES = [
     *("hunter2", "adde pin=hunter2", "call adde pin=hunter2", "call help hunter2"),
-    *("other.add hunter2", "'hunter2", "save x adde hunter2", "save x call adde hunter2"),
+    *("other.add hunter2", "'hunter2"),
 ]
 
 
@@ -402,7 +385,6 @@ def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.Monke
         assert await shell.run() == 0
         kept = (state_folder(os.environ) / "shell_history").read_text()
         assert kept == "echo message=hi\nadd password= a=1\nhelp\n_\n"
-        assert "hunter" not in (state_folder(os.environ) / "shell_saved.json").read_text()
 
     in_shell(work)
 
