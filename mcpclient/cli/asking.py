@@ -115,23 +115,22 @@ class Field:
             return _chosen(text, choices)
         kind = self.schema.get("type")
         if kind == "boolean":
-            return _boolean(text)
+            if text.lower() not in _YES + _NO:
+                raise ValueError("type y or n")
+            return text.lower() in _YES
         if kind in ("integer", "number"):
             return self._number(text, whole=kind == "integer")
         return text
 
     def _number(self, text: str, *, whole: bool) -> float:
         try:
-            number = int(text) if whole else _shortest(float(text))
+            number = int(text) if whole else float(text)
         except ValueError:
-            raise ValueError(f"type a {'whole ' if whole else ''}number") from None
+            number = math.nan
         if not math.isfinite(number):
-            raise ValueError("type a number")
-        low, high = self.schema.get("minimum"), self.schema.get("maximum")
-        if isinstance(low, (int, float)) and number < low:
-            raise ValueError(f"it must be {low} or more")
-        if isinstance(high, (int, float)) and number > high:
-            raise ValueError(f"it must be {high} or less")
+            raise ValueError(f"type a {'whole ' if whole else ''}number")
+        if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
+            return int(number)
         return number
 
     def _bounds(self) -> list[str]:
@@ -187,18 +186,6 @@ def _chosen(text: str, choices: Sequence[Choice]) -> Any:
     if text.isascii() and text.isdigit() and 1 <= int(text) <= len(choices):
         return choices[int(text) - 1].value
     raise ValueError(f"type a number from 1 to {len(choices)}, or one of the names")
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() in _YES:
-        return True
-    if text.lower() in _NO:
-        return False
-    raise ValueError("type y or n")
-
-
-def _shortest(number: float) -> float:
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _text(value: object) -> str:
@@ -300,14 +287,10 @@ class Asking:
             return False
         async with self.turn:
             with self._screen.status.paused():
-                answer = await self._line_or_none("Open it in the browser? [y/N/cancel]")
-        if answer is None or answer.lower() in ("cancel", _CANCEL):
-            return None
-        if answer.lower() not in ("y", "yes"):
-            return False
-        if not await open_browser(request.url or ""):
+                agreed = await self._agreed("Open it in the browser? [y/N/cancel]")
+        if agreed and not await open_browser(request.url or ""):
             self._screen.say("No browser is available: open the address yourself.")
-        return True
+        return agreed
 
     async def sample(self, request: SamplingRequest) -> str | Mapping[str, str] | None:
         """Show a question to a language model; return the answer of the program or of the user."""
@@ -385,11 +368,6 @@ class Asking:
             self._reading = None
             reading.cancel()
 
-    async def _line_or_none(self, prompt: str) -> str | None:
-        with suppress(_Left):
-            return await self._line(prompt)
-        return None
-
     async def _answer_lines(self) -> str | None:
         lines: list[str] = []
         while True:
@@ -404,7 +382,7 @@ class Asking:
         fields = fields_of(request.schema)
         try:
             if not fields:
-                return await self._agreed()
+                return await self._agreed("Agree? [y/N/cancel]")
             self._screen.say(_HOW)
             while True:
                 content = {field.name: await self._value(field) for field in fields}
@@ -415,11 +393,12 @@ class Asking:
         except _Left as left:
             return left.answer
 
-    async def _agreed(self) -> bool | None:
-        line = await self._line("Agree? [y/N/cancel]")
-        if line is None or line.lower() in ("cancel", _CANCEL):
-            return None
-        return line.lower() in ("y", "yes")
+    async def _agreed(self, prompt: str) -> bool | None:
+        with suppress(_Left):
+            line = await self._line(prompt)
+            if line is not None and line.lower() not in ("cancel", _CANCEL):
+                return line.lower() in ("y", "yes")
+        return None
 
     async def _value(self, field: Field) -> Any:
         """Ask for one field until the input fits. None: left out."""

@@ -7,28 +7,29 @@ import os
 import sys
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Callable, Protocol
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.answers.elicitation import Elicitation
 from ..client.client import Client
 from ..errors import UsageError
 from ..lazy import OnDemand
-from ..net.recorder import open_trace
 from .command import Server
 from .screen import Screen
 from .streams import is_terminal
-from .target import URL_SCHEMES
+from .target import URL_SCHEMES, check_trace
 
 if TYPE_CHECKING:
     from ..auth.options import Authentication
     from ..config.server import ServerConfig
-    from ..protocol.elicitation import ElicitationRequest
-    from ..protocol.sampling import SamplingRequest
     from ..sandbox import rights
     from ..sandbox.rights import Sandbox
+    from . import asking as asking_module
+    from . import auth as login
+    from .asking import Asking
 else:
+    asking_module = OnDemand(".asking", __name__)
+    login = OnDemand(".auth", __name__)  # half of the library, for remote servers only
     rights = OnDemand("..sandbox.rights", __name__)
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
@@ -93,7 +94,11 @@ def client_options(
     if options.account and merged.get("auth") is not given["auth"]:
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
-    return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
+    # Imported with the first question; with --model at once, since that has to be checked.
+    asking = lru_cache(maxsize=1)(partial(asking_for, screen, options, server))
+    if options.model:
+        asking()
+    return {**merged, **answers_of(asking, options), **others}
 
 
 def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
@@ -127,60 +132,23 @@ def with_options(
     return replace(config, options=client_options(server, options, screen, show_login, **others))
 
 
-def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:
+def answers_of(asking: Callable[[], Asking], options: argparse.Namespace) -> dict[str, Any]:
     """Return the handlers of a server's questions: the user, a program, or ``--elicit``."""
-    answers: dict[str, Any] = {"elicitation": Elicitation(form=asked.form, url=asked.visit)}
+    form, visit = (lambda request: asking().form(request)), (lambda url: asking().visit(url))
+    answers: dict[str, Any] = {"elicitation": Elicitation(form, visit)}
     may_ask = options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if options.model or may_ask:
-        answers["sampling"] = asked.sample
+        answers["sampling"] = lambda request: asking().sample(request)
     return answers
 
 
-class Asked(Protocol):
-    """The handlers of a server's questions: `asking.Asking`, imported at the first question."""
-
-    async def form(self, request: ElicitationRequest) -> Any:
-        """Fill in a form."""
-
-    async def visit(self, request: ElicitationRequest) -> Any:
-        """Visit a URL."""
-
-    async def sample(self, request: SamplingRequest) -> Any:
-        """Answer as a language model does."""
-
-
-class _AskedLater:
-    """Hands the questions of a server to `asking.Asking`, which is imported with the first one.
-
-    With ``--model`` it is imported at once, as that has to be checked.
-    """
-
-    def __init__(self, server: Server, screen: Screen, options: argparse.Namespace) -> None:
-        self._make = partial(asking_for, screen, options, server)
-        self._asking: Any = self._make() if options.model else None
-
-    async def form(self, request: ElicitationRequest) -> Any:
-        return await self._it().form(request)
-
-    async def visit(self, request: ElicitationRequest) -> Any:
-        return await self._it().visit(request)
-
-    async def sample(self, request: SamplingRequest) -> Any:
-        return await self._it().sample(request)
-
-    def _it(self) -> Any:
-        self._asking = self._asking or self._make()
-        return self._asking
-
-
-def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Any:
-    """Return an `asking.Asking` as the options have it. Raises `UsageError`.
+def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Asking:
+    """Return what asks the user, as the options have it. Raises `UsageError`.
 
     ``server``: the only one that asks; None: there may be several, each with a name.
     """
-    module = import_module(".asking", __package__)
-    model = module.model_words(options.model)
-    return module.Asking(screen, options.elicit, model=model, server=server)
+    model = asking_module.model_words(options.model)
+    return asking_module.Asking(screen, options.elicit, model=model, server=server)
 
 
 def _login(
@@ -199,21 +167,7 @@ def _login(
         return None
     if getattr(server.options.get("headers"), "missing", None):
         return None  # the file says how it is to be done; the error names what was not set
-    # Half of the library, which only remote servers need.
-    login: Authentication = import_module(".auth", __package__).login_for(
-        target, screen, show_login, options.account
-    )
-    return login
-
-
-def check_trace(path: str | None) -> None:
-    """Raise `UsageError` for a trace that cannot be written."""
-    if path is not None:
-        try:
-            open_trace(path).close()
-        except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(f"cannot write the trace {path!r}: {reason}") from None
+    return login.login_for(target, screen, show_login, options.account)
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from importlib import import_module
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..net.process.launch import SCRIPT_ENDINGS
+from ..net.recorder import open_trace
 from .command import Server
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
@@ -175,3 +176,13 @@ def add_trace_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
     )
+
+
+def check_trace(path: str | None) -> None:
+    """Raise `UsageError` for a trace that cannot be written."""
+    if path is not None:
+        try:
+            open_trace(path).close()
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(f"cannot write the trace {path!r}: {reason}") from None

@@ -117,7 +117,7 @@ def test_a_form_is_filled_in() -> None:
         session.type("Ada\n")
         session.wait_for("seats (whole number, optional, from 1)  [2]")
         session.type("0\n")
-        session.wait_for("it must be 1 or more")
+        session.wait_for("0 is less than 1")
         session.type("\n")
         session.wait_for("1. Inside")
         session.wait_for("2. Outside")

@@ -19,11 +19,11 @@ from ...suggestions import there_are, there_is_no
 from .. import features, tools
 from ..arguments import checked_arguments, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
-from ..connecting import check_trace
 from ..features import line_of
 from ..main import FAILED
 from ..parsing import parser_of
 from ..render import definitions, one_line, result_text, shorten, table
+from ..target import check_trace
 from .session import Builtin, Finding, Job, Session, found_by, in_words
 from .words import Word, parse_expectation
 

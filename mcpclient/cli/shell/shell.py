@@ -316,7 +316,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
     async def run(screen: Screen) -> Answer:
         asking = asking_for(screen, options)
-        answers = answers_of(asking, options)
+        answers = answers_of(lambda: asking, options)
         servers = _one(server, screen) if server is not None else _all(options, screen)
         configured = {
             name: with_options(
