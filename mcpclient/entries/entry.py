@@ -25,6 +25,7 @@ from .fields import (
 _CONTROL = re.compile(r"[\x01-\x1f]")
 # In seconds; more is likely a number of milliseconds.
 _MAX_TIME, _MAX_ASSUMED_TIME = 3600.0, 999.0
+_MAX_TOLD = 20  # unknown fields of one entry
 
 Report = Callable[..., None]
 """Called as ``report(message, *path, hint=…)`` with each warning about an entry."""
@@ -37,135 +38,6 @@ class EntryError(ValueError):
         super().__init__(message)
         self.path = path
         self.hint = hint
-
-
-def _text(given: Any, key: str, application: Any, report: Report) -> str:
-    if not isinstance(given, str):
-        raise EntryError(f"must be a string, not {kind_of_value(given)}", key)
-    _check_text(given, key)
-    return given
-
-
-def _ignore(message: str, *path: str | int, hint: str = "") -> None:
-    """Drop a warning."""
-
-
-def read_words(
-    given: Any, key: str, application: Any = None, report: Report = _ignore
-) -> list[str]:
-    """Return a list of strings. Raises `EntryError` for anything else."""
-    if not isinstance(given, list):
-        raise EntryError(f"must be a list of strings, not {kind_of_value(given)}", key)
-    return [_as_text(item, report, key, index) for index, item in enumerate(given)]
-
-
-def _command_words(given: Any, key: str, application: Any, report: Report) -> list[str]:
-    if isinstance(given, str):
-        _check_text(given, key)
-        words = [given] if given.strip() else []
-    else:
-        words = read_words(given, key, application, report)
-    if words and not words[0].strip():
-        raise EntryError("the first word, the program, is empty", key, 0)
-    if words and _CONTROL.search(words[0]):
-        hint = "JSON reads \\t and \\n as such; a backslash is written \\\\"
-        raise EntryError("the program has a tab or the end of a line in its name", key, hint=hint)
-    return words
-
-
-def _texts(given: Any, key: str, application: Any, report: Report) -> dict[str, str]:
-    if isinstance(given, list):  # as some write them: [{"name": …, "value": …}]
-        pairs = {
-            item["name"]: item.get("value")
-            for item in given
-            if isinstance(item, Mapping) and isinstance(item.get("name"), str)
-        }
-        if len(pairs) != len(given):
-            raise EntryError("must be an object, not a list", key)
-        given = pairs
-    if not isinstance(given, Mapping):
-        raise EntryError(f"must be an object, not {kind_of_value(given)}", key)
-    found = {}
-    for name, value in given.items():
-        if not name.strip() or "\0" in name or "=" in name or "\n" in name or "\r" in name:
-            raise EntryError("a name is empty, or holds = or a control character", key)
-        if value is None:
-            report("null gives it no value, so it is left out", key, name)
-            continue
-        found[name] = _as_text(value, report, key, name)
-    return found
-
-
-def _flag(given: Any, key: str, application: Any, report: Report) -> bool:
-    if isinstance(given, str) and given.lower() in ("true", "false"):
-        report(f"a string that says {given.lower()}", key, hint="write it without quotes")
-        return given.lower() == "true"
-    if not isinstance(given, bool):
-        raise EntryError(f"must be true or false, not {kind_of_value(given)}", key)
-    return given
-
-
-def _time(given: Any, key: str, application: Application, report: Report) -> float | None:
-    if application.seconds is None:
-        return _seconds(given, key, application, report, longest=_MAX_ASSUMED_TIME)
-    return _seconds(given, key, application, report, application.seconds)
-
-
-def _milliseconds(given: Any, key: str, application: Any, report: Report) -> float | None:
-    return _seconds(given, key, application, report, 0.001)
-
-
-def _seconds(
-    given: Any,
-    key: str,
-    application: Any,
-    report: Report,
-    unit: float = 1.0,
-    *,
-    longest: float = _MAX_TIME,
-) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1e12:
-        report(
-            f"a number that is not negative, not {kind_of_value(given)}; the usual limit holds", key
-        )
-        return None
-    seconds = float(given) * unit
-    if unit == 1.0 and seconds > longest:
-        report("that many seconds are a long time", key, hint="is it meant in milliseconds?")
-    return seconds
-
-
-def _any(given: Any, key: str, application: Any, report: Report) -> Any:
-    return given
-
-
-READERS: dict[str, Callable[[Any, str, Application, Report], Any]] = {
-    "text": _text,
-    "words": read_words,
-    "command": _command_words,
-    "texts": _texts,
-    "flag": _flag,
-    "time": _time,
-    "seconds": _seconds,
-    "milliseconds": _milliseconds,
-    "any": _any,
-}
-
-
-def _as_text(value: Any, report: Report, *path: str | int) -> str:
-    """Return a string; a number or a boolean becomes one, with a warning."""
-    if isinstance(value, (bool, int, float)):
-        report(f"{kind_of_value(value)} is taken as a string", *path, hint="write it in quotes")
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    if not isinstance(value, str):
-        raise EntryError(f"must be a string, not {kind_of_value(value)}", *path)
-    _check_text(value, *path)
-    return value
-
-
-def _check_text(text: str, *path: str | int) -> None:
-    if "\0" in text:
-        raise EntryError("strings cannot contain NUL characters", *path)
 
 
 def kind_of_value(value: Any) -> str:
@@ -183,7 +55,8 @@ def kind_of_value(value: Any) -> str:
     return "an object" if isinstance(value, Mapping) else type(value).__name__
 
 
-_MAX_TOLD = 20  # unknown fields of one entry
+def _not_a(expected: str, value: Any, *path: str | int) -> EntryError:
+    return EntryError(f"must be {expected}, not {kind_of_value(value)}", *path)
 
 
 @dataclass(frozen=True)
@@ -221,39 +94,26 @@ class Entry:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
+# The fields that an entry has as they were read, by the kind of server.
+_OF_PROCESS = ("env", "env_file", "cwd")
+_OF_URL = ("headers", "header_variables", "bearer_variable", "headers_helper")
+_OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout")
+
+
 def read_entry(name: str, entry: Any, application: Application, report: Report) -> Entry:
     """Read one entry. Warnings go to ``report``; raises `EntryError` when it cannot be used."""
     if not isinstance(entry, Mapping):
         raise EntryError(f"an entry must be an object, not {kind_of_value(entry)}")
-    entry = _flattened(entry)
-    _report_unknown(entry, report)
-    values, names = _given_values(entry, application, report)
-    if values.get("bearer_token") is not None:
-        raise EntryError(
-            "tokens in configuration files are ignored",
-            "bearer_token",
-            hint="use bearer_token_env_var, the name of a variable that holds it",
-        )
-    return Entry(
-        name=name,
-        **_reach(entry, values, names, application, report),
-        **_switches(values, names),
-        **_filters(values, names),
-        naming=_naming(values.get("naming"), names),
-        restrictions=restrictions_in(entry),
-        fields=names,
-    )
-
-
-def _flattened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an entry with the fields that some applications write one level further down."""
     command, request = entry.get("command"), entry.get("requestOptions")
     if isinstance(command, Mapping):  # as Zed once wrote it
         entry = {**entry, **command, "command": command.get("path")}
     if isinstance(request, Mapping):  # as Continue does
         entry = {"headers": request.get("headers"), **entry}
         del entry["requestOptions"]
-    return entry
+    for key in unknown_fields(entry)[:_MAX_TOLD]:
+        hint = did_you_mean(key, FIELDS) or "it changes nothing"
+        report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)
+    return EntryReader(entry, application, report).read(name)
 
 
 def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
@@ -266,190 +126,287 @@ def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
-    for key in unknown_fields(entry)[:_MAX_TOLD]:
-        hint = did_you_mean(key, FIELDS) or "it changes nothing"
-        report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)
+class EntryReader:
+    """Reads the fields of one entry.
 
+    ``values``: what was given, by the names used here; ``names``: those that it has in the file.
+    """
 
-def _given_values(
-    entry: Mapping[str, Any], application: Application, report: Report
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the given values by the names used here, and the names that they have in the file."""
-    values: dict[str, Any] = {}
-    names: dict[str, str] = {}
-    for key, known in FIELDS.items():
-        given = entry.get(key)
-        if given is None:
-            continue
-        if known.name in values:
-            report(f"{names[known.name]} counts, since both are given", key, hint="remove one")
-            continue
-        if known.kind == "time" and application.limits_start:
-            known = FIELDS["connect_timeout"]._replace(kind="time")
-        values[known.name] = READERS[known.kind](given, key, application, report)
-        names[known.name] = key
-    return values, names
+    def __init__(self, entry: Mapping[str, Any], application: Application, report: Report) -> None:
+        self.values: dict[str, Any] = {}
+        self.names: dict[str, str] = {}
+        self._entry = entry
+        self._application = application
+        self._report = report
 
+    def read(self, name: str) -> Entry:
+        """Return the entry of a server. Raises `EntryError`."""
+        self._read_fields()
+        values = self.values
+        if values.get("bearer_token") is not None:
+            raise EntryError(
+                "tokens in configuration files are ignored",
+                "bearer_token",
+                hint="use bearer_token_env_var, the name of a variable that holds it",
+            )
+        reach = self._reach()
+        include, exclude = self._filters()
+        return Entry(
+            name=name,
+            **reach,
+            **self._given(*_OF_BOTH),
+            enabled=values.get("enabled", True) and not values.get("disabled", False),
+            include=tuple(include),
+            exclude=tuple(exclude),
+            naming=self._naming(),
+            restrictions=restrictions_in(self._entry),
+            fields=self.names,
+        )
 
-def _reach(
-    entry: Mapping[str, Any],
-    values: dict[str, Any],
-    names: dict[str, str],
-    application: Application,
-    report: Report,
-) -> dict[str, Any]:
-    """Return how the server is reached: by a command or at a URL, never both."""
-    transport = _transport(values.get("transport"), names, application)
-    command, url = values.get("command"), values.get("url")
-    if not command and not url:
-        keys = list(entry)[:_MAX_TOLD]
+    def _read_fields(self) -> None:
+        for key, known in FIELDS.items():
+            given = self._entry.get(key)
+            if given is None:
+                continue
+            if known.name in self.values:
+                other = self.names[known.name]
+                self._report(f"{other} counts, since both are given", key, hint="remove one")
+                continue
+            if known.kind == "time" and self._application.limits_start:
+                known = FIELDS["connect_timeout"]._replace(kind="time")
+            self.values[known.name] = READERS[known.kind](self, given, key)
+            self.names[known.name] = key
+
+    def _given(self, *names: str) -> dict[str, Any]:
+        return {name: self.values[name] for name in names if name in self.values}
+
+    # The kinds of values
+
+    def _text(self, given: Any, key: str) -> str:
+        if not isinstance(given, str):
+            raise _not_a("a string", given, key)
+        return self._as_text(given, key)
+
+    def _words(self, given: Any, key: str) -> list[str]:
+        if not isinstance(given, list):
+            raise _not_a("a list of strings", given, key)
+        return [self._as_text(item, key, index) for index, item in enumerate(given)]
+
+    def _command(self, given: Any, key: str) -> list[str]:
+        if isinstance(given, str):
+            words = [self._text(given, key)] if given.strip() else []
+        else:
+            words = self._words(given, key)
+        if words and not words[0].strip():
+            raise EntryError("the first word, the program, is empty", key, 0)
+        if words and _CONTROL.search(words[0]):
+            hint = "JSON reads \\t and \\n as such; a backslash is written \\\\"
+            message = "the program has a tab or the end of a line in its name"
+            raise EntryError(message, key, hint=hint)
+        return words
+
+    def _texts(self, given: Any, key: str) -> dict[str, str]:
+        if isinstance(given, list):  # as some write them: [{"name": …, "value": …}]
+            pairs = {
+                item["name"]: item.get("value")
+                for item in given
+                if isinstance(item, Mapping) and isinstance(item.get("name"), str)
+            }
+            given = pairs if len(pairs) == len(given) else given
+        if not isinstance(given, Mapping):
+            raise _not_a("an object", given, key)
+        found = {}
+        for name, value in given.items():
+            if not name.strip() or re.search(r"[\0=\n\r]", name):
+                raise EntryError("a name is empty, or holds = or a control character", key)
+            if value is None:
+                self._report("null gives it no value, so it is left out", key, name)
+            else:
+                found[name] = self._as_text(value, key, name)
+        return found
+
+    def _flag(self, given: Any, key: str) -> bool:
+        if isinstance(given, str) and given.lower() in ("true", "false"):
+            said = given.lower()
+            self._report(f"a string that says {said}", key, hint="write it without quotes")
+            return said == "true"
+        if not isinstance(given, bool):
+            raise _not_a("true or false", given, key)
+        return given
+
+    def _time(self, given: Any, key: str) -> float | None:
+        if self._application.seconds is None:
+            return self._seconds(given, key, longest=_MAX_ASSUMED_TIME)
+        return self._seconds(given, key, self._application.seconds)
+
+    def _milliseconds(self, given: Any, key: str) -> float | None:
+        return self._seconds(given, key, 0.001)
+
+    def _seconds(
+        self, given: Any, key: str, unit: float = 1.0, *, longest: float = _MAX_TIME
+    ) -> float | None:
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1e12:
+            kind = kind_of_value(given)
+            self._report(f"a number that is not negative, not {kind}; the usual limit holds", key)
+            return None
+        seconds = float(given) * unit
+        if unit == 1.0 and seconds > longest:
+            hint = "is it meant in milliseconds?"
+            self._report("that many seconds are a long time", key, hint=hint)
+        return seconds
+
+    def _as_text(self, value: Any, *path: str | int) -> str:
+        """Return a string; a number or a boolean becomes one, with a warning."""
+        if isinstance(value, (bool, int, float)):
+            message = f"{kind_of_value(value)} is taken as a string"
+            self._report(message, *path, hint="write it in quotes")
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        if not isinstance(value, str):
+            raise _not_a("a string", value, *path)
+        if "\0" in value:
+            raise EntryError("strings cannot contain NUL characters", *path)
+        return value
+
+    # What they mean together
+
+    def _reach(self) -> dict[str, Any]:
+        """Return how the server is reached: by a command or at a URL, never both."""
+        values, names = self.values, self.names
+        transport = self._transport()
+        command, url = values.get("command"), values.get("url")
+        if not command and not url:
+            raise self._unreachable()
+        is_remote = not command or (bool(url) and transport not in (None, "stdio"))
+        if transport is not None and is_remote is (transport == "stdio"):
+            needed = "url" if command else "command"
+            raise EntryError(f"its type needs a {needed}", names["transport"])
+        self._report_useless(is_remote)
+        if not is_remote:
+            return {
+                "command": self._whole_command(command or []),
+                "env_names": tuple(self._env_names(values.get("env_names"))),
+                **self._given(*_OF_PROCESS),
+            }
+        if transport is None and "transport" not in names:
+            by_url = self._application.url_transport
+            transport = "http" if names["url"] == "httpUrl" else by_url
+        return {
+            "url": url,
+            "transport": transport,
+            "oauth": self._oauth(values.get("oauth"), values.get("oauth_scopes")),
+            **self._given(*_OF_URL),
+        }
+
+    def _unreachable(self) -> EntryError:
+        keys, hint = list(self._entry)[:_MAX_TOLD], "give one of them"
         wrong = next((key for key in keys if did_you_mean(key, ("command", "url"))), None)
-        hint = "give one of them"
         if wrong is not None and wrong not in FIELDS:
             hint = did_you_mean(wrong, ("command", "url"))
-        if "settings" in entry and application.name == "zed":
+        if "settings" in self._entry and self._application.name == "zed":
             hint = "its command is made by an extension of Zed"
-        raise EntryError(
-            "a server needs a command or a url", *_given(names, command, url), hint=hint
+        empty = [self.names[name] for name in ("command", "url") if name in self.names]
+        return EntryError("a server needs a command or a url", *empty[:1], hint=hint)
+
+    def _transport(self) -> str | None:
+        named = self.values.get("transport")
+        if named is None:
+            return None
+        spelled = named.strip().lower()
+        if spelled not in TRANSPORT_NAMES:
+            hint = did_you_mean(spelled, TRANSPORT_NAMES) or there_are(TRANSPORT_NAMES)
+            message = f"{safe_repr(named)} is not a transport"
+            raise EntryError(message, self.names["transport"], hint=hint)
+        transport = TRANSPORT_NAMES[spelled]
+        return None if transport == "http" and self._application.http_falls_back else transport
+
+    def _report_useless(self, is_remote: bool) -> None:
+        """Warn about fields for the other kind of server; some applications write empty ones."""
+        useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
+        for name, spelled in self.names.items():
+            if FIELDS[spelled].side != useless:
+                continue
+            if self._application.strict:
+                raise EntryError(f"{spelled} is not supported beside {what}", spelled)
+            if self.values[name]:
+                message = f"{spelled} cannot be combined with {what}"
+                self._report(message, spelled, hint="remove it")
+
+    def _whole_command(self, words: list[str]) -> tuple[str, ...]:
+        """Return a command with its arguments. A string that is a whole line is split."""
+        first, *rest = words
+        if re.match(r"(?i)(?:https?|wss?)://", first):
+            raise EntryError("its command is a URL", "command", hint='write it as "url"')
+        if not rest and " " in first.strip() and not re.search(r"[/\\$]", first.split()[0]):
+            try:
+                words = shlex.split(first)
+            except ValueError:
+                message = "it is a line with quotes that do not close"
+                raise EntryError(message, "command") from None
+            hint = "give its words as args"
+            self._report("a whole line is split into words", "command", hint=hint)
+        return (*words, *self.values.get("args", ()))
+
+    def _env_names(self, given: Any) -> Iterator[str]:
+        """Yield the names of variables to pass on, given as such or as ``{"name": …}``."""
+        if given is None:
+            return
+        for index, item in enumerate(given if isinstance(given, list) else [given]):
+            name = item.get("name") if isinstance(item, Mapping) else item
+            if not isinstance(name, str) or not name:
+                message = "must be a list of names of environment variables"
+                raise EntryError(message, self.names["env_names"], index)
+            yield name
+
+    def _oauth(self, given: Any, scopes: Any) -> Mapping[str, Any] | str | None:
+        """Return the options of a login; ``scopes`` beside them limit it as those among them do."""
+        limit = {} if scopes is None else {"scopes": scopes}
+        if isinstance(given, str) and (given.lower() != "oauth" or not limit):
+            return given or None
+        if given is None or isinstance(given, (bool, str)):
+            return limit if given or (limit and given is not False) else None
+        if not isinstance(given, Mapping):
+            raise _not_a("an object", given, self.names["oauth"])
+        return None if given.get("enabled") is False else {**limit, **given}
+
+    def _filters(self) -> tuple[list[str], list[str]]:
+        """Return which tools are let through; ``tools`` is a list of them, or has both lists."""
+        include, exclude = (
+            list(self.values.get("include", ())),
+            list(self.values.get("exclude", ())),
         )
-    is_remote = not command or (bool(url) and transport not in (None, "stdio"))
-    if transport is not None and is_remote is (transport == "stdio"):
-        needed = "url" if command else "command"
-        raise EntryError(f"its type needs a {needed}", names["transport"])
-    _report_useless(values, names, is_remote, application, report)
-    if not is_remote:
-        return {
-            "command": _command(command or [], values, application, report),
-            "env": values.get("env", {}),
-            "env_names": tuple(_env_names(values.get("env_names"), names)),
-            "env_file": values.get("env_file"),
-            "cwd": values.get("cwd"),
-        }
-    if transport is None and "transport" not in names:
-        transport = "http" if names["url"] == "httpUrl" else application.url_transport
-    return {
-        "url": url,
-        "transport": transport,
-        "headers": values.get("headers", {}),
-        "header_variables": values.get("header_variables", {}),
-        "bearer_variable": values.get("bearer_variable"),
-        "headers_helper": values.get("headers_helper"),
-        "oauth": _oauth(values.get("oauth"), values.get("oauth_scopes"), names),
-    }
+        tools, key = self.values.get("tools"), self.names.get("tools", "")
+        if isinstance(tools, Mapping):
+            include += self._words(tools.get("include") or [], key)
+            exclude += self._words(tools.get("exclude") or [], key)
+            # `{"name": false}` and `{"name": {"enabled": false}}` switch single tools off.
+            for tool, setting in tools.items():
+                enabled = setting.get("enabled") if isinstance(setting, Mapping) else setting
+                exclude += [tool] if enabled is False else []
+        elif tools is not None:
+            include += self._words(tools, key)
+        return ([] if include == ["*"] else include), exclude
+
+    def _naming(self) -> NamingStyle | None:
+        """Return how the full names of the server's tools are made, where the entry says it."""
+        given = self.values.get("naming")
+        for style in NAMING_STYLES:
+            if given == style:
+                return style
+        if given is None:
+            return None
+        hint = did_you_mean(given, NAMING_STYLES) or there_are(NAMING_STYLES)
+        message = f"{safe_repr(given)} is not a way to name tools"
+        raise EntryError(message, self.names["naming"], hint=hint)
 
 
-def _given(names: dict[str, str], command: Any, url: Any) -> list[str]:
-    """The field that is there and empty, where there is one."""
-    return [
-        names[name] for name, value in (("command", command), ("url", url)) if value is not None
-    ][:1]
-
-
-def _transport(named: str | None, names: dict[str, str], application: Application) -> str | None:
-    if named is None:
-        return None
-    spelled = named.strip().lower()
-    if spelled not in TRANSPORT_NAMES:
-        hint = did_you_mean(spelled, TRANSPORT_NAMES) or there_are(TRANSPORT_NAMES)
-        raise EntryError(f"{safe_repr(named)} is not a transport", names["transport"], hint=hint)
-    transport = TRANSPORT_NAMES[spelled]
-    return None if transport == "http" and application.http_falls_back else transport
-
-
-def _report_useless(
-    values: dict[str, Any],
-    names: dict[str, str],
-    is_remote: bool,
-    application: Application,
-    report: Report,
-) -> None:
-    """Warn about fields for the other kind of server; some applications write empty ones."""
-    useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
-    for name, spelled in names.items():
-        if FIELDS[spelled].side != useless:
-            continue
-        if application.strict:
-            raise EntryError(f"{spelled} is not supported beside {what}", spelled)
-        if values[name]:
-            report(f"{spelled} cannot be combined with {what}", spelled, hint="remove it")
-
-
-def _command(
-    words: list[str], values: dict[str, Any], application: Application, report: Report
-) -> tuple[str, ...]:
-    """Return the whole command. A string that is a whole line is split, with a warning."""
-    first, *rest = words
-    if re.match(r"(?i)(?:https?|wss?)://", first):
-        raise EntryError("its command is a URL", "command", hint='write it as "url"')
-    if not rest and " " in first.strip() and not re.search(r"[/\\$]", first.split()[0]):
-        try:
-            words = shlex.split(first)
-        except ValueError:
-            raise EntryError("it is a line with quotes that do not close", "command") from None
-        report("a whole line is split into words", "command", hint="give its words as args")
-    return (*words, *values.get("args", ()))
-
-
-def _env_names(given: Any, names: dict[str, str]) -> Iterator[str]:
-    """Yield the names of variables to pass on, given as such or as ``{"name": …}``."""
-    if given is None:
-        return
-    for index, item in enumerate(given if isinstance(given, list) else [given]):
-        name = item.get("name") if isinstance(item, Mapping) else item
-        if not isinstance(name, str) or not name:
-            raise EntryError(
-                "must be a list of names of environment variables", names["env_names"], index
-            )
-        yield name
-
-
-def _oauth(given: Any, scopes: Any, names: dict[str, str]) -> Mapping[str, Any] | str | None:
-    """Return the options of a login; ``scopes`` beside them limit it as those among them do."""
-    limit = {} if scopes is None else {"scopes": scopes}
-    if isinstance(given, str) and (given.lower() != "oauth" or not limit):
-        return given or None
-    if given is None or isinstance(given, (bool, str)):
-        return limit if given or (limit and given is not False) else None
-    if not isinstance(given, Mapping):
-        raise EntryError(f"must be an object, not {kind_of_value(given)}", names["oauth"])
-    return None if given.get("enabled") is False else {**limit, **given}
-
-
-def _switches(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    return {
-        "enabled": values.get("enabled", True) and not values.get("disabled", False),
-        "lazy": values.get("lazy", False),
-        "trusted": values.get("trusted", False),
-        "timeout": values.get("timeout"),
-        "connect_timeout": values.get("connect_timeout"),
-    }
-
-
-def _filters(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Return which tools are let through; ``tools`` is a list of them, or has both lists."""
-    include, exclude = list(values.get("include", ())), list(values.get("exclude", ()))
-    tools = values.get("tools")
-    if isinstance(tools, Mapping):
-        for name, chosen in (("include", include), ("exclude", exclude)):
-            chosen += read_words(tools.get(name) or [], names["tools"])
-        # `{"name": false}` and `{"name": {"enabled": false}}` switch single tools off.
-        for tool, setting in tools.items():
-            enabled = setting.get("enabled") if isinstance(setting, Mapping) else setting
-            exclude += [tool] if enabled is False else []
-    elif tools is not None:
-        include += read_words(tools, names["tools"])
-    if include == ["*"]:
-        include = []
-    return {"include": tuple(include), "exclude": tuple(exclude)}
-
-
-def _naming(given: str | None, names: dict[str, str]) -> NamingStyle | None:
-    """Return how the full names of the server's tools are made, where the entry says it."""
-    for style in NAMING_STYLES:
-        if given == style:
-            return style
-    if given is None:
-        return None
-    hint = did_you_mean(given, NAMING_STYLES) or there_are(NAMING_STYLES)
-    raise EntryError(f"{safe_repr(given)} is not a way to name tools", names["naming"], hint=hint)
+READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
+    "text": EntryReader._text,
+    "words": EntryReader._words,
+    "command": EntryReader._command,
+    "texts": EntryReader._texts,
+    "flag": EntryReader._flag,
+    "time": EntryReader._time,
+    "seconds": EntryReader._seconds,
+    "milliseconds": EntryReader._milliseconds,
+    "any": lambda reader, given, key: given,
+}

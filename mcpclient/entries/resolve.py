@@ -21,7 +21,7 @@ from ..net.process.programs import output_of
 from .entry import Entry, EntryError, Report
 from .fields import SANDBOX_FIELDS
 from .urls import canonical_url
-from .variables import Expanded, Variables, parse_dotenv
+from .variables import Variables, parse_dotenv
 
 _SECONDS = 10.0
 # How long printed headers hold: the tokens in them usually live for ten minutes or an hour.
@@ -154,116 +154,183 @@ def resolve(
     ``auth=`` from the field ``oauth``, its name, and a function that puts the values of variables
     in. Raises `EntryError`, and what the caller's function for inputs raises.
     """
-    resolver = _Resolver(entry, variables, report)
+    resolver = _Resolver(entry, variables, base, read, report)
     options: dict[str, Any] = {
         name: value
         for name, value in (("timeout", entry.timeout), ("connect_timeout", entry.connect_timeout))
         if value is not None
     }
     if entry.url is None:
-        target: str | list[str] = resolver.command(None if entry.cwd or not base else base)
-        options.update(_of_process(resolver, base, read))
-    else:
-        target = resolver.url(entry.url)
-        options.update(_of_url(resolver, target, base, authenticate))
-    return target, options
+        return resolver.command(), {**options, **resolver.of_process()}
+    url = resolver.url(entry.url)
+    return url, {**options, **resolver.of_url(url, authenticate)}
 
 
 class _Resolver:
     """Puts values in, and tells of each field where one is missing, once."""
 
-    def __init__(self, entry: Entry, variables: Variables, report: Report) -> None:
-        self.entry = entry
-        self.variables = variables
-        self.report = report
-        self.missing: list[str] = []
-        """Variables without a value that headers were to hold."""
+    def __init__(
+        self,
+        entry: Entry,
+        variables: Variables,
+        base: str,
+        read: Callable[[str], str],
+        report: Report,
+    ) -> None:
+        self._entry = entry
+        self._variables = variables
+        self._base = base
+        self._read = read
+        self._report = report
+        self._missing: list[str] = []  # variables without a value that headers were to hold
 
-    def field(self, name: str) -> str:
+    def _field(self, name: str) -> str:
         """Return under which name the file has a field."""
-        return self.entry.fields.get(name, name)
+        return self._entry.fields.get(name, name)
 
-    def text(self, text: str, *path: str | int, **choices: bool) -> str:
-        """Return a text with values; what has none is told."""
-        expanded = self.variables.expand(text, **choices)
-        self.tell(expanded, "", *path)
+    def _text(self, text: str, *path: str | int, **choices: bool) -> str:
+        expanded = self._variables.expand(text, **choices)
+        self._tell(expanded.missing, "", *path)
         return expanded.text
 
-    def tell(self, expanded: Expanded, consequence: str, *path: str | int) -> None:
-        if expanded.missing:
-            if path[0] in [self.field(name) for name in _HEADER_FIELDS]:
-                self.missing += [name for name in expanded.missing if name not in self.missing]
-            named = ", ".join(dict.fromkeys(expanded.missing))
+    def _tell(self, missing: Sequence[str], consequence: str, *path: str | int) -> None:
+        if missing:
+            if path[0] in [self._field(name) for name in _HEADER_FIELDS]:
+                self._missing += [name for name in missing if name not in self._missing]
+            named = ", ".join(dict.fromkeys(missing))
             hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
-            self.report(f"{named} has no value{consequence}", *path, hint=hint)
+            self._report(f"{named} has no value{consequence}", *path, hint=hint)
 
-    def mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
+    def _required(self, text: str, field: str) -> str:
+        """Return a path with values. Raises `EntryError` where one is missing: none is guessed."""
+        expanded = self._variables.expand(text, is_path=True)
+        if expanded.missing:
+            raise EntryError(f"{expanded.missing[0]} has no value", field)
+        return expanded.text
+
+    def _mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
         """Return texts with values; one without a value is left out, as is one that cannot be."""
         found = {}
         for name, text in texts.items():
-            expanded = self.variables.expand(text)
+            expanded, path = self._variables.expand(text), (self._field(field), name)
             if expanded.missing:
-                self.tell(expanded, f", so {name} is left out", self.field(field), name)
+                self._tell(expanded.missing, f", so {name} is left out", *path)
             elif field == "headers" and _CONTROL.search(expanded.text):
-                self.report(
-                    f"its value holds the end of a line, so {name} is left out",
-                    *(self.field(field), name),
-                    hint="does a variable end with one?",
-                )
+                message = f"its value holds the end of a line, so {name} is left out"
+                self._report(message, *path, hint="does a variable end with one?")
             elif "\0" not in expanded.text:
                 found[name] = expanded.text
-                if field == "headers" and self.variables.holds_more(text):
-                    self.report(
-                        "it holds a placeholder, which is sent as it is",
-                        *(self.field(field), name),
-                        hint="write the value itself, or ${NAME} for that of a variable",
-                    )
+                if field == "headers" and self._variables.holds_more(text):
+                    hint = "write the value itself, or ${NAME} for that of a variable"
+                    self._report("it holds a placeholder, which is sent as it is", *path, hint=hint)
         return found
 
-    def from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:
+    def _from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:
         """Return the values of variables; a name whose variable has none is left out."""
         found = {}
         for name, variable in names.items():
-            value = self.variables.variable(variable)
+            value = self._variables.variable(variable)
             if value is None:
-                self.tell(Expanded("", (variable,)), f", so {name} is left out", self.field(field))
+                self._tell((variable,), f", so {name} is left out", self._field(field))
             elif not _CONTROL.search(value):
                 found[name] = value
         return found
 
-    def command(self, base: str | None) -> list[str]:
+    def command(self) -> list[str]:
         """Return the command, word by word: values make no words and take none away.
 
-        ``base``: the folder of its file, where the process starts elsewhere: a program or a script
-        with a relative path is found there, not in the folder where the caller stands.
+        Where the process starts elsewhere than in the folder of its file, a program or a script
+        with a relative path is still found there, not in the folder where the caller stands.
         """
         words: list[str] = []
         in_shell = False
-        named = "args" if "args" in self.entry.fields else "command"
-        for index, word in enumerate(self.entry.command):
-            place = self.field(named if index else "command")
-            words.append(self.text(word, place, is_path=True, keep_missing=in_shell))
+        named = "args" if "args" in self._entry.fields else "command"
+        for index, word in enumerate(self._entry.command):
+            place = self._field(named if index else "command")
+            words.append(self._text(word, place, is_path=True, keep_missing=in_shell))
             in_shell = in_shell or is_shell(word)
         if not words[0].strip() or "\0" in "".join(words):
             raise EntryError("with the values of its variables there is no program", "command")
-        if base is None:
+        if self._entry.cwd or not self._base:
             return words
-        return [_placed(word, base, index) for index, word in enumerate(words)]
+        return [_placed(word, self._base, index) for index, word in enumerate(words)]
+
+    def of_process(self) -> dict[str, Any]:
+        """Return the options of a command."""
+        entry = self._entry
+        options: dict[str, Any] = {}
+        env = self._env_file(entry.env_file) if entry.env_file else {}
+        for name in entry.env_names:
+            value = self._variables.variable(name)
+            if value is None:
+                self._tell((name,), ", so it is left out", self._field("env_names"))
+            else:
+                env[name] = value
+        env.update(self._mapping(entry.env, "env"))
+        if env:
+            options["env"] = env
+        if entry.cwd:
+            folder = self._required(entry.cwd, self._field("cwd"))
+            options["cwd"] = os.path.normpath(os.path.join(self._base, folder))
+        if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
+            sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
+            read, write = (
+                tuple(self._required(os.fspath(path), "sandbox") for path in paths)
+                for paths in (sandbox.read, sandbox.write)
+            )
+            options["sandbox"] = replace(sandbox, read=read, write=write)
+        return options
+
+    def _env_file(self, name: str) -> dict[str, str]:
+        place = self._field("env_file")
+        path = os.path.join(self._base, self._text(name, place, is_path=True))
+        try:
+            found, wrong = parse_dotenv(self._read(path))
+        except OSError as error:
+            self._report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
+            return {}
+        if wrong:
+            self._report(f"line {wrong[0]} of the file is not NAME=value", place)
+        return found
 
     def url(self, written: str) -> str:
         """Return the URL in the one spelling that is judged and connected to."""
-        place = self.field("url")
-        kept = self.variables.expand(written, keep_missing=True)
+        place = self._field("url")
+        kept = self._variables.expand(written, keep_missing=True)
         authority = kept.text.partition("://")[2].partition("/")[0]
         if kept.missing and any(name in authority for name in kept.missing):
             raise EntryError(f"its host depends on {kept.missing[0]}, which has no value", place)
-        url = self.text(written, place)
+        url = self._text(written, place)
         try:
             return str(canonical_url(url))
         except UsageError as error:
             # What is said of a URL could show a value that was put in.
             reason = str(error) if url == written else "it is not the URL of a server"
             raise EntryError(reason, place) from None
+
+    def of_url(self, url: str, authenticate: Callable[..., Any]) -> dict[str, Any]:
+        """Return the options of a URL."""
+        entry = self._entry
+        options: dict[str, Any] = {}
+        headers = self._mapping(entry.headers, "headers")
+        headers.update(self._from_variables(entry.header_variables, "header_variables"))
+        if entry.bearer_variable:
+            named = {"Authorization": entry.bearer_variable}
+            for name, token in self._from_variables(named, "bearer_variable").items():
+                headers[name] = f"Bearer {token}"
+        if entry.headers_helper:
+            line = self._text(
+                entry.headers_helper, self._field("headers_helper"), keep_missing=True
+            )
+            options["headers"] = HeadersHelper(line, entry.name, url, self._base, headers)
+        elif headers or self._missing:
+            options["headers"] = IncompleteHeaders(headers, self._missing)
+        if entry.transport is not None:
+            options["transport"] = entry.transport
+        if entry.oauth is not None:
+            place = self._field("oauth")
+            options["auth"] = authenticate(entry.oauth, place, lambda text: self._text(text, place))
+        return options
 
 
 def _placed(word: str, base: str, index: int) -> str:
@@ -275,84 +342,6 @@ def _placed(word: str, base: str, index: int) -> str:
     if is_explicit or is_script or (index == 0 and os.path.dirname(word)):
         return os.path.join(base, re.sub(r"^(?:\.[/\\])+", "", word))
     return word
-
-
-def _of_process(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, Any]:
-    entry = resolver.entry
-    options: dict[str, Any] = {}
-    env = _env_file(resolver, base, read) if entry.env_file else {}
-    for name in entry.env_names:
-        value = resolver.variables.variable(name)
-        if value is None:
-            missing = Expanded("", (name,))
-            resolver.tell(missing, ", so it is left out", resolver.field("env_names"))
-        else:
-            env[name] = value
-    env.update(resolver.mapping(entry.env, "env"))
-    if env:
-        options["env"] = env
-    if entry.cwd:
-        folder = resolver.variables.expand(entry.cwd, is_path=True)
-        if folder.missing:
-            raise EntryError(f"{folder.missing[0]} has no value", resolver.field("cwd"))
-        options["cwd"] = os.path.normpath(os.path.join(base, folder.text))
-    if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
-        sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
-        options["sandbox"] = replace(
-            sandbox,
-            read=_granted(resolver, sandbox.read),
-            write=_granted(resolver, sandbox.write),
-        )
-    return options
-
-
-def _granted(resolver: _Resolver, paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the paths that a sandbox grants, with values; none is guessed."""
-    found = []
-    for path in paths:
-        expanded = resolver.variables.expand(os.fspath(path), is_path=True)
-        if expanded.missing:
-            raise EntryError(f"{expanded.missing[0]} has no value", "sandbox")
-        found.append(expanded.text)
-    return tuple(found)
-
-
-def _env_file(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, str]:
-    place = resolver.field("env_file")
-    path = os.path.join(base, resolver.text(resolver.entry.env_file or "", place, is_path=True))
-    try:
-        found, wrong = parse_dotenv(read(path))
-    except OSError as error:
-        resolver.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
-        return {}
-    if wrong:
-        resolver.report(f"line {wrong[0]} of the file is not NAME=value", place)
-    return found
-
-
-def _of_url(
-    resolver: _Resolver, url: str, base: str, authenticate: Callable[..., Any]
-) -> dict[str, Any]:
-    entry = resolver.entry
-    options: dict[str, Any] = {}
-    headers = resolver.mapping(entry.headers, "headers")
-    headers.update(resolver.from_variables(entry.header_variables, "header_variables"))
-    if entry.bearer_variable:
-        named = {"Authorization": entry.bearer_variable}
-        for name, token in resolver.from_variables(named, "bearer_variable").items():
-            headers[name] = f"Bearer {token}"
-    if entry.headers_helper:
-        place = resolver.field("headers_helper")
-        line = resolver.text(entry.headers_helper, place, keep_missing=True)
-        options["headers"] = HeadersHelper(line, entry.name, url, base, headers)
-    elif headers or resolver.missing:
-        options["headers"] = IncompleteHeaders(headers, resolver.missing)
-    if entry.transport is not None:
-        options["transport"] = entry.transport
-    if entry.oauth is not None:
-        place = resolver.field("oauth")
-        options["auth"] = authenticate(entry.oauth, place, lambda text: resolver.text(text, place))
-    return options
 
 
 def is_shell(program: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Problem, Source
@@ -13,7 +14,6 @@ from ..config.reading import ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, check_scopes, places_of
 from ..config.server import ServerConfig
 from ..display import shown_command, shown_url
-from ..entries.entry import Entry
 from ..entries.urls import canonical_url
 from ..entries.variables import InputsOption
 from ..errors import UsageError
@@ -22,25 +22,40 @@ from .approvals import Approvals
 from .entries import Entries, JudgedEntry
 from .gate import Gate
 
+_EXPLAINED = (
+    *("command", "url", "transport", "env", "env_names", "env_file", "cwd", "headers"),
+    *("header_variables", "bearer_variable", "oauth", "include", "exclude"),
+    *("timeout", "connect_timeout"),
+)
 
-def explanation(
-    written: Sequence[WrittenServer],
-    entry: Entry | None,
-    server: ServerConfig | None,
-    decision: str,
-) -> str:
-    """Return the text for one name. ``written``: its entries, the one that counts last.
 
-    ``entry`` and ``server`` are None where the entry cannot be used; ``decision`` is in words.
-    """
-    counts = written[-1]
-    lines = [counts.name, f"  from: {_place(counts)}"]
-    lines += [f"  overrides, as a whole: {_place(other)}" for other in reversed(written[:-1])]
-    if entry is not None:
-        lines += _values(counts, entry)
+def _explanation(judged: JudgedEntry, others: Sequence[WrittenServer]) -> str:
+    """Return the text for one name. ``others``: entries of it that do not count, weakest first."""
+    written, entry, server, decision = judged
+    lines = [written.name, f"  from: {_place(written)}"]
+    lines += [f"  overrides, as a whole: {_place(other)}" for other in reversed(others)]
+    for name in _EXPLAINED if entry is not None else ():
+        text = _explained(getattr(entry, name), name)
+        if entry is not None and text:
+            field = entry.fields.get(name, name)
+            line = written.file.document.line((*written.path, field))
+            lines.append(f"  {field}: {text}" + ("" if line is None else f" (line {line})"))
     state = server.state if server is not None else "not used"
     lines.append(f"  state: {state}" + (f", {decision}" if decision else ""))
     return "\n".join(lines)
+
+
+def _explained(value: Any, name: str) -> str:
+    """Return a field of an entry in words: of variables and headers the names only."""
+    if value is None or value == ():
+        return ""
+    if name == "oauth":
+        return "given"
+    if name == "command":
+        return shown_command(value)
+    if isinstance(value, str):
+        return shown_url(value) if name == "url" else value
+    return f"{value:g} s" if isinstance(value, float) else ", ".join(value)
 
 
 def _place(written: WrittenServer) -> str:
@@ -48,35 +63,6 @@ def _place(written: WrittenServer) -> str:
     line = file.document.line(written.path)
     where = file.path if line is None else f"{file.path}:{line}"
     return f"{where} (scope {file.scope}, read as a file of {file.application.name})"
-
-
-def _values(written: WrittenServer, entry: Entry) -> list[str]:
-    shown = {
-        "command": shown_command(entry.command) if entry.command else None,
-        "url": None if entry.url is None else shown_url(entry.url),
-        "transport": entry.transport,
-        "env": ", ".join(entry.env),
-        "env_names": ", ".join(entry.env_names),
-        "env_file": entry.env_file,
-        "cwd": entry.cwd,
-        "headers": ", ".join(entry.headers),
-        "header_variables": ", ".join(entry.header_variables),
-        "bearer_variable": entry.bearer_variable,
-        "oauth": None if entry.oauth is None else "given",
-        "include": ", ".join(entry.include),
-        "exclude": ", ".join(entry.exclude),
-        "timeout": None if entry.timeout is None else f"{entry.timeout:g} s",
-        "connect_timeout": None
-        if entry.connect_timeout is None
-        else f"{entry.connect_timeout:g} s",
-    }
-    lines = []
-    for name, text in shown.items():
-        if text:
-            field = entry.fields.get(name, name)
-            line = written.file.document.line((*written.path, field))
-            lines.append(f"  {field}: {text}" + ("" if line is None else f" (line {line})"))
-    return lines
 
 
 def load_config(
@@ -189,14 +175,8 @@ class _Loader:
                 for file in self._files
             ],
             explanations={
-                name: explanation(
-                    [
-                        *(other for other in by_name[name] if other is not each.written),
-                        each.written,
-                    ],
-                    each.entry,
-                    each.server,
-                    each.decision,
+                name: _explanation(
+                    each, [other for other in by_name[name] if other is not each.written]
                 )
                 for name, each in judged.items()
             },

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.entries.applications import APPLICATIONS
-from mcpclient.entries.entry import READERS, EntryError, kind_of_value
+from mcpclient.entries.entry import READERS, EntryError, EntryReader, kind_of_value
 
 
 def read(kind: str, given: Any, application: str = "mcpclient") -> tuple[Any, list[str]]:
@@ -16,7 +16,8 @@ def read(kind: str, given: Any, application: str = "mcpclient") -> tuple[Any, li
     def report(message: str, *path: str | int, hint: str = "") -> None:
         told.append(".".join(map(str, path)))
 
-    return READERS[kind](given, "f", APPLICATIONS[application], report), told
+    reader = EntryReader({}, APPLICATIONS[application], report)
+    return READERS[kind](reader, given, "f"), told
 
 
 READ = [

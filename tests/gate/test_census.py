@@ -42,7 +42,7 @@ ENTRIES = {
 READS_MAPPING = ".with_mapping_read"
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 GATE = Node("gate.gate", "Gate")
-MAKER, HELPER = Node("entries.resolve", "_of_url"), Node("entries.resolve", "HeadersHelper")
+MAKER, HELPER = Node("entries.resolve", "_Resolver"), Node("entries.resolve", "HeadersHelper")
 
 
 @functools.cache

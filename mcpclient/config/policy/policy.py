@@ -159,9 +159,11 @@ class Policy:
     def denial(self, server: ServerConfig) -> Verdict | None:
         """Return why a server is denied, as written or with its values; None when it is not."""
         links = _links(server)
-        targets = [_judged(server.target, lenient=True), *_urls_of(server)]
+        targets = [_judged(server.target, lenient=True)]
         if server.written is not None:
             targets.insert(0, _judged(server.written, lenient=True))
+        # Of its login too, and in its arguments, variables and headers.
+        targets += _urls_in([server.target, server.options, server.written])
         for rule in self.deny:
             if any(_denies(rule, server, target, links) for target in targets):
                 return Verdict(False, rule, f"denied by the rule {rule}")
@@ -173,9 +175,8 @@ class Policy:
         assert self.allow is not None
         decisive = [rule for rule in self.allow if target is not None and isinstance(rule, kind)]
         if decisive:
-            unknown = (
-                self._unknown_login(server) if kind is UrlRule else self._unknown_around(server)
-            )
+            look = self._unknown_login if kind is UrlRule else self._unknown_around
+            unknown = look(server)
             if unknown:
                 return Verdict(False, None, unknown)
         for rule in decisive or self.allow:
@@ -204,7 +205,7 @@ class Policy:
         if variables:
             hint = f"a rule env:{variables[0]} would allow it"
             return f"its env sets {', '.join(variables)}, which may change what runs; {hint}"
-        folder = _folder_of(server)
+        folder = folder_of(server)
         if folder is not None and not self._allows(CwdRule, folder):
             return f"it starts in {folder}, which may change what runs; a cwd: rule would allow it"
         return ""
@@ -236,7 +237,7 @@ def _denies(
     if isinstance(rule, EnvRule):
         return any(rule.matches(name, generous=True) for name in _env_of(server))
     if isinstance(rule, CwdRule):
-        folder = _folder_of(server)
+        folder = folder_of(server)
         return folder is not None and rule.matches(folder, generous=True)
     if isinstance(rule, UrlRule):
         return isinstance(target, CanonicalUrl) and rule.matches(target, generous=True)
@@ -256,12 +257,6 @@ def _judged(target: Target, *, lenient: bool = False) -> _Judged:
     return None if destination is None else tuple(destination)
 
 
-def _urls_of(server: ServerConfig) -> Iterator[CanonicalUrl]:
-    """Yield every URL of an entry: of its login, and in its arguments, variables and headers."""
-    for value in (server.target, server.options, server.written):
-        yield from _urls_in(value)
-
-
 def _urls_in(value: object) -> Iterator[CanonicalUrl]:
     if isinstance(value, str):
         for found in _URL.findall(value):
@@ -278,10 +273,6 @@ def _urls_in(value: object) -> Iterator[CanonicalUrl]:
         redirect = getattr(value, "redirect_uri", None) or ""
         named = {**vars(value), "redirect_uri": "" if redirect.startswith("http:") else redirect}
         yield from _urls_in(named)
-
-
-def _folder_of(server: ServerConfig) -> str | None:
-    return folder_of(server)
 
 
 def _env_of(server: ServerConfig) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 from ...entries.resolve import base_name, is_shell
 from ...entries.urls import (
@@ -47,74 +47,58 @@ _URL_RULE = re.compile(
 
 
 @dataclass(frozen=True)
-class NameRule:
+class _PatternRule:
+    """A rule that is one pattern, in which ``*`` stands for any characters."""
+
+    pattern: str
+    kind: ClassVar[str]
+    _needs: ClassVar[str]
+    _is_valid: ClassVar[Any]  # a function of the pattern
+
+    def __post_init__(self) -> None:
+        if not self._is_valid(self.pattern):
+            raise UsageError(f"a rule about {self._needs}")
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.pattern}"
+
+    def matches(self, text: str, *, generous: bool) -> bool:
+        """Return whether the rule is about this name, or about this folder by its real path."""
+        if generous:
+            return _matches(_folded(self.pattern), _folded(text))
+        return _matches(self.pattern, text)
+
+
+class NameRule(_PatternRule):
     """Servers by the name they are configured under; ``*`` stands for any characters.
 
     In a deny list upper and lower case are the same, as are other forms of one letter.
     """
 
-    pattern: str
-
-    def __post_init__(self) -> None:
-        if not self.pattern.strip():
-            raise UsageError("a rule about names needs a name")
-
-    def __str__(self) -> str:
-        return f"name:{self.pattern}"
-
-    def matches(self, name: str, *, generous: bool) -> bool:
-        """Return whether the rule is about a server of this name."""
-        if generous:
-            return _matches(_folded(self.pattern), _folded(name))
-        return _matches(self.pattern, name)
+    kind, _needs = "name", "names needs a name"
+    _is_valid = staticmethod(str.strip)
 
 
-@dataclass(frozen=True)
-class EnvRule:
+class EnvRule(_PatternRule):
     """An environment variable by its name; ``*`` stands for any characters.
 
     In an allow list it lets a server set the variable beside a command that another rule allows; in
     a deny list a server that sets it is denied.
     """
 
-    pattern: str
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[\w*]+", self.pattern):
-            raise UsageError("a rule about the environment needs the name of a variable")
-
-    def __str__(self) -> str:
-        return f"env:{self.pattern}"
-
-    def matches(self, name: str, *, generous: bool) -> bool:
-        """Return whether the rule is about a variable of this name."""
-        if generous:
-            return _matches(_folded(self.pattern), _folded(name))
-        return _matches(self.pattern, name)
+    kind, _needs = "env", "the environment needs the name of a variable"
+    _is_valid = staticmethod(re.compile(r"[\w*]+").fullmatch)
 
 
-@dataclass(frozen=True)
-class CwdRule:
+class CwdRule(_PatternRule):
     """The folder in which a command starts, links followed; ``*`` stands for any characters.
 
     In an allow list it lets a server name the folder beside a command that another rule allows; in
     a deny list a server that names it is denied.
     """
 
-    pattern: str
-
-    def __post_init__(self) -> None:
-        if not os.path.isabs(self.pattern):
-            raise UsageError("a rule about folders needs an absolute path")
-
-    def __str__(self) -> str:
-        return f"cwd:{self.pattern}"
-
-    def matches(self, folder: str, *, generous: bool) -> bool:
-        """Whether the rule is about this folder, whose path is a real one."""
-        if generous:
-            return _matches(_folded(self.pattern), _folded(folder))
-        return _matches(self.pattern, folder)
+    kind, _needs = "cwd", "folders needs an absolute path"
+    _is_valid = staticmethod(os.path.isabs)
 
 
 @dataclass(frozen=True)
@@ -199,7 +183,11 @@ class CommandRule:
         shells = [index for index, element in enumerate(elements) if is_shell(element)]
 
         def is_meant(index: int, word: str) -> bool:
-            if index in packages and not names_package(elements[index], word):
+            element = elements[index]
+            is_any = element in ("*", "**")
+            if not is_any and (not _matches(element, word) or _ESCAPE.search(word)):
+                return False
+            if index in packages and not names_package(element, word):
                 return False
             if in_text:
                 return bool(_PLAIN.fullmatch(word))
@@ -210,9 +198,7 @@ class CommandRule:
             reached = {
                 index if elements[index] == "**" else index + 1
                 for index in _skipping(elements, reached)
-                if index < len(elements)
-                and _allowed(elements[index], word)
-                and (elements[index] == word or is_meant(index, word))
+                if index < len(elements) and (elements[index] == word or is_meant(index, word))
             }
         return len(elements) in _skipping(elements, reached)
 
@@ -250,18 +236,20 @@ class UrlRule:
         return f"url:{self.scheme}://{host}{port}{self.path or ''}"
 
     def matches(self, url: CanonicalUrl, *, generous: bool) -> bool:
-        """Whether the rule is about a server at this URL."""
+        """Return whether the rule is about a server at this URL."""
+        schemes = {url.scheme}
+        if generous:  # a WebSocket is opened by a request over HTTP
+            schemes.add({"ws": "http", "wss": "https"}.get(url.scheme, url.scheme))
+        if self.port is None:
+            has_port = generous or url.has_usual_port
+        else:
+            has_port = self.port in ("*", url.port)
         return (
-            self._matches_scheme(url.scheme, generous)
+            any(_matches(self.scheme, scheme) for scheme in schemes)
             and self._matches_host(url.host)
-            and self._matches_port(url, generous)
+            and has_port
             and self._matches_path(url.path, generous)
         )
-
-    def _matches_scheme(self, scheme: str, generous: bool) -> bool:
-        # A WebSocket is opened by a request over HTTP.
-        opened_by = {"ws": "http", "wss": "https"}.get(scheme, scheme) if generous else scheme
-        return _matches(self.scheme, scheme) or _matches(self.scheme, opened_by)
 
     def _matches_host(self, host: str) -> bool:
         if self.host == "*":
@@ -272,11 +260,6 @@ class UrlRule:
         if labels[0] == "*" and len(others) > len(labels):
             others = others[len(others) - len(labels) :]
         return len(labels) == len(others) and all(map(_matches, labels, others))
-
-    def _matches_port(self, url: CanonicalUrl, generous: bool) -> bool:
-        if self.port is None:
-            return generous or url.has_usual_port
-        return self.port in ("*", url.port)
 
     def _matches_path(self, path: str, generous: bool) -> bool:
         if self.path is None:
@@ -396,12 +379,6 @@ def _skipping(elements: tuple[str, ...], reached: set[int]) -> set[int]:
         if index in found and elements[index] == "**":
             found.add(index + 1)
     return found
-
-
-def _allowed(element: str, word: str) -> bool:
-    if element in ("*", "**", word):
-        return True
-    return _matches(element, word) and not _ESCAPE.search(word)
 
 
 def _denied(element: str, word: Word, index: int, links: Callable[[str], Sequence[str]]) -> bool:
