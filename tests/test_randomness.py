@@ -22,7 +22,7 @@ import pytest
 
 from mcpclient import Manager
 from mcpclient.auth.clients import RegisteredClient, authenticate
-from mcpclient.auth.effects import RandomBytes, random_bytes
+from mcpclient.auth.effects import RandomBytes
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
@@ -109,7 +109,7 @@ def bytes_for_flows() -> bytes:
     async def main() -> bytes:
         runner = FlowRunner("https://mcp.example/mcp", MemoryStore(), GuardedFetcher())
         try:
-            return await runner.run(random_bytes(16))
+            return await runner.run(iter(RandomBytes(16)))
         finally:
             await runner.close()
 
@@ -205,17 +205,20 @@ def sandbox_folder() -> bytes:
 Draw = Callable[[], Any]
 
 # Where something is drawn, from what, and how to draw it as the library does: one for each time
-# that the source is named there. A flow's `random_bytes` is what `FlowRunner` answers it with.
+# that the source is named there. A flow's `RandomBytes` is what `FlowRunner` answers it with.
 SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.authorization_code:obtain": [
-        ("random_bytes", state),
-        ("random_bytes", verifier),
+        ("RandomBytes", state),
+        ("RandomBytes", verifier),
     ],
-    "auth.clients:_assertion": [("random_bytes", assertion_id)],
-    "auth.signing:DpopProver.proof": [("random_bytes", proof_id)],
-    "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
+    "auth.clients:_assertion": [("RandomBytes", assertion_id)],
+    "auth.signing:DpopProver.proof": [("RandomBytes", proof_id)],
+    "auth.flow:Authorization._the_prover": [("RandomBytes", proof_key)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
-    "net.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
+    "net.login.runner:FlowRunner.__init__": [
+        ("RandomBytes", bytes_for_flows),
+        ("os.urandom", bytes_for_flows),
+    ],
     "client.answers.inbound_requests:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
     "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
@@ -283,7 +286,7 @@ def test_every_frame_has_a_mask_of_its_own() -> None:
 SOURCE = """
 import os, random as dice, uuid
 from secrets import token_hex as fresh
-from .effects import random_bytes
+from .effects import RandomBytes
 from .other import random_name
 
 def first():
@@ -293,7 +296,7 @@ class Second:
     token: str = fresh()
 
     async def draw(self, source=dice.random):
-        return uuid.uuid4(), (yield from random_bytes(4)), random_bytes(2)
+        return uuid.uuid4(), (yield from RandomBytes(4)), RandomBytes(2)
 """
 
 
@@ -302,5 +305,5 @@ def test_the_reader_sees_every_manner_of_use() -> None:
     assert uses_of_randomness({"m": SOURCE}) == {
         "m:first": ["os.urandom"],
         "m:Second": ["secrets.token_hex"],
-        "m:Second.draw": ["random.random", "uuid.uuid4", "random_bytes", "random_bytes"],
+        "m:Second.draw": ["random.random", "uuid.uuid4", "RandomBytes", "RandomBytes"],
     }

@@ -8,28 +8,36 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, UsageError
 from .challenge import OFFLINE_ACCESS
-from .clients import RegisteredClient, identify_client, registered_redirects
-from .discovery import AuthorizationServer, Discovery
+from .clients import identify_client, registered_redirects
+from .discovery import AuthorizationServer
 from .effects import (
+    Authorize,
     Callback,
     Flow,
+    Load,
+    Now,
+    OpenRedirect,
+    RandomBytes,
+    Save,
     StoredItem,
-    authorize,
-    load,
-    now,
-    open_redirect,
-    random_bytes,
-    save,
 )
-from .grants import Grant, GrantRequest, keep_nowhere, part_of, prover_from, string_of, strings_of
+from .grants import (
+    Grant,
+    GrantRequest,
+    GrantTerms,
+    Keep,
+    keep_nowhere,
+    string_of,
+    strings_of,
+    terms_from,
+)
 from .options import OAuth
-from .signing import DpopProver, base64url
+from .signing import base64url
 from .tokens import safe_text
 from .url_guard import UrlPolicy, without_query
 
@@ -41,7 +49,7 @@ _MAX_CALLBACK_LENGTH = 65536
 
 
 @dataclass(frozen=True, repr=False)
-class Pending:
+class Pending(GrantTerms):
     """An authorization between the way out and the way back.
 
     ``client.issuer`` is the issuer the user was sent to; ``iss_expected``: its callbacks always
@@ -51,67 +59,31 @@ class Pending:
     state: str
     verifier: str
     redirect_uri: str
-    client: RegisteredClient
-    token_endpoint: str
     iss_expected: bool
-    resource: str | None
-    scopes: tuple[str, ...]
     created_at: float
-    resource_metadata_url: str | None = None
-    prover: DpopProver | None = None
-    revocation_endpoint: str | None = None
 
     def __repr__(self) -> str:
         return f"Pending(issuer={self.client.issuer!r})"
 
-    def to_record(self) -> dict[str, object]:
-        """Return a JSON object, secrets included."""
-        return {
-            "state": self.state,
-            "verifier": self.verifier,
-            "redirect_uri": self.redirect_uri,
-            "client": self.client.to_record(),
-            "token_endpoint": self.token_endpoint,
-            "iss_expected": self.iss_expected,
-            "resource": self.resource,
-            "scopes": list(self.scopes),
-            "created_at": self.created_at,
-            "resource_metadata_url": self.resource_metadata_url,
-            "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
-            "revocation_endpoint": self.revocation_endpoint,
-        }
-
     @classmethod
     def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
         """Read a record of `to_record`; None when it is damaged."""
-        client = RegisteredClient.from_record(
-            part_of(record, "client"), secret=options.client_secret, signer=options.signer
-        )
+        terms = terms_from(record, secret=options.client_secret, signer=options.signer)
         state, verifier = string_of(record, "state"), string_of(record, "verifier")
-        redirect_uri = string_of(record, "redirect_uri")
-        token_endpoint = string_of(record, "token_endpoint")
-        created_at, scopes = record.get("created_at"), strings_of(record, "scopes")
-        if client is None or state is None or verifier is None or redirect_uri is None:
+        redirect_uri, created_at = string_of(record, "redirect_uri"), record.get("created_at")
+        if terms is None or state is None or verifier is None or redirect_uri is None:
             return None
-        if token_endpoint is None or scopes is None or not isinstance(created_at, (int, float)):
+        if strings_of(record, "requested_scopes") is None:
             return None
-        try:
-            prover = prover_from(record.get("dpop_key"))
-        except UsageError:
+        if not isinstance(created_at, (int, float)):
             return None
         return cls(
+            **vars(terms),
             state=state,
             verifier=verifier,
             redirect_uri=redirect_uri,
-            client=client,
-            token_endpoint=token_endpoint,
             iss_expected=record.get("iss_expected") is True,
-            resource=string_of(record, "resource"),
-            scopes=scopes,
             created_at=created_at,
-            resource_metadata_url=string_of(record, "resource_metadata_url"),
-            prover=prover,
-            revocation_endpoint=string_of(record, "revocation_endpoint"),
         )
 
 
@@ -125,65 +97,40 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
     server = request.discovery.server
     authorization_endpoint = _checked_endpoint(server)
     registered = yield from registered_redirects(server.issuer)
-    redirect_uri = yield from open_redirect(options.redirect_uri, registered)
+    redirect_uri = yield from OpenRedirect(options.redirect_uri, registered)
     client = yield from identify_client(
         server, options, redirect_uri, request.scopes, request.policy
     )
     pending = Pending(
-        state=base64url((yield from random_bytes(32))),
-        verifier=base64url((yield from random_bytes(32))),
+        **vars(request.terms(client)),
+        state=base64url((yield from RandomBytes(32))),
+        verifier=base64url((yield from RandomBytes(32))),
         redirect_uri=redirect_uri,
-        client=client,
-        token_endpoint=server.token_endpoint,
         iss_expected=server.authorization_response_iss_parameter_supported,
-        resource=request.resource,
-        scopes=request.scopes,
-        created_at=(yield from now()),
-        resource_metadata_url=request.discovery.resource_metadata_url,
-        prover=request.prover,
-        revocation_endpoint=server.revocation_endpoint,
+        created_at=(yield from Now()),
     )
     url = _authorization_url(authorization_endpoint, pending)
     yield from _remember(request.server_name, pending)
-    callback = yield from authorize(url, pending.state, redirect_uri)
+    callback = yield from Authorize(url, pending.state, redirect_uri)
     pending = yield from take_pending(request.server_name, callback.state, options)
-    return (yield from finish(pending, callback, request.server_url, request.policy, request.keep))
+    return (yield from finish(pending, callback, request.policy, request.keep))
 
 
 def finish(
-    pending: Pending,
-    callback: Callback,
-    server_url: str,
-    policy: UrlPolicy,
-    keep: Callable[[Grant], Flow[None]] = keep_nowhere,
+    pending: Pending, callback: Callback, policy: UrlPolicy, keep: Keep = keep_nowhere
 ) -> Flow[Grant]:
     """Exchange the code in ``callback``, whose state chose ``pending``, for a grant; store it.
 
     Raises AuthError when its ``iss`` is not the issuer this authorization was begun with,
     AuthorizationDenied when it reports an error, TokenRequestFailed when the code is refused.
     """
-    code = _code(pending, callback)
-    server = AuthorizationServer(
-        pending.client.issuer,
-        pending.token_endpoint,
-        revocation_endpoint=pending.revocation_endpoint,
-    )
-    request = GrantRequest(
-        server_url=server_url,
-        discovery=Discovery(server, None, pending.resource_metadata_url),
-        scopes=pending.scopes,
-        resource=pending.resource,
-        policy=policy,
-        prover=pending.prover,
-        keep=keep,
-    )
     form = [
         ("grant_type", "authorization_code"),
-        ("code", code),
+        ("code", _code(pending, callback)),
         ("redirect_uri", pending.redirect_uri),
         ("code_verifier", pending.verifier),
     ]
-    return (yield from request.obtain(pending.client, form, name_scopes=False))
+    return (yield from pending.exchange(form, policy, keep))
 
 
 def code_challenge(verifier: str) -> str:
@@ -228,13 +175,13 @@ def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pe
         raise AuthError(
             "the state in the callback belongs to no login that was begun here; log in again"
         )
-    yield from save(_key(server_name), {"pending": kept} if kept else None)
+    yield from Save(_key(server_name), {"pending": kept} if kept else None)
     return found
 
 
 def forget_pending(server_name: str) -> Flow[None]:
     """Drop every unfinished authorization of the server."""
-    yield from save(_key(server_name), None)
+    yield from Save(_key(server_name), None)
 
 
 def same_state(text: str, other: str) -> bool:
@@ -247,7 +194,7 @@ def _key(server_name: str) -> str:
 
 
 def _pending_records(server_name: str) -> Flow[list[StoredItem]]:
-    record = yield from load(_key(server_name))
+    record = yield from Load(_key(server_name))
     records = record.get("pending") if record is not None else None
     return [item for item in records if isinstance(item, dict)] if isinstance(records, list) else []
 
@@ -257,7 +204,7 @@ def _remember(server_name: str, pending: Pending) -> Flow[None]:
     known = yield from _pending_records(server_name)
     recent = [record for record in known if _created_at(record) > oldest]
     records = [*recent, pending.to_record()][-_MAX_PENDING:]
-    yield from save(_key(server_name), {"pending": records})
+    yield from Save(_key(server_name), {"pending": records})
 
 
 def _created_at(record: StoredItem) -> float:
@@ -286,9 +233,9 @@ def _authorization_url(endpoint: str, pending: Pending) -> str:
         ("code_challenge", code_challenge(pending.verifier)),
         ("code_challenge_method", "S256"),
     ]
-    if pending.scopes:
-        parameters.append(("scope", " ".join(pending.scopes)))
-    if OFFLINE_ACCESS in pending.scopes:
+    if pending.requested_scopes:
+        parameters.append(("scope", " ".join(pending.requested_scopes)))
+    if OFFLINE_ACCESS in pending.requested_scopes:
         # Without prompt=consent the scope is ignored (OpenID Connect Core section 11).
         parameters.append(("prompt", "consent"))
     if pending.resource is not None:

@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
 from ..framing.uri import LOOPBACK_HOSTS
 from .discovery import AuthorizationServer
-from .effects import Flow, StoredItem, exclusive, load, now, parse_object, post, random_bytes, save
+from .effects import Exclusive, Flow, Load, Now, RandomBytes, Save, StoredItem, parse_object, post
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
 from .signing import Signer, base64url, sign_jwt
 from .tokens import raise_for_error
@@ -148,7 +148,7 @@ def authenticate(
 
 
 def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
-    issued_at = int((yield from now()))
+    issued_at = int((yield from Now()))
     claims: dict[str, object] = {
         "iss": client.client_id,
         "sub": client.client_id,
@@ -157,7 +157,7 @@ def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
         "aud": client.issuer,
         "iat": issued_at,
         "exp": issued_at + _ASSERTION_LIFETIME,
-        "jti": base64url((yield from random_bytes(16))),
+        "jti": base64url((yield from RandomBytes(16))),
     }
     return sign_jwt({"typ": "JWT"}, claims, signer)
 
@@ -195,13 +195,13 @@ def identify_client(
 
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
     """Return the redirect URIs of the stored registration at ``issuer``."""
-    record = yield from load(_client_key(issuer))
+    record = yield from Load(_client_key(issuer))
     return _redirects(record) if record is not None else ()
 
 
 def forget_registration(issuer: str) -> Flow[None]:
     """Drop the registration at ``issuer``, which the server has forgotten."""
-    yield from save(_client_key(issuer), None)
+    yield from Save(_client_key(issuer), None)
 
 
 def _client_key(issuer: str) -> str:
@@ -216,14 +216,14 @@ def _redirects(record: StoredItem) -> tuple[str, ...]:
 def _stored_client(
     server: AuthorizationServer, redirect_uri: str | None
 ) -> Flow[RegisteredClient | None]:
-    record = yield from load(_client_key(server.issuer))
+    record = yield from Load(_client_key(server.issuer))
     if record is None:
         return None
     redirects = _redirects(record)
     if redirect_uri not in redirects and (redirect_uri is not None or redirects):
         return None
     expires_at = record.get("secret_expires_at")
-    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from now()):
+    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from Now()):
         return None
     client = RegisteredClient.from_record(record)
     return client if client is not None and client.issuer == server.issuer else None
@@ -248,7 +248,7 @@ def _register(
             server.issuer, reason if is_there else _NO_REGISTRATION
         ) from None
     client = _registered_client(server, fields)
-    yield from save(
+    yield from Save(
         _client_key(server.issuer),
         {
             **client.to_record(),
@@ -325,9 +325,9 @@ def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -
     """
     key = _credential_key(options)
     yield from check_binding(options, server_name, issuer)
-    if key is None or (yield from load(key)) is not None:
+    if key is None or (yield from Load(key)) is not None:
         return (yield from flow)
-    return (yield from exclusive(key, _first(options, server_name, issuer, flow)))
+    return (yield from Exclusive(key, _first(options, server_name, issuer, flow)))
 
 
 def _first(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
@@ -355,21 +355,21 @@ def bind(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
     key = _credential_key(options)
     if (yield from _binding(options, server_name)) is not None:
         return
-    yield from save(
+    yield from Save(
         _server_key(server_name),
         {"client_id": options.client_id, "issuer": issuer, "credential": key},
     )
     if key is not None:
-        yield from save(key, {"issuer": issuer, "server": server_name})
+        yield from Save(key, {"issuer": issuer, "server": server_name})
 
 
 def unbind(options: OAuthOptions, server_name: str) -> Flow[None]:
     """Forget the issuer of these credentials, and of those first trusted for this server."""
-    record = yield from load(_server_key(server_name))
+    record = yield from Load(_server_key(server_name))
     first_trusted = None if record is None else record.get("credential")
     for key in {_credential_key(options), first_trusted, _server_key(server_name)}:
         if isinstance(key, str):
-            yield from save(key, None)
+            yield from Save(key, None)
 
 
 def _binding(options: OAuthOptions, server_name: str) -> Flow[StoredItem | None]:
@@ -377,8 +377,8 @@ def _binding(options: OAuthOptions, server_name: str) -> Flow[StoredItem | None]
         return None
     key = _credential_key(options)
     if key is not None:
-        return (yield from load(key))
-    record = yield from load(_server_key(server_name))
+        return (yield from Load(key))
+    record = yield from Load(_server_key(server_name))
     is_same = record is not None and record.get("client_id") == options.client_id
     return record if is_same and options.client_id is not None else None
 

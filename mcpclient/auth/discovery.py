@@ -8,90 +8,15 @@ trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from ..display import shown_url
 from ..errors import AuthError
 from .effects import Flow, StoredItem, get_document, parse_object
-from .options import Endpoints, ServerTrust
+from .options import ServerTrust
 from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
-
-
-@dataclass(frozen=True)
-class ProtectedResource:
-    """Protected resource metadata (RFC 9728 section 2), as far as a client needs it."""
-
-    resource: str
-    authorization_servers: tuple[str, ...]
-    scopes_supported: tuple[str, ...] | None = None
-    dpop_bound_access_tokens_required: bool = False
-
-    @classmethod
-    def parse(cls, document: Mapping[str, object]) -> ProtectedResource:
-        """Read a document. Raises AuthError when a field is missing or has the wrong type."""
-        resource = _text(document, "resource")
-        servers = _texts(document, "authorization_servers")
-        if resource is None or not servers:
-            raise AuthError(
-                "the protected resource metadata names no resource or no authorization server"
-            )
-        return cls(
-            resource=resource,
-            authorization_servers=servers,
-            scopes_supported=_texts(document, "scopes_supported"),
-            dpop_bound_access_tokens_required=_flag(document, "dpop_bound_access_tokens_required"),
-        )
-
-
-@dataclass(frozen=True)
-class AuthorizationServer:
-    """Authorization server metadata (RFC 8414 section 2), as far as a client needs it.
-
-    Of the lists, None means that the server did not say.
-    """
-
-    issuer: str
-    token_endpoint: str
-    authorization_endpoint: str | None = None
-    registration_endpoint: str | None = None
-    device_authorization_endpoint: str | None = None
-    revocation_endpoint: str | None = None
-    scopes_supported: tuple[str, ...] | None = None
-    code_challenge_methods_supported: tuple[str, ...] | None = None
-    token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
-    client_id_metadata_document_supported: bool = False
-    authorization_response_iss_parameter_supported: bool = False
-
-    @classmethod
-    def parse(cls, document: Mapping[str, object]) -> AuthorizationServer:
-        """Read a document. Raises AuthError when a field is missing or has the wrong type."""
-        issuer = _text(document, "issuer")
-        token_endpoint = _text(document, "token_endpoint")
-        if issuer is None or token_endpoint is None:
-            raise AuthError(
-                "the authorization server's metadata names no issuer or no token_endpoint"
-            )
-        return cls(
-            issuer=issuer,
-            token_endpoint=token_endpoint,
-            authorization_endpoint=_text(document, "authorization_endpoint"),
-            registration_endpoint=_text(document, "registration_endpoint"),
-            device_authorization_endpoint=_text(document, "device_authorization_endpoint"),
-            revocation_endpoint=_text(document, "revocation_endpoint"),
-            scopes_supported=_texts(document, "scopes_supported"),
-            code_challenge_methods_supported=_texts(document, "code_challenge_methods_supported"),
-            token_endpoint_auth_methods_supported=_texts(
-                document, "token_endpoint_auth_methods_supported"
-            ),
-            client_id_metadata_document_supported=_flag(
-                document, "client_id_metadata_document_supported"
-            ),
-            authorization_response_iss_parameter_supported=_flag(
-                document, "authorization_response_iss_parameter_supported"
-            ),
-        )
 
 
 def _text(document: StoredItem, name: str) -> str | None:
@@ -109,11 +34,66 @@ def _texts(document: StoredItem, name: str) -> tuple[str, ...] | None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise AuthError(f"the metadata field {name} is not a list of strings")
-    return tuple(cast("list[str]", value))
+    return tuple(value)
 
 
 def _flag(document: StoredItem, name: str) -> bool:
     return document.get(name) is True
+
+
+# By the type of a field below, as it is written there.
+_READERS: Mapping[str, Callable[[StoredItem, str], object]] = {
+    "str": _text,
+    "str | None": _text,
+    "tuple[str, ...]": _texts,
+    "tuple[str, ...] | None": _texts,
+    "bool": _flag,
+}
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """Metadata of a server, as far as a client needs it. Of the lists, None means: not said."""
+
+    @classmethod
+    def parse(cls: type[M], document: Mapping[str, object]) -> M:
+        """Read a document. Raises AuthError when a field is missing or has the wrong type."""
+        values = {each.name: _READERS[str(each.type)](document, each.name) for each in fields(cls)}
+        missing = [each.name for each in fields(cls) if each.default is MISSING]
+        missing = [name for name in missing if not values[name]]
+        if missing:
+            raise AuthError(f"the server's metadata names no {' and no '.join(missing)}")
+        return cls(**cast("Mapping[str, Any]", values))
+
+
+M = TypeVar("M", bound=_Metadata)
+
+
+@dataclass(frozen=True)
+class ProtectedResource(_Metadata):
+    """Protected resource metadata (RFC 9728 section 2)."""
+
+    resource: str
+    authorization_servers: tuple[str, ...]
+    scopes_supported: tuple[str, ...] | None = None
+    dpop_bound_access_tokens_required: bool = False
+
+
+@dataclass(frozen=True)
+class AuthorizationServer(_Metadata):
+    """Authorization server metadata (RFC 8414 section 2)."""
+
+    issuer: str
+    token_endpoint: str
+    authorization_endpoint: str | None = None
+    registration_endpoint: str | None = None
+    device_authorization_endpoint: str | None = None
+    revocation_endpoint: str | None = None
+    scopes_supported: tuple[str, ...] | None = None
+    code_challenge_methods_supported: tuple[str, ...] | None = None
+    token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
+    client_id_metadata_document_supported: bool = False
+    authorization_response_iss_parameter_supported: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,8 +184,15 @@ def discover(
     """
     headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
     finder = _Finder(server_url, trust, policy, headers)
-    if trust.endpoints is not None:
-        return Discovery(_configured_server(trust.issuer, trust.endpoints), None)
+    endpoints = trust.endpoints
+    if endpoints is not None:
+        issuer = trust.issuer or _site_and_path(endpoints.token_endpoint)[0]
+        # A user who names the endpoints vouches for PKCE, which no metadata shows here.
+        pkce = ("S256",)
+        server = AuthorizationServer(
+            issuer, **vars(endpoints), code_challenge_methods_supported=pkce
+        )
+        return Discovery(server, None)
     resource = yield from finder.protected_resource(resource_metadata_url)
     if resource is None:
         server = yield from finder.legacy_server()
@@ -213,19 +200,6 @@ def discover(
         server = yield from finder.listed_server(resource)
     _check_endpoints(server, policy)
     return Discovery(server, resource, resource_metadata_url)
-
-
-def _configured_server(issuer: str | None, endpoints: Endpoints) -> AuthorizationServer:
-    return AuthorizationServer(
-        issuer=issuer or _site_and_path(endpoints.token_endpoint)[0],
-        token_endpoint=endpoints.token_endpoint,
-        authorization_endpoint=endpoints.authorization_endpoint,
-        registration_endpoint=endpoints.registration_endpoint,
-        device_authorization_endpoint=endpoints.device_authorization_endpoint,
-        revocation_endpoint=endpoints.revocation_endpoint,
-        # A user who names the endpoints vouches for PKCE, which no metadata shows here.
-        code_challenge_methods_supported=("S256",),
-    )
 
 
 def _check_endpoints(server: AuthorizationServer, policy: UrlPolicy) -> None:

@@ -1,9 +1,9 @@
 """The effects that a flow yields, their answers, and the protocols of a host that performs them.
 
-A flow is a generator. The runner performs each effect it yields and sends the answer back with
-``flow.send(answer)``; it throws a failure in with ``flow.throw(error)``. The helpers at the end
-(``answer = yield from fetch(...)``) give the answers their types; `get_document` and `post` are
-HTTP as flows use it: guarded, bounded, and with no redirect for anything secret.
+A flow is a generator. It asks for an effect with ``answer = yield from Load(key)``; the runner
+performs each effect that comes out and sends the answer back with ``flow.send(answer)``, or throws
+a failure in with ``flow.throw(error)``. `get_document` and `post` are HTTP as flows use it:
+guarded, bounded, and with no redirect for anything secret.
 
 Effects hold tokens, codes and verifiers, so no repr shows more than an address.
 """
@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, Union, cast
+from typing import Generic, Optional, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 
 from ..display import shown_url
@@ -22,18 +22,29 @@ from ..errors import AuthError, UsageError
 from .url_guard import UrlPolicy, assert_safe_url, resolve
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 # A record in a store: a JSON object.
 StoredItem = Mapping[str, object]
 
+# A flow yields effects, is sent an answer that fits each, and returns a T.
+Flow = Generator["Effect[object]", object, T]
 
-@dataclass(frozen=True, repr=False)
+
+class Effect(Generic[T_co]):
+    """One thing that a flow wants done: ``answer = yield from effect``."""
+
+    def __iter__(self) -> Flow[T_co]:
+        return cast(T_co, (yield self))
+
+
+@dataclass(frozen=True)
 class Response:
     """An HTTP response. ``headers``: (name, value) pairs in order; a name may come twice."""
 
     status: int
-    headers: Sequence[tuple[str, str]]
-    body: bytes
+    headers: Sequence[tuple[str, str]] = field(repr=False)
+    body: bytes = field(repr=False)
 
     def header_values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in any case, in order."""
@@ -43,17 +54,15 @@ class Response:
         """Return the first value of the header ``name``, or None."""
         return next(iter(self.header_values(name)), None)
 
-    def __repr__(self) -> str:
-        return f"Response(status={self.status}, {len(self.body)} bytes)"
-
 
 @dataclass(frozen=True, repr=False)
-class Fetch:
+class Fetch(Effect[Response]):
     """Send one HTTP request and answer with a `Response`, whatever its status.
 
     The runner follows no redirect and reads at most ``max_body`` + 1 bytes of the body. Before it
     connects, it calls `url_guard.check_address` with ``url``, ``policy`` and the very address it is
-    about to connect to. It throws a failure of the network into the flow as a `NetworkError`.
+    about to connect to. It throws a failure of the network into the flow as a `NetworkError`. A
+    body that is longer than it may be raises AuthError.
     """
 
     method: str
@@ -63,12 +72,18 @@ class Fetch:
     policy: UrlPolicy
     max_body: int
 
+    def __iter__(self) -> Flow[Response]:
+        response = yield from super().__iter__()
+        if len(response.body) > self.max_body:
+            raise AuthError(f"{shown_url(self.url)} answered with more than {self.max_body} bytes")
+        return response
+
     def __repr__(self) -> str:
         return f"Fetch({self.method} {shown_url(self.url)})"
 
 
-@dataclass(frozen=True, repr=False)
-class OpenRedirect:
+@dataclass(frozen=True)
+class OpenRedirect(Effect[str]):
     """Prepare for the user's return and answer with the redirect URI that leads back.
 
     ``configured``: the caller's own redirect URI, the only possible answer. Without one, any URI
@@ -77,26 +92,7 @@ class OpenRedirect:
     """
 
     configured: str | None
-    registered: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"OpenRedirect(configured={self.configured!r})"
-
-
-@dataclass(frozen=True, repr=False)
-class Authorize:
-    """Lead the user to ``url`` and answer with the `Callback` that comes to ``redirect_uri``.
-
-    A runner that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow. The
-    flow's state is saved by then, and `flow.Authorization.finish` continues from it.
-    """
-
-    url: str
-    state: str
-    redirect_uri: str
-
-    def __repr__(self) -> str:
-        return f"Authorize({shown_url(self.url)})"
+    registered: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,7 +110,23 @@ class Callback:
 
 
 @dataclass(frozen=True, repr=False)
-class ShowDeviceCode:
+class Authorize(Effect[Callback]):
+    """Lead the user to ``url`` and answer with the `Callback` that comes to ``redirect_uri``.
+
+    A runner that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow. The
+    flow's state is saved by then, and `flow.Authorization.finish` continues from it.
+    """
+
+    url: str
+    state: str
+    redirect_uri: str
+
+    def __repr__(self) -> str:
+        return f"Authorize({shown_url(self.url)})"
+
+
+@dataclass(frozen=True, repr=False)
+class ShowDeviceCode(Effect[None]):
     """Tell the user to open ``verification_uri`` and to enter ``user_code``; answer at once.
 
     ``verification_uri_complete``, when the server gave one, contains the code. ``expires_in``: in
@@ -131,51 +143,52 @@ class ShowDeviceCode:
 
 
 @dataclass(frozen=True)
-class Now:
-    """Answer with the time in seconds since the epoch."""
+class Now(Effect[float]):
+    """T_co with the time in seconds since the epoch."""
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Answer after ``seconds``."""
+class Wait(Effect[None]):
+    """T_co after ``seconds``."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
-class RandomBytes:
-    """Answer with ``count`` random bytes fit for secrets, as from `secrets.token_bytes`."""
+class RandomBytes(Effect[bytes]):
+    """T_co with ``count`` random bytes fit for secrets, as from `secrets.token_bytes`."""
 
     count: int
 
 
 @dataclass(frozen=True)
-class Load:
-    """Answer with the record stored under ``key``, or None."""
+class Load(Effect[Optional[StoredItem]]):
+    """T_co with the record stored under ``key``; None also for one that is not an object."""
 
     key: str
 
+    def __iter__(self) -> Flow[StoredItem | None]:
+        record = yield from super().__iter__()
+        return record if isinstance(record, Mapping) else None
+
 
 @dataclass(frozen=True)
-class Save:
+class Save(Effect[None]):
     """Store ``record`` under ``key``; None removes the record there."""
 
     key: str
     record: StoredItem | None = field(repr=False)
 
 
-@dataclass(frozen=True, repr=False)
-class Ask:
+@dataclass(frozen=True)
+class Ask(Effect[object]):
     """Call the user's own ``function``, plain or async, without arguments."""
 
-    function: Callable[[], object]
-
-    def __repr__(self) -> str:
-        return "Ask()"
+    function: Callable[[], object] = field(repr=False)
 
 
-@dataclass(frozen=True, repr=False)
-class Exclusive:
+@dataclass(frozen=True)
+class Exclusive(Effect[T]):
     """Run ``flow`` under the lock called ``name`` and answer with its result.
 
     The lock excludes every other task and process that shares the store. ``flow`` loads from the
@@ -183,103 +196,26 @@ class Exclusive:
     """
 
     name: str
-    flow: Generator[object, object, object]
-
-    def __repr__(self) -> str:
-        return f"Exclusive({self.name!r})"
+    flow: Flow[T] = field(repr=False)
 
 
-@dataclass(frozen=True, repr=False)
-class Shielded:
+@dataclass(frozen=True)
+class Shielded(Effect[T]):
     """Run ``flow`` to its end once it has begun, and answer with its result.
 
     Even if the caller is cancelled, the runner gives it 5 seconds for that: the server may have
     replaced a refresh token by then, and its response must not be lost.
     """
 
-    flow: Generator[object, object, object]
-
-    def __repr__(self) -> str:
-        return "Shielded()"
-
-
-Effect = Union[
-    Ask,
-    Authorize,
-    Exclusive,
-    Fetch,
-    Load,
-    Now,
-    OpenRedirect,
-    RandomBytes,
-    Save,
-    ShowDeviceCode,
-    Shielded,
-    Wait,
-]
-
-# A flow yields effects, is sent an answer that fits each, and returns a T.
-Flow = Generator[Effect, object, T]
-
-
-def fetch(request: Fetch) -> Flow[Response]:
-    """Perform ``request``. Raises AuthError when the body is longer than it may be."""
-    response = cast(Response, (yield request))
-    if len(response.body) > request.max_body:
-        raise AuthError(
-            f"{shown_url(request.url)} answered with more than {request.max_body} bytes"
-        )
-    return response
-
-
-def open_redirect(configured: str | None, registered: tuple[str, ...]) -> Flow[str]:
-    return cast(str, (yield OpenRedirect(configured, registered)))
-
-
-def authorize(url: str, state: str, redirect_uri: str) -> Flow[Callback]:
-    return cast(Callback, (yield Authorize(url, state, redirect_uri)))
-
-
-def show_device_code(request: ShowDeviceCode) -> Flow[None]:
-    yield request
-
-
-def now() -> Flow[float]:
-    return cast(float, (yield Now()))
-
-
-def wait(seconds: float) -> Flow[None]:
-    yield Wait(seconds)
-
-
-def random_bytes(count: int) -> Flow[bytes]:
-    return cast(bytes, (yield RandomBytes(count)))
-
-
-def load(key: str) -> Flow[StoredItem | None]:
-    """Return the record under ``key``; None also for one that is not an object."""
-    record = yield Load(key)
-    return record if isinstance(record, Mapping) else None
-
-
-def save(key: str, record: StoredItem | None) -> Flow[None]:
-    yield Save(key, record)
+    flow: Flow[T] = field(repr=False)
 
 
 def token_from(source: str | Callable[[], object]) -> Flow[str]:
     """Return ``source``, or the token that it gives as a function. Raises UsageError."""
-    token = source if isinstance(source, str) else (yield Ask(source))
+    token = source if isinstance(source, str) else (yield from Ask(source))
     if not isinstance(token, str) or not token:
         raise UsageError("the function for a token must return a string that is not empty")
     return token
-
-
-def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
-    return cast(T, (yield Exclusive(name, cast("Generator[object, object, object]", flow))))
-
-
-def shielded(flow: Flow[T]) -> Flow[T]:
-    return cast(T, (yield Shielded(cast("Generator[object, object, object]", flow))))
 
 
 class CredentialStore(Protocol):
@@ -348,10 +284,8 @@ def get_document(
     """
     for _ in range(_MAX_REDIRECTS + 1):
         assert_safe_url(url, issuer_url, policy)
-        request = Fetch(
-            "GET", url, {"Accept": "application/json", **headers}, None, policy, MAX_BODY
-        )
-        response = yield from fetch(request)
+        accepting = {"Accept": "application/json", **headers}
+        response = yield from Fetch("GET", url, accepting, None, policy, MAX_BODY)
         location = response.header("location")
         if response.status not in _REDIRECTS or location is None:
             return response
@@ -376,7 +310,7 @@ def post(
     else:
         content_type, content = "application/x-www-form-urlencoded", urlencode(body).encode()
     every_header = {"Accept": "application/json", "Content-Type": content_type, **headers}
-    response = yield from fetch(Fetch("POST", url, every_header, content, policy, MAX_BODY))
+    response = yield from Fetch("POST", url, every_header, content, policy, MAX_BODY)
     if response.status in _REDIRECTS:
         raise AuthError(f"{shown_url(url)} answered with a redirect, which is not followed")
     return response

@@ -35,17 +35,17 @@ from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
 from .effects import (
     Callback,
+    Exclusive,
     Fetch,
     Flow,
+    Load,
+    Now,
+    RandomBytes,
     Response,
-    exclusive,
-    load,
-    now,
-    random_bytes,
-    save,
-    shielded,
+    Save,
+    Shielded,
 )
-from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
+from .grants import Grant, GrantRequest, account_url, refresh, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .signing import DpopProver, Es256Key, wants_nonce
@@ -96,7 +96,7 @@ class Authorization:
         self._protocol_version = protocol_version
         self.account_url: str = account_url(server_url, options.account)
         self._name = store_name(self.account_url)
-        self._key = grant_key(type(options).__name__, self._name)
+        self.key: str = grant_key(type(options).__name__, self._name)
         self._grant: Grant | None = None
         self._loaded = False
         self._prover: DpopProver | None = None
@@ -121,10 +121,10 @@ class Authorization:
         grant = self._grant
         if grant is None or grant.tokens.renew_at is None:
             return grant
-        time = yield from now()
+        time = yield from Now()
         if not self._should_renew(grant, time):
             return grant
-        return (yield from exclusive(self._key, self._renew()))
+        return (yield from Exclusive(self.key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
         """Return the grant in the store, expired or not; None when there is none for these options.
@@ -141,7 +141,7 @@ class Authorization:
 
     def _known_grant(self) -> Flow[Grant | None]:
         """Return the stored grant, if its client and its issuer are those of the options."""
-        record = yield from load(self._key)
+        record = yield from Load(self.key)
         if record is None:
             return None
         options = self.options
@@ -177,42 +177,28 @@ class Authorization:
         SsrfError and AuthError.
         """
         fields = [] if refusal is None else refusal.header_values("www-authenticate")
-        yield from exclusive(self._key, self._obtain(read_challenge(fields), (), None))
+        yield from Exclusive(self.key, self._obtain(read_challenge(fields), (), None))
 
     def log_out(self) -> Flow[Grant | None]:
         """Forget every grant of the server, unfinished logins and bindings.
 
-        Returns the grant of these options, for `revoke`.
+        Returns the grant of these options, for `grants.revoke`.
         """
-        return (yield from exclusive(self._key, self._log_out()))
-
-    def revoke(self, grant: Grant) -> Flow[None]:
-        """Revoke a grant at its authorization server, see `grants.revoke`."""
-        yield from revoke(grant, self.policy)
+        return (yield from Exclusive(self.key, self._log_out()))
 
     def finish(self, callback: Callback) -> Flow[None]:
         """Continue an authorization begun earlier, perhaps in another process.
 
         Raises AuthError when its state is unknown, and as `authorization_code.finish` does.
         """
-        yield from exclusive(self._key, self._finish(callback))
+        yield from Exclusive(self.key, self._finish(callback))
 
-    def replace_rejected(
-        self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
-    ) -> Flow[Replacement]:
-        """Get other tokens after a 401 for a request that carried ``sent``."""
-        return (yield from exclusive(self._key, self._replace(sent, challenge, may_refresh)))
-
-    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
-        """Get tokens with more scopes after a 403. Raises InsufficientScope."""
-        yield from exclusive(self._key, self._step_up(sent, challenge))
-
-    # The methods below run under the lock.
+    # The methods below run under the lock, as part of an exclusive flow.
 
     def _renew(self) -> Flow[Grant | None]:
         stored = yield from self.stored_grant()
         self._adopt(stored)
-        time = yield from now()
+        time = yield from Now()
         if stored is None or not self._should_renew(stored, time):
             return stored
         try:
@@ -230,11 +216,12 @@ class Authorization:
                 raise
         return self._grant
 
-    def _replace(
-        self, sent: Grant | None, challenge: AuthorizationChallenge, may_refresh: bool
+    def replace_rejected(
+        self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
     ) -> Flow[Replacement]:
+        """Get other tokens after a 401 for a request that carried ``sent``."""
         stored = yield from self.stored_grant()
-        time = yield from now()
+        time = yield from Now()
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
             return Replacement.ADOPTED
@@ -249,7 +236,8 @@ class Authorization:
         yield from self._obtain_from(discovery, challenge, held)
         return Replacement.OBTAINED
 
-    def _step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
+    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
+        """Get tokens with more scopes after a 403. Raises InsufficientScope."""
         stored = yield from self.stored_grant()
         if stored is not None and _differs(stored, sent):
             self._adopt(stored)
@@ -271,12 +259,12 @@ class Authorization:
         if self.options.issuer not in (None, issuer):
             raise AuthError(f"the login was begun with {without_query(issuer)}; log in again")
         yield from check_binding(self.options, self._name, issuer)
-        yield from finish(pending, callback, self.server_url, self.policy, self._keep)
+        yield from finish(pending, callback, self.policy, self._keep)
 
     def _log_out(self) -> Flow[Grant | None]:
         grant = yield from self._known_grant()
         for kind in _KINDS:
-            yield from save(grant_key(kind, self._name), None)
+            yield from Save(grant_key(kind, self._name), None)
         self._adopt(None)
         yield from unbind(self.options, self._name)
         yield from forget_pending(self._name)
@@ -327,7 +315,7 @@ class Authorization:
         if grant.tokens.refresh_token is None:
             return None
         try:
-            return (yield from shielded(self._refresh(grant)))
+            return (yield from Shielded(self._refresh(grant)))
         except TokenRequestFailed as error:
             if not error.is_refusal:  # the refresh token may still be valid
                 raise
@@ -354,7 +342,7 @@ class Authorization:
 
     def _the_prover(self) -> Flow[DpopProver]:
         if self._prover is None:
-            self._prover = DpopProver(Es256Key.from_random((yield from random_bytes(48))))
+            self._prover = DpopProver(Es256Key.from_random((yield from RandomBytes(48))))
         return self._prover
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
@@ -380,11 +368,11 @@ class Authorization:
         yield from self._store(asked)
 
     def _store(self, grant: Grant) -> Flow[None]:
-        yield from save(self._key, grant.to_record())
+        yield from Save(self.key, grant.to_record())
         self._adopt(grant)
 
     def _forget(self) -> Flow[None]:
-        yield from save(self._key, None)
+        yield from Save(self.key, None)
         self._adopt(None)
 
 
@@ -430,11 +418,6 @@ class AuthorizedRequest:
     def _is_for_server(self) -> bool:
         return origin_of(self._url) == self._owner.policy.server_origin
 
-    def _note(self, response: Response) -> None:
-        # Any response may carry the nonce for the next request (RFC 9449 section 8.2).
-        if self._sent is not None and self._sent.prover is not None:
-            self._sent.prover.note(response, self._url, for_resource=True)
-
     def recover(self, response: Response) -> Flow[bool]:
         """Get other tokens after a refusal; True when the request should be sent again.
 
@@ -445,32 +428,27 @@ class AuthorizedRequest:
         fields = response.header_values("www-authenticate")
         if negotiated_scheme(", ".join(fields)):  # Kerberos or NTLM: an OAuth token would not help
             return False
+        prover = None if self._sent is None else self._sent.prover
+        # Any response may carry the nonce for the next request (RFC 9449 section 8.2).
+        has_nonce = prover is not None and prover.note(response, self._url, for_resource=True)
         challenge = read_challenge(fields)
         lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
         if not self._is_for_server or not (response.status == 401 or lacks_scope):
-            self._note(response)
             return False
         self._recoveries += 1
         if self._recoveries > _MAX_RECOVERIES:
             raise AuthError(
                 f"{shown_url(self._url)} refuses every token; it may need another resource="
             )
-        if self._has_new_nonce(response, challenge):
-            return True
+        if has_nonce and wants_nonce(response.status, challenge.error):
+            self._nonces += 1
+            if self._nonces <= _MAX_NONCES:
+                return True
         if lacks_scope:
             yield from self._answer_forbidden(challenge)
         else:
             yield from self._answer_unauthorized(challenge)
         return True
-
-    def _has_new_nonce(self, response: Response, challenge: AuthorizationChallenge) -> bool:
-        prover = None if self._sent is None else self._sent.prover
-        if prover is None or not prover.note(response, self._url, for_resource=True):
-            return False
-        if not wants_nonce(response.status, challenge.error):
-            return False
-        self._nonces += 1
-        return self._nonces <= _MAX_NONCES
 
     def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
         if self._is_new_grant:
@@ -478,9 +456,9 @@ class AuthorizedRequest:
                 f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
                 "need another resource= or issuer="
             )
-        outcome = yield from self._owner.replace_rejected(
-            self._sent, challenge, may_refresh=self._may_refresh
-        )
+        owner = self._owner
+        flow = owner.replace_rejected(self._sent, challenge, may_refresh=self._may_refresh)
+        outcome = yield from Exclusive(owner.key, flow)
         if outcome is Replacement.REFRESHED:
             self._may_refresh = False
         self._is_new_grant = outcome is Replacement.OBTAINED
@@ -490,4 +468,4 @@ class AuthorizedRequest:
         if self._step_ups > _MAX_STEP_UPS:
             held = () if self._sent is None else self._sent.requested_scopes
             raise InsufficientScope(challenge.scopes or (), held)
-        yield from self._owner.step_up(self._sent, challenge)
+        yield from Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -12,7 +12,7 @@ from ..errors import AuthError, UsageError
 from .challenge import OFFLINE_ACCESS
 from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
-from .effects import Flow, Response, StoredItem, now, parse_object, post, shielded
+from .effects import Flow, Now, Response, Shielded, StoredItem, parse_object, post
 from .signing import DpopProver, Es256Key, Signer, wants_nonce
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
@@ -27,145 +27,126 @@ _SECRET_FIELDS = frozenset(
 
 
 @dataclass(frozen=True)
-class TokenEndpoint:
-    """A token endpoint: its URL, the issuer it belongs to, and the policy of the guard."""
+class GrantTerms:
+    """The terms of a grant: all that its token requests need besides a code or a token.
 
-    url: str
-    issuer: str
-    policy: UrlPolicy = field(repr=False)
-
-
-def keep_nowhere(grant: Grant) -> Flow[None]:
-    """Do not store the grant: only the caller gets it."""
-    yield from ()
-
-
-@dataclass(frozen=True)
-class GrantRequest:
-    """A request for a grant, whatever its grant type.
-
+    ``client.issuer`` is the authorization server the tokens come from; they are used with no other.
     ``resource``: the resource indicator to send, None for none. ``prover``: given when the tokens
-    are to be bound to a key (DPoP). ``keep`` stores the grant, at once after the server's response.
+    are to be bound to a key (DPoP).
     """
 
-    server_url: str
-    discovery: Discovery
-    scopes: tuple[str, ...]
+    client: RegisteredClient
+    token_endpoint: str
     resource: str | None
-    policy: UrlPolicy = field(repr=False)
-    prover: DpopProver | None = None
-    keep: Callable[[Grant], Flow[None]] = field(default=keep_nowhere, repr=False)
-    account: str | None = None
+    requested_scopes: tuple[str, ...]
+    resource_metadata_url: str | None
+    prover: DpopProver | None
+    revocation_endpoint: str | None
 
-    @property
-    def server_name(self) -> str:
-        """The name of the server, and the account there, in stored records."""
-        return store_name(account_url(self.server_url, self.account))
+    def to_record(self) -> dict[str, object]:
+        """Return a JSON object, secrets included."""
+        prover = self.prover
+        values = {name: value for name, value in vars(self).items() if name != "prover"}
+        return {
+            **{
+                name: [*value] if isinstance(value, tuple) else value
+                for name, value in values.items()
+            },
+            "client": self.client.to_record(),
+            "dpop_key": None if prover is None else prover.key.to_secret(),
+        }
 
-    @property
-    def endpoint(self) -> TokenEndpoint:
-        """The token endpoint of the authorization server."""
-        server = self.discovery.server
-        return TokenEndpoint(server.token_endpoint, server.issuer, self.policy)
-
-    def obtain(
-        self, client: RegisteredClient, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
+    def exchange(
+        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, keep: Keep
     ) -> Flow[Grant]:
         """Obtain a grant with one token request for ``form``, and store it with ``keep``.
 
-        ``name_scopes=False`` is for a form with a code, which implies its scopes. Raises as
-        `request_token` does, and AuthError when the token is not bound to a key as requested.
+        Raises as `request_token` does, and AuthError when the token is not bound to a key as
+        requested.
         """
-        full_form = [*form]
-        if self.scopes and name_scopes:
-            full_form.append(("scope", " ".join(self.scopes)))
-        if self.resource is not None:
-            full_form.append(("resource", self.resource))
-        return (yield from shielded(self._exchange(client, full_form)))
+        return (yield from Shielded(self._exchange(form, policy, keep)))
 
-    def _exchange(self, client: RegisteredClient, form: Sequence[tuple[str, str]]) -> Flow[Grant]:
-        fields = yield from request_token(self.endpoint, client, form, self.prover)
-        tokens = token_set(fields, (yield from now()), None)
-        _check_binding(tokens, self.prover)
-        grant = Grant(
-            client=client,
-            tokens=tokens,
-            token_endpoint=self.endpoint.url,
-            resource=self.resource,
-            requested_scopes=self.scopes,
-            resource_metadata_url=self.discovery.resource_metadata_url,
-            prover=self.prover,
-            revocation_endpoint=self.discovery.server.revocation_endpoint,
-        )
-        yield from self.keep(grant)
+    def _exchange(
+        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, keep: Keep
+    ) -> Flow[Grant]:
+        tokens = yield from self.request_tokens(form, policy, None)
+        terms = {field.name: getattr(self, field.name) for field in fields(GrantTerms)}
+        grant = Grant(**terms, tokens=tokens)
+        yield from keep(grant)
         return grant
+
+    def request_tokens(
+        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, previous: TokenSet | None
+    ) -> Flow[TokenSet]:
+        """Return new tokens for ``form``; see `token_set` for ``previous``."""
+        if self.resource is not None:
+            form = [*form, ("resource", self.resource)]
+        url, prover = self.token_endpoint, self.prover
+        response = yield from request_token(url, self.client, form, policy, prover)
+        tokens = token_set(response, (yield from Now()), previous)
+        if prover is not None and tokens.token_type != "DPoP":
+            raise AuthError("the authorization server did not bind the token to the key (DPoP)")
+        if prover is None and tokens.token_type == "DPoP":
+            raise AuthError("the authorization server bound the token to an unknown key (DPoP)")
+        return tokens
+
+
+def terms_from(
+    record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
+) -> GrantTerms | None:
+    """Read the terms in a record; None when it is damaged.
+
+    ``secret`` and ``signer`` are those the caller configured.
+    """
+    client = RegisteredClient.from_record(part_of(record, "client"), secret=secret, signer=signer)
+    token_endpoint, key = string_of(record, "token_endpoint"), string_of(record, "dpop_key")
+    if client is None or token_endpoint is None:
+        return None
+    try:
+        prover = None if key is None else DpopProver(Es256Key.from_secret(key))
+    except UsageError:
+        return None
+    return GrantTerms(
+        client=client,
+        token_endpoint=token_endpoint,
+        resource=string_of(record, "resource"),
+        requested_scopes=strings_of(record, "requested_scopes") or (),
+        resource_metadata_url=string_of(record, "resource_metadata_url"),
+        prover=prover,
+        revocation_endpoint=string_of(record, "revocation_endpoint"),
+    )
 
 
 @dataclass(frozen=True)
-class Grant:
-    """Tokens of one client for one server, with all that a refresh needs.
+class Grant(GrantTerms):
+    """Tokens of one client for one server, and the terms they were granted on.
 
-    ``client.issuer`` is the authorization server they come from; they are used with no other.
     ``asked_scopes`` and ``asked_resource`` are those of the options it was obtained with; None:
     the server's choice.
     """
 
-    client: RegisteredClient
     tokens: TokenSet
-    token_endpoint: str
-    resource: str | None
-    requested_scopes: tuple[str, ...]
-    resource_metadata_url: str | None = None
-    prover: DpopProver | None = None
-    revocation_endpoint: str | None = None
     asked_scopes: tuple[str, ...] | None = None
     asked_resource: str | None = None
 
     def to_record(self) -> dict[str, object]:
         """Return a JSON object, secrets included."""
-        return {
-            "client": self.client.to_record(),
-            "tokens": self.tokens.to_record(),
-            "token_endpoint": self.token_endpoint,
-            "resource": self.resource,
-            "requested_scopes": list(self.requested_scopes),
-            "resource_metadata_url": self.resource_metadata_url,
-            "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
-            "revocation_endpoint": self.revocation_endpoint,
-            "asked_scopes": None if self.asked_scopes is None else list(self.asked_scopes),
-            "asked_resource": self.asked_resource,
-        }
+        return {**super().to_record(), "tokens": self.tokens.to_record()}
 
     @classmethod
     def from_record(
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> Grant | None:
-        """Read a record of `to_record`; None when it is damaged.
-
-        ``secret`` and ``signer`` are those the caller configured.
-        """
-        client = RegisteredClient.from_record(
-            part_of(record, "client"), secret=secret, signer=signer
-        )
+        """Read a record of `to_record` as `terms_from` does; None when it is damaged."""
+        terms = terms_from(record, secret=secret, signer=signer)
         tokens = TokenSet.from_record(part_of(record, "tokens"))
-        token_endpoint = string_of(record, "token_endpoint")
-        if client is None or tokens is None or token_endpoint is None:
+        if terms is None or tokens is None:
             return None
-        try:
-            prover = prover_from(record.get("dpop_key"))
-        except UsageError:
-            return None
-        if prover is None and tokens.token_type == "DPoP":
+        if terms.prover is None and tokens.token_type == "DPoP":
             return None
         return cls(
-            client=client,
+            **vars(terms),
             tokens=tokens,
-            token_endpoint=token_endpoint,
-            resource=string_of(record, "resource"),
-            requested_scopes=strings_of(record, "requested_scopes") or (),
-            resource_metadata_url=string_of(record, "resource_metadata_url"),
-            prover=prover,
-            revocation_endpoint=string_of(record, "revocation_endpoint"),
             asked_scopes=strings_of(record, "asked_scopes"),
             asked_resource=string_of(record, "asked_resource"),
         )
@@ -188,9 +169,50 @@ class Grant:
         return is_same_resource and (self.prover is not None or not dpop)
 
 
-def prover_from(secret: object) -> DpopProver | None:
-    """Return the prover with the key in a record; None for none. Raises UsageError if damaged."""
-    return DpopProver(Es256Key.from_secret(secret)) if isinstance(secret, str) else None
+def keep_nowhere(grant: Grant) -> Flow[None]:
+    """Do not store the grant: only the caller gets it."""
+    yield from ()
+
+
+Keep = Callable[[Grant], Flow[None]]
+"""A way to store a grant, at once after the server's response."""
+
+
+@dataclass(frozen=True)
+class GrantRequest:
+    """A request for a grant, whatever its grant type. Most fields are those of `GrantTerms`."""
+
+    server_url: str
+    discovery: Discovery
+    scopes: tuple[str, ...]
+    resource: str | None
+    policy: UrlPolicy = field(repr=False)
+    prover: DpopProver | None = None
+    keep: Keep = field(default=keep_nowhere, repr=False)
+    account: str | None = None
+
+    @property
+    def server_name(self) -> str:
+        """The name of the server, and the account there, in stored records."""
+        return store_name(account_url(self.server_url, self.account))
+
+    def terms(self, client: RegisteredClient) -> GrantTerms:
+        """Return the terms of the grant that ``client`` wants."""
+        server = self.discovery.server
+        return GrantTerms(
+            client=client,
+            token_endpoint=server.token_endpoint,
+            resource=self.resource,
+            requested_scopes=self.scopes,
+            resource_metadata_url=self.discovery.resource_metadata_url,
+            prover=self.prover,
+            revocation_endpoint=server.revocation_endpoint,
+        )
+
+    def obtain(self, client: RegisteredClient, form: list[tuple[str, str]]) -> Flow[Grant]:
+        """Obtain and store a grant for ``form`` and the scopes. Raises as `GrantTerms.exchange`."""
+        scopes = [("scope", " ".join(self.scopes))] if self.scopes else []
+        return (yield from self.terms(client).exchange(form + scopes, self.policy, self.keep))
 
 
 def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
@@ -199,16 +221,11 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
     Raises TokenRequestFailed, with the ``error`` "invalid_grant" for a refresh token that is no
     longer valid, and AuthError when the grant has no refresh token.
     """
-    if grant.tokens.refresh_token is None:
+    token = grant.tokens.refresh_token
+    if token is None:
         raise AuthError("the grant has no refresh token")
-    form = [("grant_type", "refresh_token"), ("refresh_token", grant.tokens.refresh_token)]
-    if grant.resource is not None:
-        form.append(("resource", grant.resource))
-    endpoint = TokenEndpoint(grant.token_endpoint, grant.client.issuer, policy)
-    fields = yield from request_token(endpoint, grant.client, form, grant.prover)
-    tokens = token_set(fields, (yield from now()), grant.tokens)
-    _check_binding(tokens, grant.prover)
-    return replace(grant, tokens=tokens)
+    form = [("grant_type", "refresh_token"), ("refresh_token", token)]
+    return replace(grant, tokens=(yield from grant.request_tokens(form, policy, grant.tokens)))
 
 
 def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
@@ -224,35 +241,37 @@ def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
     kind = "access_token" if tokens.refresh_token is None else "refresh_token"
     token = tokens.refresh_token or tokens.access_token
     form = [("token", token), ("token_type_hint", kind)]
-    endpoint = TokenEndpoint(grant.revocation_endpoint, grant.client.issuer, policy)
-    response, secrets = yield from _post_form(endpoint, grant.client, form, grant.prover)
+    url = grant.revocation_endpoint
+    response, secrets = yield from _post_form(url, grant.client, form, policy, grant.prover)
     raise_for_error(response, parse_object(response.body) or {}, secrets)
 
 
 def request_token(
-    endpoint: TokenEndpoint,
+    url: str,
     client: RegisteredClient,
     form: Sequence[tuple[str, str]],
+    policy: UrlPolicy,
     prover: DpopProver | None,
 ) -> Flow[Mapping[str, object]]:
-    """Send ``form`` to a token endpoint and return the fields of the response.
+    """Send ``form`` to the token endpoint ``url`` and return the fields of the response.
 
     Where the server requires its nonce in the DPoP proof, the form is sent once more with it.
     Raises TokenRequestFailed; SsrfError when the guard forbids the endpoint.
     """
-    response, secrets = yield from _post_form(endpoint, client, form, prover)
-    if prover is not None and prover.note(response, endpoint.url, for_resource=False):
+    response, secrets = yield from _post_form(url, client, form, policy, prover)
+    if prover is not None and prover.note(response, url, for_resource=False):
         fields = parse_object(response.body) or {}
         if wants_nonce(response.status, fields.get("error")):
-            response, secrets = yield from _post_form(endpoint, client, form, prover)
-            prover.note(response, endpoint.url, for_resource=False)
+            response, secrets = yield from _post_form(url, client, form, policy, prover)
+            prover.note(response, url, for_resource=False)
     return parse_token_response(response, secrets)
 
 
 def _post_form(
-    endpoint: TokenEndpoint,
+    url: str,
     client: RegisteredClient,
     form: Sequence[tuple[str, str]],
+    policy: UrlPolicy,
     prover: DpopProver | None,
 ) -> Flow[tuple[Response, list[str]]]:
     """Return the response, and the values in the request that no error may show."""
@@ -260,20 +279,13 @@ def _post_form(
     headers: dict[str, str] = {}
     yield from authenticate(client, full_form, headers)
     if prover is not None:
-        headers["DPoP"] = yield from prover.proof("POST", endpoint.url)
+        headers["DPoP"] = yield from prover.proof("POST", url)
     secrets = [value for name, value in full_form if name in _SECRET_FIELDS]
     secrets += [value.rpartition(" ")[2] for value in headers.values()]
     if client.client_secret:
         secrets.append(client.client_secret)
-    response = yield from post(endpoint.url, endpoint.issuer, endpoint.policy, headers, full_form)
+    response = yield from post(url, client.issuer, policy, headers, full_form)
     return response, secrets
-
-
-def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:
-    if prover is not None and tokens.token_type != "DPoP":
-        raise AuthError("the authorization server did not bind the token to the key (DPoP)")
-    if prover is None and tokens.token_type == "DPoP":
-        raise AuthError("the authorization server bound the token to an unknown key (DPoP)")
 
 
 def store_name(server_url: str) -> str:

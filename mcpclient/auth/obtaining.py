@@ -24,17 +24,8 @@ from .clients import (
     identify_client,
 )
 from .discovery import Discovery
-from .effects import (
-    Flow,
-    ShowDeviceCode,
-    now,
-    parse_object,
-    post,
-    show_device_code,
-    token_from,
-    wait,
-)
-from .grants import Grant, GrantRequest, TokenEndpoint, request_token
+from .effects import Flow, Now, ShowDeviceCode, Wait, parse_object, post, token_from
+from .grants import Grant, GrantRequest, request_token
 from .options import (
     ClientCredentials,
     EnterpriseManaged,
@@ -156,12 +147,11 @@ def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
     ]
     if request.scopes:
         form.append(("scope", " ".join(request.scopes)))
-    endpoint = TokenEndpoint(provider.token_endpoint, provider.token_endpoint, request.policy)
     method = NONE if provider.client_secret is None else SECRET_POST
     client = RegisteredClient(
         provider.client_id, provider.token_endpoint, method, provider.client_secret
     )
-    fields = yield from request_token(endpoint, client, form, None)
+    fields = yield from request_token(provider.token_endpoint, client, form, request.policy, None)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
         raise AuthError("the identity provider issued another token than an ID-JAG")
     return str(fields["access_token"])
@@ -185,17 +175,17 @@ def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Gran
     client = yield from identify_client(server, options, None, request.scopes, request.policy)
     fields = yield from _request_codes(request, client, endpoint)
     device_code, prompt = _read_codes(fields, request)
-    yield from show_device_code(prompt)
+    yield from prompt
     interval = _seconds(fields.get("interval"), _DEFAULT_INTERVAL)
     interval = min(max(interval, _MIN_INTERVAL), _MAX_INTERVAL)
-    deadline = (yield from now()) + prompt.expires_in
+    deadline = (yield from Now()) + prompt.expires_in
     form = [("grant_type", DEVICE_GRANT), ("device_code", device_code)]
     while True:
-        yield from wait(interval)
-        if (yield from now()) > deadline:
+        yield from Wait(interval)
+        if (yield from Now()) > deadline:
             raise AuthorizationDenied("expired_token", "the code was not entered in time")
         try:
-            return (yield from request.obtain(client, form, name_scopes=False))
+            return (yield from request.terms(client).exchange(form, request.policy, request.keep))
         except TokenRequestFailed as error:
             interval += _slower(error)
         except NetworkError:

@@ -102,16 +102,7 @@ class ServerTrust:
         )
 
     def _named_urls(self) -> list[str | None]:
-        if self.endpoints is None:
-            return [self.issuer]
-        return [
-            self.issuer,
-            self.endpoints.token_endpoint,
-            self.endpoints.authorization_endpoint,
-            self.endpoints.registration_endpoint,
-            self.endpoints.device_authorization_endpoint,
-            self.endpoints.revocation_endpoint,
-        ]
+        return [self.issuer, *(vars(self.endpoints).values() if self.endpoints else ())]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from os import environ
 from typing import Protocol
 
 from ..errors import UsageError
-from .effects import Flow, Response, now, random_bytes
+from .effects import Flow, Now, RandomBytes, Response
 from .p256 import ORDER, generator_multiple, sign_digest
 from .url_guard import origin_of
 
@@ -264,10 +264,10 @@ class DpopProver:
         ``access_token``: for requests to the resource; None for a request for a token.
         """
         claims: dict[str, object] = {
-            "jti": base64url((yield from random_bytes(16))),
+            "jti": base64url((yield from RandomBytes(16))),
             "htm": method,
             "htu": url.partition("#")[0].partition("?")[0],
-            "iat": int((yield from now())),
+            "iat": int((yield from Now())),
         }
         if access_token is not None:
             claims["ath"] = access_token_hash(access_token)

@@ -55,14 +55,7 @@ class TokenSet:
 
     def to_record(self) -> dict[str, object]:
         """Return a JSON object, secrets included."""
-        return {
-            "access_token": self.access_token,
-            "token_type": self.token_type,
-            "expires_at": self.expires_at,
-            "renew_at": self.renew_at,
-            "refresh_token": self.refresh_token,
-            "scopes": None if self.scopes is None else list(self.scopes),
-        }
+        return {**vars(self), "scopes": None if self.scopes is None else list(self.scopes)}
 
     @classmethod
     def from_record(cls, record: StoredItem) -> TokenSet | None:
@@ -185,23 +178,15 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class StaticAuthorization:
-    """The authorization of one server by a `BearerToken` or an `ApiKey`."""
-
-    def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
-        self.server_url = server_url
-        self.options = options
-
-    def request(self, method: str, url: str) -> StaticRequest:
-        """Return the authorization of one HTTP request to ``url``."""
-        return StaticRequest(self, url)
-
-
 class StaticRequest:
-    """The authorization of one HTTP request by a `BearerToken` or an `ApiKey`."""
+    """The authorization of one HTTP request by a `BearerToken` or an `ApiKey`.
 
-    def __init__(self, owner: StaticAuthorization, url: str) -> None:
-        self._owner = owner
+    ``server_url``: the server that the token is for; ``url``: that of the request.
+    """
+
+    def __init__(self, server_url: str, options: BearerToken | ApiKey, url: str) -> None:
+        self._server_url = server_url
+        self._options = options
         self._url = url
         self._sent: dict[str, str] | None = None
         self._was_repeated = False
@@ -214,7 +199,7 @@ class StaticRequest:
         """
         if url is not None:
             self._url = url
-        if origin_of(self._url) != origin_of(self._owner.server_url):
+        if origin_of(self._url) != origin_of(self._server_url):
             return {}
         self._sent = yield from self._header()
         return self._sent
@@ -227,7 +212,7 @@ class StaticRequest:
         return (yield from self._header()) != self._sent
 
     def _header(self) -> Flow[dict[str, str]]:
-        options = self._owner.options
+        options = self._options
         if isinstance(options, BearerToken):
             return {"Authorization": "Bearer " + _checked((yield from token_from(options.token)))}
         return {options.header: _checked((yield from token_from(options.key)))}

@@ -208,7 +208,7 @@ def test_another_process_finishes() -> None:
     callback = fake.authorize(left)
     pending = world.run(take_pending(SERVER, callback.state, OAuth()))
     assert world.store.keys() == {"client https://auth.example"}
-    grant: Grant = world.run(finish(pending, callback, SERVER, UrlPolicy()))
+    grant: Grant = world.run(finish(pending, callback, UrlPolicy()))
     assert grant.tokens.token_type == "DPoP"
     assert grant.prover is not None
     assert grant.prover.key.to_secret() == prover.key.to_secret()
@@ -245,7 +245,7 @@ def test_several_may_be_under_way() -> None:
         {"client": {}},
         {"verifier": None},
         {"token_endpoint": 7},
-        {"scopes": None},
+        {"requested_scopes": None},
         {"created_at": "x"},
         {"dpop_key": "!"},
     ],

@@ -6,6 +6,7 @@ from mcpclient.auth.effects import (
     Ask,
     Authorize,
     Callback,
+    Effect,
     Exclusive,
     Fetch,
     Flow,
@@ -17,17 +18,7 @@ from mcpclient.auth.effects import (
     Save,
     ShowDeviceCode,
     Wait,
-    authorize,
-    exclusive,
-    fetch,
-    load,
-    now,
-    open_redirect,
-    random_bytes,
-    save,
-    show_device_code,
     token_from,
-    wait,
 )
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError
@@ -45,14 +36,14 @@ def code_effect() -> ShowDeviceCode:
 
 
 def empty() -> Flow[None]:
-    yield from wait(0)
+    yield from Wait(0)
 
 
 @pytest.mark.parametrize(
     ("effect", "shown"),
     [
         (fetch_effect(SECRET.encode()), "Fetch(POST https://h.example/p)"),
-        (Response(200, [("X", SECRET)], SECRET.encode()), "Response(status=200, 12 bytes)"),
+        (Response(200, [("X", SECRET)], SECRET.encode()), "Response(status=200)"),
         (
             Authorize(f"https://h.example/a?x={SECRET}", SECRET, "r"),
             "Authorize(https://h.example/a)",
@@ -64,7 +55,7 @@ def empty() -> Flow[None]:
         (Load("key"), "Load(key='key')"),
         (Ask(lambda: SECRET), "Ask()"),
         (OpenRedirect("http://r", (SECRET,)), "OpenRedirect(configured='http://r')"),
-        (Exclusive("name", empty()), "Exclusive('name')"),
+        (Exclusive("name", empty()), "Exclusive(name='name')"),
     ],
 )
 def test_no_effect_shows_a_secret(effect: object, shown: str) -> None:
@@ -73,29 +64,34 @@ def test_no_effect_shows_a_secret(effect: object, shown: str) -> None:
     assert SECRET not in str(effect)
 
 
-def answer(flow: Flow[object], value: object) -> tuple[object, object]:
-    """The effect a flow yields, and what it makes of the answer."""
+def answer(asked: Effect[object] | Flow[object], value: object) -> tuple[object, object]:
+    """The effect that comes out, and what becomes of the answer."""
+    flow = iter(asked)
     effect = next(flow)
     with pytest.raises(StopIteration) as stop:
         flow.send(value)
     return effect, stop.value.value
 
 
-def test_each_helper_yields_its_effect_and_returns_the_answer() -> None:
+def test_each_effect_comes_out_and_returns_the_answer() -> None:
     """F-AUTH-5: the whole interface between flows and shell."""
     callback = Callback("c", "s")
     function = str
-    assert answer(open_redirect(None, ("a",)), "b") == (OpenRedirect(None, ("a",)), "b")
-    assert answer(authorize("u", "s", "r"), callback) == (Authorize("u", "s", "r"), callback)
-    assert answer(show_device_code(code_effect()), None) == (code_effect(), None)
-    assert answer(now(), 1.5) == (Now(), 1.5)
-    assert answer(wait(2.0), None) == (Wait(2.0), None)
-    assert answer(random_bytes(2), b"ab") == (RandomBytes(2), b"ab")
-    assert answer(load("k"), {"a": 1}) == (Load("k"), {"a": 1})
-    assert answer(save("k", None), None) == (Save("k", None), None)
+    asked: list[tuple[Effect[object], object]] = [
+        (OpenRedirect(None, ("a",)), "b"),
+        (Authorize("u", "s", "r"), callback),
+        (code_effect(), None),
+        (Now(), 1.5),
+        (Wait(2.0), None),
+        (RandomBytes(2), b"ab"),
+        (Load("k"), {"a": 1}),
+        (Save("k", None), None),
+    ]
+    for wanted, given in asked:
+        assert answer(wanted, given) == (wanted, given)
     assert answer(token_from(function), "x") == (Ask(function), "x")
     inner = empty()
-    effect, result = answer(exclusive("n", inner), None)
+    effect, result = answer(Exclusive("n", inner), None)
     assert isinstance(effect, Exclusive)
     assert effect.flow is inner
     assert result is None
@@ -104,14 +100,14 @@ def test_each_helper_yields_its_effect_and_returns_the_answer() -> None:
 @pytest.mark.parametrize("stored", [None, 7, "text", ["list"]])
 def test_what_is_no_record_is_none(stored: object) -> None:
     """F-AUTH-9: a host's store may hold anything."""
-    assert answer(load("k"), stored) == (Load("k"), None)
+    assert answer(Load("k"), stored) == (Load("k"), None)
 
 
 def test_too_long_a_body_is_an_error() -> None:
     """F-AUTH-1: whatever the shell let through."""
     response = Response(200, [], b"x" * 10)
-    assert answer(fetch(fetch_effect()), response)[1] is response
-    flow = fetch(fetch_effect())
+    assert answer(fetch_effect(), response)[1] is response
+    flow = iter(fetch_effect())
     next(flow)
     with pytest.raises(AuthError, match="more than 10 bytes") as caught:
         flow.send(Response(200, [], b"x" * 11))

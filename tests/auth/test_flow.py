@@ -8,6 +8,7 @@ import pytest
 from mcpclient.auth.authorization_code import parse_callback
 from mcpclient.auth.effects import Authorize, Callback, Exclusive, Load, Response
 from mcpclient.auth.flow import Authorization
+from mcpclient.auth.grants import revoke
 from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import (
@@ -697,13 +698,13 @@ def test_a_login_is_revoked_where_that_is_offered(
     grant = scene.world.run(authorization.log_out())
     assert grant is not None
     assert scene.world.run(authorization.current_grant()) is None
-    scene.world.run(authorization.revoke(grant))
+    scene.world.run(revoke(grant, authorization.policy))
     form = form_of(scene.world.fetched[-1])
     assert scene.world.fetched[-1].url == revocation
     assert (form["token"], form["token_type_hint"]) == (token, kind)
     scene.world.on("POST", revocation, json_response({"error": "no"}, 503))
     with pytest.raises(TokenRequestFailed):
-        scene.world.run(authorization.revoke(grant))
+        scene.world.run(revoke(grant, authorization.policy))
 
 
 def test_a_login_is_not_revoked_where_it_cannot_be() -> None:
@@ -713,11 +714,11 @@ def test_a_login_is_not_revoked_where_it_cannot_be() -> None:
     grant = scene.world.run(scene.authorization.stored_grant())
     assert grant is not None
     count = len(scene.world.fetched)
-    scene.world.run(scene.authorization.revoke(grant))
+    scene.world.run(revoke(grant, scene.authorization.policy))
     assert len(scene.world.fetched) == count
     elsewhere = replace(grant, revocation_endpoint="https://evil.example/revoke")
     with pytest.raises(SsrfError):
-        scene.world.run(scene.authorization.revoke(elsewhere))
+        scene.world.run(revoke(elsewhere, scene.authorization.policy))
     assert scene.world.run(scene.authorization.log_out()) is not None
     assert scene.world.run(scene.authorization.log_out()) is None
 

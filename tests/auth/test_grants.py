@@ -11,7 +11,6 @@ from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.grants import (
     Grant,
     GrantRequest,
-    TokenEndpoint,
     refresh,
     request_token,
     revoke,
@@ -105,9 +104,8 @@ def test_the_same_form_goes_again_with_the_nonce() -> None:
         return json_response({"error": "use_dpop_nonce"}, 400, nonce)
 
     world.on("POST", TOKEN, answer)
-    endpoint = TokenEndpoint(TOKEN, "https://auth.example", UrlPolicy())
     with pytest.raises(TokenRequestFailed, match="use_dpop_nonce"):
-        world.run(request_token(endpoint, CLIENT, [("grant_type", "x")], prover()))
+        world.run(request_token(TOKEN, CLIENT, [("grant_type", "x")], UrlPolicy(), prover()))
     assert nonces == [None, "n1"]
 
 

@@ -17,6 +17,9 @@ GRANT = Grant(
     token_endpoint="https://auth.example/token",
     resource=None,
     requested_scopes=("read",),
+    resource_metadata_url=None,
+    prover=None,
+    revocation_endpoint=None,
 )
 
 

@@ -24,7 +24,7 @@ from mcpclient.auth.options import (
     WorkloadIdentity,
 )
 from mcpclient.auth.signing import Es256Key
-from mcpclient.auth.tokens import StaticAuthorization
+from mcpclient.auth.tokens import StaticRequest
 from mcpclient.errors import McpError
 
 from .world import World, call, form_of, json_response, unauthorized
@@ -271,7 +271,7 @@ def test_nothing_secret_is_shown_when_the_callback_is_wrong(callback: Callback) 
 def test_nothing_secret_is_shown_of_tokens_from_elsewhere(options: BearerToken | ApiKey) -> None:
     """F-AUTH-12: also where the token cannot be used."""
     world = Watched()
-    request = StaticAuthorization(SERVER, options).request("POST", SERVER)
+    request = StaticRequest(SERVER, options, SERVER)
     shown = [repr(request), repr(options), str(options)]
     try:
         world.run(request.headers())

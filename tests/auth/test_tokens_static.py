@@ -4,7 +4,7 @@ import pytest
 
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import ApiKey, BearerToken
-from mcpclient.auth.tokens import StaticAuthorization
+from mcpclient.auth.tokens import StaticRequest
 from mcpclient.errors import UsageError
 
 from .world import World, call, unauthorized
@@ -13,7 +13,7 @@ URL = "https://mcp.example/mcp"
 
 
 def headers(options: BearerToken | ApiKey, url: str = URL) -> dict[str, str]:
-    return World().run(StaticAuthorization(URL, options).request("POST", url).headers())
+    return World().run(StaticRequest(URL, options, url).headers())
 
 
 def test_tokens_and_keys() -> None:
@@ -37,14 +37,14 @@ def test_another_token_is_tried_once() -> None:
     """F-AUTH-13: a function may have a newer one after a 401."""
     world = World()
     tokens = iter(["old", "new", "new", "newer"])
-    authorization = StaticAuthorization(URL, BearerToken(lambda: next(tokens)))
+    request = StaticRequest(URL, BearerToken(lambda: next(tokens)), URL)
     sent: list[str] = []
 
     def answer(got: object) -> Response:
         sent.append(dict(got)["Authorization"])  # type: ignore[call-overload]
         return unauthorized("Bearer")
 
-    assert call(world, authorization.request("POST", URL), answer).status == 401
+    assert call(world, request, answer).status == 401
     assert sent == ["Bearer old", "Bearer new"]
 
 
@@ -52,9 +52,9 @@ def test_the_same_token_is_not_sent_again() -> None:
     """F-AUTH-13: a fixed token that is refused stays refused; other answers are the caller's."""
     world = World()
     for response in (unauthorized("Bearer"), Response(403, [], b""), Response(200, [], b"")):
-        request = StaticAuthorization(URL, BearerToken("t")).request("POST", URL)
+        request = StaticRequest(URL, BearerToken("t"), URL)
         world.run(request.headers())
         assert not world.run(request.recover(response))
-    elsewhere = StaticAuthorization(URL, BearerToken("t")).request("POST", "https://o.example/")
+    elsewhere = StaticRequest(URL, BearerToken("t"), "https://o.example/")
     world.run(elsewhere.headers())
     assert not world.run(elsewhere.recover(unauthorized("Bearer")))

@@ -144,12 +144,12 @@ class World:
         self.visited.append(effect)
         return self.user(effect)
 
-    def _exclusive(self, effect: Exclusive) -> object:
+    def _exclusive(self, effect: Exclusive[object]) -> object:
         assert effect.name not in self._locked, "a lock inside itself would wait for ever"
         self.before_lock()
         self._locked.add(effect.name)
         try:
-            return self.run(cast("Flow[object]", effect.flow))
+            return self.run(effect.flow)
         finally:
             self._locked.discard(effect.name)
 
@@ -170,10 +170,10 @@ class World:
         self._randomness += 1
         return hashlib.sha512(b"%d" % self._randomness).digest()[: effect.count]
 
-    def _shielded(self, effect: Shielded) -> object:
+    def _shielded(self, effect: Shielded[object]) -> object:
         self._is_shielded = True
         try:
-            return self.run(cast("Flow[object]", effect.flow))
+            return self.run(effect.flow)
         finally:
             self._is_shielded = False
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 _MODULES = {"random", "secrets", "uuid"}
 _NAMES = {"os.urandom", "os.getrandom", "ssl.RAND_bytes"}
-_EFFECT = "random_bytes"
+_EFFECT = "RandomBytes"
 """The effect by which a flow, which decides and never acts, asks its shell for random bytes."""
 
 

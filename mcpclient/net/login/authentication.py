@@ -13,7 +13,7 @@ from ...auth.effects import AuthProvider, Callback
 from ...auth.flow import Authorization
 from ...auth.grants import account_url
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
-from ...auth.tokens import StaticAuthorization
+from ...auth.tokens import StaticRequest
 from ...errors import UsageError
 from ...framing.uri import http_url, parse_url
 from ...protocol.negotiation import LATEST_HANDSHAKE
@@ -23,7 +23,7 @@ from ..recorder import Recorder, TraceTarget
 from .logins import BrowserLogin
 from .needs_auth import NeedsAuthMemory, memory_of
 from .runner import OAuthAuthorizer, StaticAuthorizer, forget_variables, result_at_once
-from .storage import FileStore, MemoryStore, credentials_path
+from .storage import FileStore, credentials_path
 
 
 def credentials_for(
@@ -38,10 +38,9 @@ def credentials_for(
         given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
         raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
     if isinstance(auth, (BearerToken, ApiKey)):
-        authorization = StaticAuthorization(server_url, auth)
         if isinstance(auth.token if isinstance(auth, BearerToken) else auth.key, str):
-            return result_at_once(authorization.request("POST", server_url).headers())
-        return StaticAuthorizer(authorization, MemoryStore(), GuardedFetcher())
+            return result_at_once(StaticRequest(server_url, auth, server_url).headers())
+        return StaticAuthorizer(server_url, auth)
     return authorizer_for(auth, server_url, network)
 
 

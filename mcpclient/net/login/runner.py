@@ -36,8 +36,9 @@ from ...auth.effects import (
     Wait,
 )
 from ...auth.flow import Authorization, AuthorizedRequest
-from ...auth.grants import Grant
-from ...auth.tokens import StaticAuthorization, StaticRequest
+from ...auth.grants import Grant, revoke
+from ...auth.options import ApiKey, BearerToken
+from ...auth.tokens import StaticRequest
 from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
@@ -48,6 +49,7 @@ from ..guarded_fetch import GuardedFetcher
 from ..loops import run_in_owner_loop
 from ..shielded import run_shielded
 from .needs_auth import NeedsAuthMemory, memory_of
+from .storage import MemoryStore
 
 T = TypeVar("T")
 
@@ -143,7 +145,7 @@ class FlowRunner:
     def _shown(self) -> str:
         return shown_url(self._server_url)
 
-    async def _exclusive(self, effect: Exclusive) -> object:
+    async def _exclusive(self, effect: Exclusive[object]) -> object:
         task = self._tasks.start(self._run_alone(effect))
         # Cancelling this wait leaves the task alone. `asyncio.shield` does so too, but since Python
         # 3.14 it reports the error of a task whose last waiter was cancelled as unhandled.
@@ -152,15 +154,15 @@ class FlowRunner:
             raise AuthError(f"the login to {self._shown} was given up")
         return task.result()
 
-    async def _run_alone(self, effect: Exclusive) -> object:
+    async def _run_alone(self, effect: Exclusive[object]) -> object:
         async with AsyncExitStack() as stack:
             # The holder of the lock may be waiting for a human, but that is not this caller's user,
             # so this call's deadlines keep running.
             with self._waiting_for(f"another login to {self._shown}, here or in another process"):
                 await stack.enter_async_context(self._provider.lock(effect.name))
-            return await self._run(cast("Flow[object]", effect.flow), self._performers_under_lock)
+            return await self._run(effect.flow, self._performers_under_lock)
 
-    async def _shielded(self, effect: Shielded) -> object:
+    async def _shielded(self, effect: Shielded[object]) -> object:
         home, provider = asyncio.get_running_loop(), self._provider
         # A host's own store may know no other event loop than the one it was made in.
         performers: Performers = {
@@ -170,7 +172,7 @@ class FlowRunner:
                 home, partial(provider.save, given.key, given.record)
             ),
         }
-        return await run_shielded(self._run(cast("Flow[object]", effect.flow), performers))
+        return await run_shielded(self._run(effect.flow, performers))
 
     def _note_failure(self, error: Exception) -> None:
         # The last waiter may have been cancelled, so that the error would be lost.
@@ -264,7 +266,9 @@ class OAuthAuthorizer(FlowRunner):
         if grant is None:
             return
         try:
-            await asyncio.wait_for(self.run(self._authorization.revoke(grant)), REVOCATION_TIMEOUT)
+            await asyncio.wait_for(
+                self.run(revoke(grant, self._authorization.policy)), REVOCATION_TIMEOUT
+            )
         except (McpError, asyncio.TimeoutError) as error:
             # It is forgotten here all the same, and expires on the server.
             _logger.info("the login to %s could not be revoked: %s", self._shown, error)
@@ -281,14 +285,13 @@ class OAuthAuthorizer(FlowRunner):
 class StaticAuthorizer(FlowRunner):
     """The authorizer of one server by a function that returns a token or key; an `Authorizer`."""
 
-    def __init__(
-        self, authorization: StaticAuthorization, store: CredentialStore, fetcher: GuardedFetcher
-    ) -> None:
-        super().__init__(authorization.server_url, store, fetcher)
-        self._authorization = authorization
+    def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
+        super().__init__(server_url, MemoryStore(), GuardedFetcher())
+        self._options = options
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        return _Request(self._authorization.request(method, url), self, passive=passive)
+        flows = StaticRequest(self._server_url, self._options, url)
+        return _Request(flows, self, passive=passive)
 
 
 class _Request:

@@ -17,17 +17,15 @@ from mcpclient.auth.effects import (
     Ask,
     Authorize,
     Callback,
+    Exclusive,
     Flow,
+    Load,
     Response,
+    Save,
     ShowDeviceCode,
     StoredItem,
     Wait,
-    authorize,
-    exclusive,
-    load,
-    save,
     token_from,
-    wait,
 )
 from mcpclient.auth.options import BearerToken, OAuth
 from mcpclient.client.client import Client
@@ -462,9 +460,9 @@ def test_effects_are_performed() -> None:
         return "asked"
 
     def flow() -> Flow[Any]:
-        yield from save("key", {"a": 1})
-        yield from wait(0)
-        return (yield from load("key")), (yield Ask(function)), (yield Ask(lambda: 5))
+        yield from Save("key", {"a": 1})
+        yield from Wait(0)
+        return (yield from Load("key")), (yield from Ask(function)), (yield from Ask(lambda: 5))
 
     async def main() -> None:
         async with runner() as made:
@@ -479,7 +477,9 @@ def test_a_mere_store_leads_no_user() -> None:
     async def main() -> None:
         async with runner() as made:
             with pytest.raises(AuthError, match="needs an AuthProvider"):
-                await made.run(authorize("https://auth.example/a", "state", "http://127.0.0.1/c"))
+                await made.run(
+                    iter(Authorize("https://auth.example/a", "state", "http://127.0.0.1/c"))
+                )
 
     asyncio.run(main())
 
@@ -503,7 +503,7 @@ def test_a_device_code_goes_to_the_provider() -> None:
 def test_a_passive_flow_obtains_nothing() -> None:
     def flow() -> Flow[str]:
         try:
-            yield from exclusive("name", load("key"))
+            yield from Exclusive("name", iter(Load("key")))
         except AuthError:
             return "refused"
         return "obtained"
@@ -535,7 +535,7 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
             clocks = made.clocks = Clocks()
             store = made._provider
             async with store.lock("name"):
-                task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
+                task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
                 for _ in range(3):
                     await asyncio.sleep(0)
                 reasons.append(clocks.wait_reason)
@@ -558,7 +558,7 @@ def test_it_is_said_why_a_call_waits(
     async def main() -> None:
         async with runner() as made:
             async with made._provider.lock("name"):
-                task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
+                task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
                 await until(lambda: notice in caplog.text, "the notice")
             await task
 
@@ -573,7 +573,7 @@ def test_a_call_that_need_not_wait_any_more_says_nothing(
 
     async def main() -> None:
         async with runner() as made:
-            await made.run(exclusive("name", wait(0)))
+            await made.run(iter(Exclusive("name", iter(Wait(0)))))
             await asyncio.sleep(10)
 
     virtual_time.run(main())
@@ -704,8 +704,8 @@ def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> Non
     async def main() -> None:
         async with runner() as made:
             with pytest.raises(AuthError, match="given up"):
-                await made.run(exclusive("name", token_from(cancelled)))
-            waiting = asyncio.ensure_future(made.run(exclusive("name", wait(60))))
+                await made.run(iter(Exclusive("name", token_from(cancelled))))
+            waiting = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(60))))))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             made.abort()
@@ -721,7 +721,7 @@ def test_aborting_is_safe_after_the_loop() -> None:
 
     async def main() -> FlowRunner:
         made = FlowRunner("https://mcp.example/mcp", MemoryStore(), GuardedFetcher())
-        asyncio.ensure_future(made.run(exclusive("name", forever())))  # noqa: RUF006
+        asyncio.ensure_future(made.run(iter(Exclusive("name", forever()))))  # noqa: RUF006
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         return made
@@ -750,7 +750,7 @@ def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
 
     async def main() -> None:
         async with runner() as made:
-            task = asyncio.ensure_future(made.run(exclusive("name", failing())))
+            task = asyncio.ensure_future(made.run(iter(Exclusive("name", failing()))))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             task.cancel()

@@ -87,7 +87,7 @@ class Rotating:
     def store_an_expired_login(self) -> None:
         tokens = TokenSet("old", expires_at=1.0, renew_at=1.0, refresh_token=self.current)
         client = RegisteredClient("the-client", self.origin)
-        grant = Grant(client, tokens, f"{self.origin}/token", None, ())
+        grant = Grant(client, f"{self.origin}/token", None, (), None, None, None, tokens)
         asyncio.run(FileStore(self.file).save(self.key, grant.to_record()))
 
     def stored_refresh_token(self) -> object:

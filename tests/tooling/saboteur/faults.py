@@ -312,10 +312,10 @@ OTHERS = [
         "if pending is None:\n            self._note_stray",
     ),
     Fault(
-        "auth.effects",
+        "auth.authorization_code",
         "randomness is short",
-        "(yield RandomBytes(count))",
-        "(yield RandomBytes(count // 2))",
+        "state=base64url((yield from RandomBytes(32)))",
+        "state=base64url((yield from RandomBytes(16)))",
     ),
     Fault(
         "net.login.runner",
@@ -326,7 +326,7 @@ OTHERS = [
     Fault(
         "auth.clients",
         "assertions can be replayed",
-        "base64url((yield from random_bytes(16))),\n    }",
+        "base64url((yield from RandomBytes(16))),\n    }",
         '"1",\n    }',
     ),
     Fault(
@@ -634,7 +634,12 @@ OTHERS = [
         "        yield from check_binding(self.options, self._name, issuer)\n",
         "",
     ),
-    Fault(_CODE, "no scope is asked for as an empty one", "    if pending.scopes:", "    if True:"),
+    Fault(
+        _CODE,
+        "no scope is asked for as an empty one",
+        "    if pending.requested_scopes:",
+        "    if True:",
+    ),
     Fault(
         "auth.grants",
         "an error may repeat a client assertion",
@@ -680,13 +685,13 @@ OTHERS = [
     Fault(
         "auth.flow",
         "a grant is widened while another task renews it",
-        "yield from exclusive(self._key, self._step_up(sent, challenge))",
-        "yield from self._step_up(sent, challenge)",
+        "yield from Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))",
+        "yield from self._owner.step_up(self._sent, challenge)",
     ),
     Fault(
         "auth.flow",
         "a refresh token is lost with whoever waited for it",
-        "return (yield from shielded(self._refresh(grant)))",
+        "return (yield from Shielded(self._refresh(grant)))",
         "return (yield from self._refresh(grant))",
     ),
     Fault(
