@@ -12,7 +12,7 @@ from ..net.local_http import LocalHttpServer
 from ..transports.replaying import Recording
 from .board import Board, Questions
 from .routes import Routes
-from .servers import ClientSource, ManagerSource, RecordingSource, Room, Source
+from .servers import ClientSource, ManagerSource, Room, Source
 
 if TYPE_CHECKING:
     from ..manager.manager import Manager
@@ -56,9 +56,9 @@ def source_of(given: Any) -> Source:
     if isinstance(given, Client):
         return ClientSource(given)
     if isinstance(given, Recording):
-        return RecordingSource([given])
+        return Source([given])
     if isinstance(given, Sequence) and given and all(isinstance(one, Recording) for one in given):
-        return RecordingSource(given)
+        return Source(given)
     manager: Any = given
     if hasattr(manager, "servers") and hasattr(manager, "add"):
         return ManagerSource(manager)

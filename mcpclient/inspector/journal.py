@@ -134,18 +134,8 @@ def _row(
     size: int = 0,
     channel: str = "",
 ) -> Row:
-    return Row(
-        number,
-        time,
-        lane,
-        kind,
-        _cut(label, _MAX_LABEL_LENGTH),
-        _cut(detail, _MAX_DETAIL_LENGTH),
-        size,
-        None,
-        None,
-        channel,
-    )
+    label, detail = _cut(label, _MAX_LABEL_LENGTH), _cut(detail, _MAX_DETAIL_LENGTH)
+    return Row(number, time, lane, kind, label, detail, size, None, None, channel)
 
 
 def _cut(value: object, limit: int) -> str:

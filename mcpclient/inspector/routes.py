@@ -17,7 +17,7 @@ from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
 from .described import described_error, finish_login, log_out
 from .lists import compared_calls, compared_tools, schema_issues
-from .servers import Room
+from .servers import Room, Watch
 
 # Seconds between two updates of a page. Users see no delay, and a server that sends a thousand
 # messages in this time costs the page one redraw.
@@ -80,6 +80,9 @@ class Routes:
         headers = {"Content-Security-Policy": policy(nonce)}
         return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
 
+    def _watch(self, request: LocalRequest) -> Watch:
+        return self._room.watch(request.query.get("server"))
+
     # State
 
     async def _state(self, request: LocalRequest) -> LocalResponse:
@@ -134,24 +137,24 @@ class Routes:
         return news
 
     async def _lists(self, request: LocalRequest) -> LocalResponse:
-        watch = self._room.watch(request.query.get("server"))
+        watch = self._watch(request)
         return _json(await watch.lists(fresh="fresh" in request.query))
 
     async def _schemas(self, request: LocalRequest) -> LocalResponse:
         # A request of its own: checking the schemas of thousands of tools takes a second.
-        watch = self._room.watch(request.query.get("server"))
+        watch = self._watch(request)
         lists = await watch.lists(fresh=False)
         return _json({"odd": await schema_issues(lists["tools"])})
 
     # The wire
 
     async def _rows(self, request: LocalRequest) -> LocalResponse:
-        journal = self._room.watch(request.query.get("server")).journal
+        journal = self._watch(request).journal
         first, count = _number(request, "first"), _number(request, "count")
         return _json({"rows": journal.rows(first, min(count, _MAX_ROWS))})
 
     async def _find(self, request: LocalRequest) -> LocalResponse:
-        journal = self._room.watch(request.query.get("server")).journal
+        journal = self._watch(request).journal
         lanes = request.query.get("lanes", ",".join(_LANES)).split(",")
         after = _number(request, "after", default=-1)
         end = journal.next
@@ -159,14 +162,14 @@ class Routes:
         return _json({"numbers": found, "searched": max(end - 1, after)})
 
     async def _record(self, request: LocalRequest) -> LocalResponse:
-        journal = self._room.watch(request.query.get("server")).journal
+        journal = self._watch(request).journal
         line = journal.line(_number(request, "number"))
         if line is None:
             raise UsageError("this record is no longer kept")
         return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
 
     async def _transcript(self, request: LocalRequest) -> LocalResponse:
-        journal = self._room.watch(request.query.get("server")).journal
+        journal = self._watch(request).journal
         text = "".join(journal.transcript())
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
 
@@ -212,7 +215,7 @@ class Routes:
         return _json({})
 
     async def _login(self, request: LocalRequest) -> LocalResponse:
-        return _json(await self._room.watch(request.query.get("server")).login())
+        return _json(await self._watch(request).login())
 
     async def _finish_login(self, request: LocalRequest) -> LocalResponse:
         name = str(_body(request).get("server"))

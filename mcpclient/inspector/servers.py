@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.client import Client
 from ..client.connection.requests import connection_of
@@ -49,21 +49,34 @@ class ServerState:
     since: float | None = None
 
 
-class Source(Protocol):
-    """The origin of the servers that a page shows: it connects and disconnects them."""
+class Source:
+    """The origin of the servers that a page shows. These have nothing to connect to: recordings."""
+
+    def __init__(self, recordings: Sequence[Recording] = ()) -> None:
+        self._recordings: dict[str, ServerState] = {}
+        for recording in recordings:
+            name = file = os.path.basename(recording.description)
+            count = 1
+            while name in self._recordings:
+                count += 1
+                name = f"{file} ({count})"
+            self._recordings[name] = ServerState("recorded", recording=recording)
 
     def states(self) -> Mapping[str, ServerState]:
         """Return the present state of each server, by name, in order."""
-        ...
+        return self._recordings
 
     async def connect(self, name: str) -> None:
         """Connect a server. A failure is part of its state."""
+        raise UsageError("a recording has no server to connect to")
 
     async def disconnect(self, name: str) -> None:
         """Close the connection to a server."""
+        raise UsageError("a recording has no server to disconnect from")
 
     async def add(self, name: str, target: Any) -> None:
         """Add a server and connect it. Raises `UsageError` for an invalid name or target."""
+        raise UsageError("servers cannot be added to recordings")
 
     async def close(self) -> None:
         """Close the connections that this source has opened itself."""
@@ -73,7 +86,7 @@ MakeClient = Callable[[str, Any], Client]
 """Returns a client for a server's name and target, not yet connected."""
 
 
-class ClientSource:
+class ClientSource(Source):
     """A client, and the clients that the page adds.
 
     ``make``: returns new clients, and has made the first one as well; None: the first client
@@ -81,6 +94,7 @@ class ClientSource:
     """
 
     def __init__(self, client: Client, make: MakeClient | None = None) -> None:
+        super().__init__()
         self._make = make or (lambda name, target: Client(target))
         self._clients = {client.target: client}
         # Clients that are made here are closed here.
@@ -146,10 +160,11 @@ class ClientSource:
         await asyncio.gather(*(client.close() for client in self._own))
 
 
-class ManagerSource:
+class ManagerSource(Source):
     """The servers of a manager, which belongs to the program."""
 
     def __init__(self, manager: Manager) -> None:
+        super().__init__()
         self._manager = manager
 
     def states(self) -> Mapping[str, ServerState]:
@@ -173,9 +188,6 @@ class ManagerSource:
         """Have the manager add a server."""
         await self._manager.add(name, target)
 
-    async def close(self) -> None:
-        """Do nothing: the program closes its manager."""
-
 
 def _managed(server: Server) -> ServerState:
     try:
@@ -183,39 +195,6 @@ def _managed(server: Server) -> ServerState:
     except McpError:  # a server that has never been connected has no client
         client = None
     return ServerState(server.status.value, client, error=server.error, since=server.since)
-
-
-class RecordingSource:
-    """Recorded sessions, which have nothing to connect."""
-
-    def __init__(self, recordings: Sequence[Recording]) -> None:
-        self._states: dict[str, ServerState] = {}
-        for recording in recordings:
-            name = file = os.path.basename(recording.description)
-            count = 1
-            while name in self._states:
-                count += 1
-                name = f"{file} ({count})"
-            self._states[name] = ServerState("recorded", recording=recording)
-
-    def states(self) -> Mapping[str, ServerState]:
-        """Return the recordings by the names of their files."""
-        return self._states
-
-    async def connect(self, name: str) -> None:
-        """Refuse it."""
-        raise UsageError("a recording has no server to connect to")
-
-    async def disconnect(self, name: str) -> None:
-        """Refuse it."""
-        raise UsageError("a recording has no server to disconnect from")
-
-    async def add(self, name: str, target: Any) -> None:
-        """Refuse it."""
-        raise UsageError("servers cannot be added to recordings")
-
-    async def close(self) -> None:
-        """Do nothing: recordings hold nothing open."""
 
 
 class Watch:

@@ -10,7 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
-from mcpclient.inspector.servers import ClientSource, ManagerSource, RecordingSource
+from mcpclient.inspector.servers import ClientSource, ManagerSource, Source
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.inspector.showcase import Showcase
 from tests.support.http_server import Answer, HttpServer, Request
@@ -173,7 +173,7 @@ def test_recordings_are_named_by_their_files(tmp_path: Path) -> None:
     for path in paths:
         path.parent.mkdir(exist_ok=True)
         path.write_text(header)
-    source = RecordingSource([Recording(path) for path in paths])
+    source = Source([Recording(path) for path in paths])
     assert list(source.states()) == ["s.jsonl", "s.jsonl (2)"]
     assert {state.status for state in source.states().values()} == {"recorded"}
     for work in (source.connect("s.jsonl"), source.disconnect("s.jsonl"), source.add("a", "b")):
