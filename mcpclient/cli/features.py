@@ -24,10 +24,6 @@ from .screen import Screen
 from .target import find_server
 
 
-def _prepare_info(words: Sequence[str], options: argparse.Namespace) -> Work:
-    return _run_info
-
-
 async def _run_info(client: Client, screen: Screen) -> Answer:
     server = client.server_info
     name = " ".join(filter(None, [server.name, server.version])) or "unknown"
@@ -57,11 +53,7 @@ def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
         yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
 
 
-INFO = Command("info", _prepare_info)
-
-
-def _prepare_ping(words: Sequence[str], options: argparse.Namespace) -> Work:
-    return _run_ping
+INFO = Command("info", lambda words, options: _run_info)
 
 
 async def _run_ping(client: Client, screen: Screen) -> Answer:
@@ -72,11 +64,7 @@ async def _run_ping(client: Client, screen: Screen) -> Answer:
     return Answer({"milliseconds": milliseconds}, f"answered in {milliseconds:.1f} ms")
 
 
-PING = Command("ping", _prepare_ping)
-
-
-def _prepare_resources(words: Sequence[str], options: argparse.Namespace) -> Work:
-    return _run_resources
+PING = Command("ping", lambda words, options: _run_ping)
 
 
 async def _run_resources(client: Client, screen: Screen) -> Answer:
@@ -109,7 +97,7 @@ async def _templates(client: Client) -> list[ResourceTemplate]:
         return []
 
 
-RESOURCES = Command("resources", _prepare_resources)
+RESOURCES = Command("resources", lambda words, options: _run_resources)
 
 
 def _prepare_read(words: Sequence[str], options: argparse.Namespace) -> Work:
@@ -128,10 +116,6 @@ READ = Command(
     required=("URI",),
     details="To a file or a pipe, the bytes of the resource are written exactly as they are.",
 )
-
-
-def _prepare_prompts(words: Sequence[str], options: argparse.Namespace) -> Work:
-    return _run_prompts
 
 
 async def _run_prompts(client: Client, screen: Screen) -> Answer:
@@ -156,7 +140,7 @@ def _arguments_prompts(prompt: Prompt) -> str:
     )
 
 
-PROMPTS = Command("prompts", _prepare_prompts)
+PROMPTS = Command("prompts", lambda words, options: _run_prompts)
 
 
 def _prepare_prompt(words: Sequence[str], options: argparse.Namespace) -> Work:

@@ -18,6 +18,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -338,10 +339,8 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
         raise UsageError("the result contains no image, sound or file to save")
     paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
     for name, data in zip(paths, pieces):
-        try:
+        with writing(name):
             write_file(name, data)
-        except OSError as error:
-            raise UsageError(f"cannot write {name!r}: {error.strerror or error}") from None
     return paths
 
 
@@ -352,6 +351,16 @@ def media_in(result: CallToolResult) -> Iterator[bytes]:
             yield block.data
         elif isinstance(block, EmbeddedResource):
             yield block.resource.data
+
+
+@contextmanager
+def writing(path: str, what: str = "") -> Iterator[None]:
+    """Raise `UsageError` in place of the OSError of a file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        named = f"{what} {path!r}".strip()
+        raise UsageError(f"cannot write {named}: {error.strerror or error}") from None
 
 
 def _numbered(path: str, number: int) -> str:

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Callable, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Callable, TextIO
 
 from ..errors import UsageError
 from ..framing.escaping import escape
@@ -15,6 +15,9 @@ from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
 from .render import Style, one_line, pictures_of, pretty_json, shorten, width_of
 from .streams import columns_of, is_terminal, write_bytes_to, write_to
+
+if TYPE_CHECKING:
+    from ..net.line_editor import LineEditor
 
 # Seconds before the line appears, so that quick calls do not make it flash, and between redraws.
 _SHOWN_AFTER = 0.5
@@ -127,16 +130,6 @@ def _short(number: float) -> str:
         return "…"
 
 
-class TypedLine(Protocol):
-    """A line that the user is typing."""
-
-    def erase(self) -> None:
-        """Clear the line before other output."""
-
-    def redraw(self) -> None:
-        """Show it again."""
-
-
 class Screen:
     """The two output streams of the command line, and what they can show.
 
@@ -153,7 +146,7 @@ class Screen:
         self._failure: str | None = None
         self.is_terminal: bool = is_terminal(out)
         self.status: StatusLine = StatusLine(errors, columns_of)
-        self.typed: TypedLine | None = None
+        self.typed: LineEditor | None = None
 
     @property
     def style(self) -> Style:

@@ -22,7 +22,7 @@ from .command import Answer, LocalCommand, LocalWork
 from .configured import load, none_configured, shown_target
 from .connecting import pairs_in
 from .main import FAILED, USAGE
-from .render import Style, one_line, table
+from .render import Style, one_line, table, writing
 from .running import text_and_hint
 from .screen import Screen
 from .target import URL_SCHEMES, add_env_option, add_header_option
@@ -175,10 +175,8 @@ def _prepare_lock(options: argparse.Namespace) -> LocalWork:
             return _answer_lock([*found, *_compared(pins, offers, down)], options.file)
         if down and not offers:
             raise next(iter(down.values()))
-        try:
+        with writing(options.file):
             pins.write(offers)
-        except OSError as error:
-            raise UsageError(f"cannot write {options.file}: {error.strerror or error}") from None
         counts = {name: len(pins.servers[name].tools) for name in offers}
         lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
         lines += [_unreachable(name, error).shown for name, error in down.items()]
@@ -296,10 +294,8 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
     path = file_named(options)
 
     async def work(screen: Screen) -> Answer:
-        try:
+        with writing(path):
             add_server(path, name, entry, replace=options.replace)
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
 
     return work
@@ -357,10 +353,8 @@ def _prepare_remove(options: argparse.Namespace) -> LocalWork:
     path = file_named(options)
 
     async def work(screen: Screen) -> Answer:
-        try:
+        with writing(path):
             remove_server(path, name)
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         told = f"removed {one_line(name)} from {one_line(path)}"
         return Answer({"removed": name, "file": path}, told)
 

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
 from .command import Server
+from .render import writing
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
 _STARTERS = {"npx", "uvx", "uv", "node", "bunx", "deno", "python", "python3", "docker", "podman"}
@@ -181,8 +182,5 @@ def add_trace_option(parser: argparse.ArgumentParser) -> None:
 def check_trace(path: str | None) -> None:
     """Raise `UsageError` for a trace that cannot be written."""
     if path is not None:
-        try:
+        with writing(path, "the trace"):
             open_trace(path).close()
-        except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(f"cannot write the trace {path!r}: {reason}") from None

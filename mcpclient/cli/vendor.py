@@ -8,6 +8,7 @@ from ..errors import UsageError
 from ..vendoring import copying
 from ..vendoring.parts import PARTS
 from .command import Answer, LocalCommand, LocalWork
+from .render import writing
 from .screen import Screen
 
 
@@ -32,12 +33,10 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
     async def work(screen: Screen) -> Answer:
         before = copying.parts_of_copy(destination)[0] if options.update else ""
-        try:
+        with writing(destination):
             copied = copying.copy_package(
                 destination, parts, update=options.update, force=options.force
             )
-        except OSError as error:
-            raise UsageError(f"cannot write {destination}: {error.strerror or error}") from None
         raw = copied._asdict()
         lines = [
             f"{destination}: {copied.files} files, {copied.lines} lines of Python",

@@ -79,7 +79,7 @@ async def _wait(session: Session, words: Sequence[Word]) -> Finding:
     return Finding()
 
 
-async def _brought_back(job: Job[Finding]) -> Finding:
+async def _brought_back(job: Job) -> Finding:
     if job.task is asyncio.current_task():
         raise UsageError(f"call {job.number} cannot wait for itself")
     await asyncio.wait({job.task})

@@ -20,6 +20,7 @@ from ...net.regular_files import write_file
 from ...net.shielded import call_in_thread
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
+from ..render import writing
 from ..screen import Screen
 from .session import Finding
 from .words import Line, Word, split_words
@@ -150,10 +151,8 @@ async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
 
 
 def _write(path: str, content: bytes) -> None:
-    try:
+    with writing(path):
         write_file(os.path.expanduser(path), content)
-    except OSError as error:
-        raise UsageError(f"cannot write {path!r}: {error.strerror or error}") from None
 
 
 _logger = logger_for("mcpclient.shell")

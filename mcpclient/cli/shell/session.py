@@ -7,7 +7,7 @@ import copy
 import json
 from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable
 
 from ...client.client import Client
 from ...errors import McpError, UsageError
@@ -89,8 +89,6 @@ def _json_line(value: Any) -> bytes:
     return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
-T = TypeVar("T")
-
 # The number of finished jobs that stay listed.
 _MAX_ENDED = 100
 
@@ -101,12 +99,12 @@ def in_words(error: BaseException) -> str:
 
 
 @dataclass(frozen=True)
-class Job(Generic[T]):
+class Job:
     """A line at work. ``line``: as it was typed, without values that are secret."""
 
     number: int
     line: str
-    task: asyncio.Task[T]
+    task: asyncio.Task[Finding]
 
     @property
     def state(self) -> str:
@@ -116,23 +114,23 @@ class Job(Generic[T]):
         return "cancelled" if self.task.cancelled() else "done"
 
 
-class Jobs(Generic[T]):
+class Jobs:
     """The lines in the background. ``ended`` is told of each that is done or cancelled."""
 
-    def __init__(self, ended: Callable[[Job[T]], None]) -> None:
-        self._jobs: dict[int, Job[T]] = {}
+    def __init__(self, ended: Callable[[Job], None]) -> None:
+        self._jobs: dict[int, Job] = {}
         self._count = 0
         self._ended = ended
 
-    def __iter__(self) -> Iterator[Job[T]]:
+    def __iter__(self) -> Iterator[Job]:
         return iter(list(self._jobs.values()))
 
     @property
-    def running(self) -> list[Job[T]]:
+    def running(self) -> list[Job]:
         """Those that have not ended."""
         return [job for job in self if job.state == "running"]
 
-    def start(self, line: str, work: Coroutine[Any, Any, T]) -> Job[T]:
+    def start(self, line: str, work: Coroutine[Any, Any, Finding]) -> Job:
         """Begin, and return at once."""
         self._count += 1
         task = asyncio.get_running_loop().create_task(work)
@@ -140,13 +138,13 @@ class Jobs(Generic[T]):
         task.add_done_callback(lambda _: self._end(job))
         return job
 
-    def _end(self, job: Job[T]) -> None:
+    def _end(self, job: Job) -> None:
         ended = [each.number for each in self if each.state != "running"]
         for number in ended[:-_MAX_ENDED]:
             del self._jobs[number]
         self._ended(job)
 
-    def find(self, number: str) -> Job[T]:
+    def find(self, number: str) -> Job:
         """Return a job by its number as it was typed. Raises `UsageError`."""
         job = self._jobs.get(int(number)) if number.isdecimal() and len(number) < 10 else None
         if job is None:
@@ -171,7 +169,7 @@ class Session:
     trace that is on. ``is_over``: the user typed ``quit``.
     """
 
-    def __init__(self, manager: Manager, screen: Screen, jobs: Jobs[Finding]) -> None:
+    def __init__(self, manager: Manager, screen: Screen, jobs: Jobs) -> None:
         self.manager = manager
         self.screen = screen
         self.jobs = jobs

@@ -59,7 +59,7 @@ class Shell:
         lines: Lines | None = None,
         asking: Asking | None = None,
     ) -> None:
-        self._jobs: Jobs[Finding] = Jobs(self._job_ended)
+        self._jobs: Jobs = Jobs(self._job_ended)
         self._session = Session(manager, screen, self._jobs)
         self._screen = screen
         self._lines = lines
@@ -135,12 +135,12 @@ class Shell:
         is_call = words[0].text == "call"
         return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
-    def _job_ended(self, job: Job[Finding]) -> None:
+    def _job_ended(self, job: Job) -> None:
         """Show the outcome of a call in the background as soon as it ends."""
         outcome = self._outcome_of(job)
         self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
 
-    def _outcome_of(self, job: Job[Finding]) -> Outcome:
+    def _outcome_of(self, job: Job) -> Outcome:
         """Return the outcome of a finished job."""
         if job.task.cancelled():
             return Outcome(CANCELLED, "cancelled")
