@@ -154,8 +154,10 @@ NEW_TYPING = ("typing_compat", "typing_extensions")
 
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
-    ("client.toolboxes", "adapters.toolbox"),
-    ("client.toolboxes", "adapters.providers"),
+    ("client.client", "adapters.toolbox"),
+    ("client.client", "adapters.providers"),
+    ("manager.manager", "adapters.toolbox"),
+    ("manager.manager", "adapters.providers"),
 }
 
 # Importing by name would go around every rule of this file, so few may do it.

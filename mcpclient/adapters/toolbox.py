@@ -8,7 +8,7 @@ from typing import Any, Callable, Protocol, TypedDict, Union
 
 from ..client.connection.options import check_names
 from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
-from ..client.tools import Tools
+from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..manager.filters import any_pattern, fits_pair
@@ -38,7 +38,7 @@ from .tool_calls import RawCall, ToolCall, read_calls
 
 _logger = logger_for("mcpclient.adapters")
 
-_CALL_OPTIONS = sorted({*(Tools.call_tool.__kwdefaults__ or {})} - {"returns"})
+_CALL_OPTIONS = sorted({*(Requests.call_tool.__kwdefaults__ or {})} - {"returns"})
 # Tools that are converted before other tasks run.
 _SLICE = 50
 # Above this number of names, the names of tools that are gone are forgotten.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
-from ..client.connection.requests import connection_of
 from ..client.connection.targets import Target, destination_of
+from ..client.requests import connection_of
 from ..errors import (
     AuthError,
     CallTimeout,

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
 from ..protocol.era import extensions_of
+from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Implementation, Tool
-from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
-from .connection.limits import DEFAULT, Seconds
+from .connection.limits import DEFAULT, Default, Seconds
 from .connection.options import EraMemory, Options
-from .connection.response_cache import ClientCache
 from .connection.targets import Target, route_to
 from .contents import Contents
-from .listen import Listening, Subscription
-from .tasks import TaskObserver
-from .toolboxes import Toolboxes
-from .tools import Tools
-from .validation import ListedTools, OutputSchemas
+from .listen import Listening
+from .requests import ProgressHandler, checked_arguments, with_meta
+from .tasks import id_of
 
 if TYPE_CHECKING:
+    from ..adapters import toolbox as toolboxes
+    from ..adapters.providers import Provider
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from . import configured
     from .answers.roots import RootsOption
     from .connection import client_options
     from .connection.client_options import ClientOptions
+    from .events.around import Around, Call
 else:
+    toolboxes = OnDemand("..adapters.toolbox", __name__)
     configured = OnDemand(".configured", __name__)
     client_options = OnDemand(".connection.client_options", __name__)
 
@@ -56,7 +56,7 @@ class _Documented:
             return self._text
 
 
-class Client(Tools, Contents, Listening, Toolboxes):
+class Client(Contents, Listening):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await
@@ -90,19 +90,7 @@ class Client(Tools, Contents, Listening, Toolboxes):
         if isinstance(target, Mapping):
             target, given = configured.client_arguments(target, given)  # type: ignore[assignment]
         options = Options.of(given, os.environ, self._eras)
-        self._connection = Connection(route_to(target, options), options)
-        self._outputs = OutputSchemas(options.validate, options.schema_limits)
-        self._listed = ListedTools()
-        self._find_tool = self._listed.find
-        self._connection.observers += [self._outputs, self._listed]
-        options.handlers.attach(self._connection.name, self._connection.observers)
-        self._around = options.around
-        if options.hooks.watches_calls:
-            self._around += (options.hooks.around,)
-        self._held: dict[str, Subscription] = {}
-        self._task_observer = TaskObserver(self._connection)
-        cached = ClientCache(self._connection) if options.cache else None
-        self._caller = CallRecovery(self._connection, partial(self.list_tools, fresh=True), cached)
+        super().__init__(Connection(route_to(target, options), options))
 
     # Connecting and closing
 
@@ -254,6 +242,141 @@ class Client(Tools, Contents, Listening, Toolboxes):
         if era is None or not era.repeats_log_level:
             await self.request("logging/setLevel", {"level": level})
         self._connection.session.log_level = level
+
+    def toolbox(
+        self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
+    ) -> toolboxes.Toolbox:
+        """Return the tools for one model API, and what answers the model's calls. See `Toolbox`.
+
+        ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"`` or
+        ``"bedrock"``. Await the toolbox once, so that it has the tools. Raises `UsageError`.
+        """
+        source: Any = self  # its methods take more than a toolbox gives them
+        return toolboxes.Toolbox(source, provider, **options)
+
+    # Tasks: calls whose results are fetched later
+
+    async def call_tool_task(
+        self,
+        tool: str | Tool,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        around: Sequence[Around] = (),
+    ) -> Task:
+        """Call a tool and return as soon as the server has made a task of the call.
+
+        ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
+        task (of a name, the latest listing does). ``ttl``: seconds the server should keep the task
+        (2025-11-25 only; it may decide otherwise). ``on_progress`` is called for as long as the
+        task runs. The other options are those of `call_tool`; a hook around the call sees the task
+        as a result without content.
+
+        A server with the tasks extension may also answer at once: then the task is over and has no
+        ``id``, and `await_task` accepts it all the same. Raises `UsageError` when the server does
+        not support tasks or the tool cannot be called as one, and what `request` raises.
+        """
+        name = tool.name if isinstance(tool, Tool) else tool
+        params: dict[str, Any] = {"name": name, "arguments": checked_arguments(arguments)}
+        known = tool if isinstance(tool, Tool) else self._listed.find(name)
+        self._tasks.design.check_call(name, known)
+        if self._tasks.design.asks:
+            params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
+            if on_progress is not None:
+                token = self._tasks.progress.add(on_progress)
+                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+
+        async def make(call: Call) -> CallToolResult:
+            """A task in its first state travels through the hooks as if it were a result."""
+            asked = {**params, "name": call.name, "arguments": call.arguments}
+            if call.meta:
+                asked = with_meta(asked, call.meta)
+            limits = self._limits("tools/call", timeout, max_timeout, on_progress, call.headers)
+            return CallToolResult(
+                await self._in_owner_loop(self._tasks.first_answer, asked, limits)
+            )
+
+        hooks = (*around, *self._connection.options.around)
+        result = await self._call_through(hooks, make, name, arguments, meta, headers)
+        return self._tasks.design.made_of(params, result.raw) or answered_task(result.raw, name)
+
+    async def get_task(
+        self,
+        task: Task | str,
+        *,
+        timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Task:
+        """Return the present state of a task. Takes the task or its id.
+
+        Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
+        """
+        params = {"taskId": id_of(task)}
+        found = await self.request("tasks/get", params, timeout=timeout, headers=headers)
+        return described_task(found, params["taskId"])
+
+    async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
+        """Return the tasks the server has for this client (2025-11-25 only).
+
+        Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
+        """
+        self._tasks.design.check_listing()
+        return [Task(item) for item in await self._list("tasks/list", "tasks", timeout, True)]
+
+    async def await_task(
+        self,
+        task: Task | str,
+        *,
+        on_status: Callable[[Task], Any] | None = None,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> CallToolResult:
+        """Wait until a task is over and return the result of the call it was made of.
+
+        Takes the task or its id, from this connection or an earlier one. It asks the server as
+        often as that wants to be asked, answers its requests for input through the handlers, and
+        reconnects when the connection is lost. The result of a task that `call_tool_task` returned
+        is checked as that of `call_tool` is. ``on_status`` takes the `Task` whenever its status or
+        message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
+        by default the client's, or the task's time to live where it has one. ``headers`` are sent
+        with each request.
+
+        Raises `PeerError` with the error the call ended with, or when the server does not know the
+        task, `TaskFailed` when it was cancelled or outlived its time, and `CallTimeout`. The task
+        runs on when this wait is cancelled or times out; see `cancel_task`.
+        """
+        known = task if isinstance(task, Task) else Task({"taskId": task})
+        found: Mapping[str, Any] | None = known.result
+        if found is None:
+            limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
+            limits = limits._replace(headers=headers or {})
+            by_default = isinstance(max_timeout, Default)
+            found = await self._in_owner_loop(
+                self._tasks.wait_for, known, on_status, limits, by_default
+            )
+        return await self._listed.checked(known.tool, found, self._caller.refresh_tools)
+
+    async def cancel_task(
+        self,
+        task: Task | str,
+        *,
+        timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Ask the server to stop a task. Takes the task or its id.
+
+        With the extension this is only a request: the task may still end in another way. Raises
+        `PeerError` (-32602) for a task that is over, or that the server does not know.
+        """
+        self._tasks.design.check_cancelling()
+        params = {"taskId": id_of(task)}
+        await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
 
 
 connect = Client

@@ -17,7 +17,7 @@ from ..protocol.types import (
     ResourceTemplate,
 )
 from .connection.limits import DEFAULT, Seconds
-from .connection.requests import Requests, checked_arguments
+from .requests import Requests, checked_arguments
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..lazy import OnDemand
-from .connection.requests import Requests
+from .requests import Requests
 
 if TYPE_CHECKING:
     from ..protocol import listen as listening
@@ -107,8 +107,6 @@ class Subscription:
 class Listening(Requests):
     """Hearing of changes."""
 
-    _held: dict[str, Subscription]
-
     def listen(
         self,
         *,
@@ -137,11 +135,13 @@ class Listening(Requests):
         It is a `listen` for this one resource, so it survives a reconnection. Raises what the
         server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
         """
-        earlier = self._held.get(uri)  # of a caller who may still wait for the server to agree
+        earlier = self._subscriptions.get(
+            uri
+        )  # of a caller who may still wait for the server to agree
         if earlier is not None and earlier._feed.is_over:  # the client was closed, or the feed lost
-            del self._held[uri]
+            del self._subscriptions[uri]
             earlier = None
-        subscription = earlier or self._held.setdefault(uri, self.listen(uris=[uri]))
+        subscription = earlier or self._subscriptions.setdefault(uri, self.listen(uris=[uri]))
         try:
             await subscription.open()
             if subscription.refused:
@@ -150,13 +150,13 @@ class Listening(Requests):
                 )
         except BaseException:
             if earlier is None:
-                if self._held.get(uri) is subscription:
-                    del self._held[uri]
+                if self._subscriptions.get(uri) is subscription:
+                    del self._subscriptions[uri]
                 await subscription.close()
             raise
 
     async def unsubscribe_resource(self, uri: str) -> None:
         """Take back `subscribe_resource`."""
-        subscription = self._held.pop(uri, None)
+        subscription = self._subscriptions.pop(uri, None)
         if subscription is not None:
             await subscription.close()

@@ -1,19 +1,286 @@
-"""The two designs of tasks: the core's of 2025-11-25, and the extension of the stateless era."""
+"""The two designs of tasks: the core's of 2025-11-25, and the extension of the stateless era.
+
+To wait for a task, either asks the server for its state again and again. When the task wants input,
+a job runs beside that.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Callable
 
-from ..errors import PeerError, ProtocolViolation, TaskFailed, UsageError
+from ..errors import (
+    CallTimeout,
+    HandlerFailed,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    TaskFailed,
+    UsageError,
+)
 from ..jsonrpc.messages import peer_error
-from ..protocol.tasks import EXTENSION, Task, created_task, declares, task_support_of
+from ..net.futures import BackgroundTasks
+from ..protocol.tasks import (
+    EXTENSION,
+    MAX_INPUTS,
+    Polling,
+    Task,
+    created_task,
+    declares,
+    described_task,
+    polling_seconds,
+    task_support_of,
+)
 from ..protocol.types import Tool
+from ..transports.backoff import Retries
+from .connection.call_recovery import CallRecovery
 from .connection.connection import Connection
 from .connection.limits import RequestOptions
-from .task_wait import TaskWait
+from .events.callbacks import Observer, OrderedCallback
+
+# Seconds a request may take when the time for the whole wait is as good as over.
+_LAST_LOOK = 0.1
+
+
+class TaskInputs:
+    """What has been answered of one task's requests for input, so that nobody is asked twice.
+
+    ``answers``: what the handlers gave, by key, even if it has not reached the server yet.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self._taken: set[str] = set()
+
+    def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those requests that nobody has taken yet; they are the caller's to answer.
+
+        Raises `ProtocolViolation` when the task never stops asking.
+        """
+        free = {key: each for key, each in requests.items() if key not in self._taken}
+        check_inputs(len(self._taken) + len(free))
+        self._taken |= free.keys()
+        return free
+
+    def give_back(self, requests: Mapping[str, Any]) -> None:
+        """Let somebody else take these requests."""
+        self._taken -= requests.keys()
+
+
+class TaskWait(Observer, ABC):
+    """One wait for a task; how the server is given input, and how it gives the result, is up to
+    the design.
+
+    ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
+    not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
+    in which a handler answers for the task is not counted.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        caller: CallRecovery,
+        task: Task,
+        inputs: TaskInputs,
+        limits: RequestOptions,
+        by_default: bool,
+        on_status: Callable[[Task], Any] | None,
+    ) -> None:
+        self._connection = connection
+        self._caller = caller
+        self._id = task.id
+        self._task = task
+        self._inputs = inputs
+        self._limits = limits
+        self._by_default = by_default
+        self._clock = asyncio.get_running_loop().time
+        self._started = self._clock()
+        self._not_counted = 0.0
+        self._callbacks = BackgroundTasks()
+        self._relay = OrderedCallback(on_status or (lambda task: None), self._callbacks)
+        self._shown: tuple[str, str | None] | None = None
+        self._polling = Polling()
+        self._retries = Retries()
+        self._job_retries = Retries()
+        self._job: asyncio.Task[Mapping[str, Any] | None] | None = None
+        self._news = asyncio.Event()
+
+    async def run(self) -> Mapping[str, Any]:
+        """Return the result of the request that became the task.
+
+        Raises `PeerError` with the error it ended with, `TaskFailed` when it ended without either
+        or outlived its time, and `CallTimeout`. Cancelling leaves the task alone.
+        """
+        try:
+            result = await self._wait()
+            if "content" not in result and created_task(result) is not None:
+                raise ProtocolViolation(f"the result of task {self._id} is another task")
+            await self._relay.finish(self._limits.timeout)
+            return result
+        finally:
+            await self._end_job()
+            self._callbacks.cancel()
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take the state of the task that the server sends unasked."""
+        if method in ("notifications/tasks/status", "notifications/tasks"):
+            task = Task(params)
+            if task.id == self._id and not self._task.is_over:
+                self._take(task)
+                self._news.set()
+
+    def _take(self, task: Task) -> None:
+        self._task = task
+        shown = (task.status, task.status_message)
+        if shown != self._shown:
+            self._shown = shown
+            self._relay(task)
+
+    async def _wait(self) -> Mapping[str, Any]:
+        if self._task.status:
+            self._take(self._task)
+        else:
+            self._take(await self._poll())
+        while not self._task.is_over:
+            self._begin_job()
+            if not await self._pause():
+                self._take(await self._poll())
+            result = await self._outcome_of_job()
+            if result is not None:
+                return result
+        if self._task.status == "cancelled":
+            raise TaskFailed(self._task.id, self._task.status, self._task.status_message)
+        return await self._result_of(self._task)
+
+    # Asking
+
+    async def _poll(self) -> Task:
+        found = await self._request("tasks/get", {"taskId": self._id})
+        return described_task(found, self._id)
+
+    async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Repeat a request until there is an answer, over a new connection if need be."""
+        while True:
+            try:
+                await self._connection.restore()
+                result = await self._caller.call(method, params, self._limits_of_request())
+            except McpError as error:
+                self._check_time()
+                await self._retries.wait_after(error, self._time_left)
+                self._check_time()
+            else:
+                self._retries.succeeded()
+                return result
+
+    async def _pause(self) -> bool:
+        """Wait until it is time to ask again, news come, or the job is done; True: news came."""
+        self._check_time()
+        self._news.clear()
+        news = asyncio.ensure_future(self._news.wait())
+        waiting: set[asyncio.Future[Any]] = {news}
+        if self._job is not None:
+            waiting.add(self._job)
+        began, answering, held = self._clock(), self._is_answering, self._connection.held_seconds
+        try:
+            await asyncio.wait(
+                waiting, timeout=self._longest_pause(), return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            news.cancel()
+        self._not_counted += self._uncounted(began, held, was_answering=answering)
+        return self._news.is_set()
+
+    # Time
+
+    @property
+    def _remaining(self) -> float:
+        seconds = self._limits.max_timeout
+        if seconds is None or (self._by_default and self._task.ttl is not None):
+            return math.inf
+        return self._started + seconds + self._not_counted - self._clock()
+
+    @property
+    def _life_left(self) -> float:
+        # The server's clock may differ from ours, so its time to live is counted from here.
+        return self._started + polling_seconds(self._task) - self._clock()
+
+    @property
+    def _time_left(self) -> float:
+        return self._life_left if self._is_answering else min(self._life_left, self._remaining)
+
+    def _longest_pause(self) -> float:
+        return min(self._polling.delay(self._task), self._time_left)
+
+    def _limits_of_request(self) -> RequestOptions:
+        """Limit a request to what is left of the whole wait, with time for a last look."""
+        if self._remaining == math.inf or self._is_answering:
+            return self._limits
+        return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
+
+    def _check_time(self) -> None:
+        check_inputs(self._connection.receiver.inputs_of(self._id))
+        if self._life_left <= 0:
+            raise TaskFailed(self._id, self._task.status, "its time to live has passed")
+        if self._remaining <= 0 and not self._is_answering:
+            raise CallTimeout(f"task {self._id}", self._limits.max_timeout or 0.0, "total")
+
+    # The job beside the questions
+
+    @property
+    @abstractmethod
+    def _is_answering(self) -> bool:
+        """Whether a handler is at work for the task."""
+
+    @abstractmethod
+    def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
+        """Return how much of a pause was a handler's: it ``began`` then, when the clocks of calls
+        had been ``held`` for so long, and a handler ``was_answering`` or not.
+        """
+
+    @abstractmethod
+    def _job_for_input(self) -> asyncio.Task[Mapping[str, Any] | None] | None:
+        """Begin what the wish for input needs; None when there is nothing to do."""
+
+    @abstractmethod
+    async def _result_of(self, task: Task) -> Mapping[str, Any]:
+        """Return the result of a task that is over and was not cancelled."""
+
+    def _begin_job(self) -> None:
+        if self._job is None and self._task.status == "input_required":
+            self._job = self._job_for_input()
+
+    async def _outcome_of_job(self) -> Mapping[str, Any] | None:
+        """Return the result if the job has brought it. Raises what ended the job for good."""
+        job = self._job
+        if job is None or not job.done():
+            return None
+        self._job = None
+        if job.cancelled():
+            raise HandlerFailed("input", "its handler was cancelled")
+        error = job.exception()
+        if error is None:
+            self._job_retries.succeeded()
+            return job.result()
+        if not isinstance(error, McpError):
+            raise error
+        await self._job_retries.wait_after(error, self._time_left)
+        return None  # the job begins again if it is still needed
+
+    async def _end_job(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+            await asyncio.wait({self._job})
+            if not self._job.cancelled():
+                self._job.exception()  # of no interest any more
+
+
+def check_inputs(count: int) -> None:
+    """Raise `ProtocolViolation` when a task has asked for more input than can be meant."""
+    if count > MAX_INPUTS:
+        raise ProtocolViolation(f"the task asked for input more than {MAX_INPUTS} times")
 
 
 class TaskDesign(ABC):

@@ -14,7 +14,7 @@ from ..client.answers.elicitation import Elicitation, form_problem
 from ..client.answers.sampling import Sampling
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT, Seconds
-from ..client.connection.requests import connection_of
+from ..client.requests import connection_of
 from ..errors import UsageError
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest

@@ -14,7 +14,7 @@ from ..auth.options import OAuth
 from ..auth.url_guard import host_of
 from ..client.client import Client
 from ..client.connection.options import Options
-from ..client.connection.requests import connection_of
+from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, UsageError
 from ..net.clocks import seconds_since_epoch

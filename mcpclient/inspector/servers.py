@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.client import Client
-from ..client.connection.requests import connection_of
+from ..client.requests import connection_of
 from ..errors import AuthError, McpError, UsageError
 from ..net.futures import BackgroundTasks
 from ..recording.conversation import Call, read_calls

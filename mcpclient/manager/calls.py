@@ -31,7 +31,7 @@ from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import CallOptions
-    from ..client.tools import ToolOutcome
+    from ..client.requests import ToolOutcome
     from ..typing_compat import Unpack
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions, Seconds
 from ..client.connection.options import EraMemory
-from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
 from ..client.events.callbacks import Observer
+from ..client.requests import ProgressHandler
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
 from ..net.loops import LoopBound
 from .machine import did_not_run

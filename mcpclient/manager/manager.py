@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 from ..client.client import Client
 from ..client.connection.options import OPTION_NAMES, check_names
 from ..client.connection.targets import Target
-from ..client.toolboxes import Toolboxes
 from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
 from ..config.server import ServerConfig
@@ -30,6 +29,7 @@ from ..framing.logs import logger_for
 from ..gate.approvals import Approvals
 from ..gate.gate import Gate
 from ..gate.load import load_config
+from ..lazy import OnDemand
 from ..net.loops import LoopBound, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -45,8 +45,12 @@ from .shared import Shared, Slots
 from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:
+    from ..adapters import toolbox as toolboxes
+    from ..adapters.providers import Provider
     from ..client.connection.client_options import ClientOptions
     from ..typing_compat import Unpack
+else:
+    toolboxes = OnDemand("..adapters.toolbox", __name__)
 
 _logger = logger_for("mcpclient.manager")
 
@@ -67,7 +71,7 @@ class _Lock(asyncio.Lock):
             super().release()
 
 
-class Manager(Toolboxes, Calls):
+class Manager(Calls):
     """The servers of an agent.
 
     ``async with Manager(servers, …) as manager`` connects and closes; so do ``manager = await
@@ -396,6 +400,13 @@ class Manager(Toolboxes, Calls):
         return search_tools(query, self.tools, limit=limit)
 
     # Other servers
+
+    def toolbox(
+        self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
+    ) -> toolboxes.Toolbox:
+        """Return the tools of all servers for one model API, as `Client.toolbox` does."""
+        source: Any = self  # its methods take more than a toolbox gives them
+        return toolboxes.Toolbox(source, provider, **options)
 
     async def add(self, name: str, server: Target | ServerConfig) -> Server:
         """Add a server and connect it; one of the same name is closed first.

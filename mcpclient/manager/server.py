@@ -10,9 +10,9 @@ from typing import Any, Callable, cast
 
 from ..auth.options import OAuth
 from ..client.connection.limits import DEFAULT, Default, Seconds
-from ..client.connection.requests import connection_of
 from ..client.connection.targets import runs_here
 from ..client.events.callbacks import Hooks
+from ..client.requests import connection_of
 from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,

@@ -16,12 +16,11 @@ from ..client.answers.roots import RootsOption
 from ..client.client import Client as AsyncClient
 from ..client.connection.client_options import SharedCallOptions, SharedClientOptions
 from ..client.connection.limits import Seconds
-from ..client.connection.requests import ProgressHandler
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
-from ..client.tools import ToolOutcome
+from ..client.requests import ProgressHandler, ToolOutcome
 from ..config.config import Config, Problem
 from ..config.policy.policy import Policy
 from ..config.server import ServerConfig
@@ -152,32 +151,6 @@ class Client:
     def set_roots(self, roots: RootsOption) -> None: ...
     def trace_to(self, target: TraceTarget) -> Callable[[], None]: ...
     def set_log_level(self, level: str) -> None: ...
-    @property
-    def tools_are_stale(self) -> bool: ...
-    def list_tools(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
-    ) -> list[Tool]: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[_CallOptions],
-    ) -> CallToolResult: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[T],
-        **options: Unpack[_CallOptions],
-    ) -> T: ...
-    def call_tools(
-        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
-    ) -> list[ToolOutcome]: ...
     def call_tool_task(
         self,
         tool: str | Tool,
@@ -293,6 +266,32 @@ class Client:
         fresh: bool = False,
         around: Sequence[hooks.Around] = ...,
     ) -> dict[str, Any]: ...
+    @property
+    def tools_are_stale(self) -> bool: ...
+    def list_tools(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+    ) -> list[Tool]: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[_CallOptions],
+    ) -> CallToolResult: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[_CallOptions],
+    ) -> T: ...
+    def call_tools(
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
+    ) -> list[ToolOutcome]: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:

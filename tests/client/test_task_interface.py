@@ -136,10 +136,10 @@ def test_what_is_remembered_of_tasks_is_bounded() -> None:
     async def main() -> None:
         async with server.client() as client:
             for _ in range(1010):
-                client._task_observer.relay_progress(print)
-                client._task_observer.inputs_of(str(_))
-            assert len(client._task_observer._progress) == 1000
-            assert len(client._task_observer._inputs) == 1000
+                client._tasks.progress.add(print)
+                client._tasks.inputs_of(str(_))
+            assert len(client._tasks.progress._handlers) == 1000
+            assert len(client._tasks._inputs) == 1000
 
     virtual_time.run(main())
 
@@ -173,7 +173,7 @@ def test_nothing_is_remembered_of_a_task_that_is_over(make: Any) -> None:
     async def main() -> None:
         async with server.client(tasks=True) as client:
             await client.await_task(await client.call_tool_task("slow"))
-            assert client._task_observer._inputs == {}
+            assert client._tasks._inputs == {}
 
     virtual_time.run(main())
 

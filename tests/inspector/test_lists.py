@@ -32,7 +32,7 @@ def test_all_pages_of_all_lists_and_what_is_odd() -> None:
         server = Showcase(tools=tools + MALFORMED)
         async with Client(server.transport, protocol_version="2025-11-25") as client:
             lists = await fetch_lists(client, fresh=True)
-            assert client._outputs._schemas == {}
+            assert client._listed._schemas == {}
         assert len(lists["tools"]) == 2504
         assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
         assert lists["errors"] == {}

@@ -22,7 +22,7 @@ from mcpclient import (
     StatusChanged,
     load_config,
 )
-from mcpclient.client.connection.requests import connection_of
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import ClientClosed, ConnectionLost, ServerUnavailable, UsageError
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses

@@ -12,7 +12,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
-from mcpclient.client.connection.requests import connection_of
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpdated
-from mcpclient.client.connection.requests import connection_of
 from mcpclient.client.feed import Feed
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallRefused, ConnectionLost, PeerError
 from mcpclient.manager.memory import Memory, memory_key
 from mcpclient.protocol.types import Tool

@@ -12,7 +12,7 @@ import pytest
 from mcpclient import CallTimeout, Client, ClientClosed, McpError, UsageError, connect
 from mcpclient.client.connection.opening import explain
 from mcpclient.client.connection.options import Route
-from mcpclient.client.connection.requests import connection_of
+from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import IncompleteHeaders
 from mcpclient.errors import (
     CommandNotFound,

@@ -490,7 +490,7 @@ OTHERS = [
         "return False",
     ),
     Fault(
-        "client.connection.requests",
+        "client.requests",
         "raw requests go past the hooks",
         "if (around or self._around) and method in hooks.SUBJECTS:",
         "if around and method in hooks.SUBJECTS:",
@@ -659,7 +659,7 @@ OTHERS = [
         "self._runner.run(self._flows.headers(url))",
     ),
     Fault(
-        "client.tools",
+        "client.requests",
         "calls made together miss the hooks given to them",
         'self._around or options.get("around") or options',
         "self._around or options",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.connection import requests
+from mcpclient.client import requests
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.inside import Server, use
 from tests.client.scripted_server import ScriptedServer

@@ -1,8 +1,8 @@
-"""The tools that the caller has listed: their definitions, and checks of what they return."""
+"""The tools that the caller has listed: their definitions, and checks of their results."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -22,40 +22,6 @@ else:
     secret_arguments = OnDemand("..recording.secret_arguments", __name__)
 
 
-class ListedTools(Observer):
-    """The definitions of the tools that the caller has listed, until the server says they changed.
-
-    ``are_stale``: whether there has been no list since. ``only_tasks``: the names of those that can
-    be called as a task only, which is believed until the next list: no other call can succeed.
-    ``secret_schemas``: the input schemas of those with arguments that they mark as secret.
-    """
-
-    def __init__(self) -> None:
-        self._definitions: dict[str, Tool] = {}
-        self.only_tasks: frozenset[str] = frozenset()
-        self.secret_schemas: dict[str, Any] = {}
-        self.are_stale: bool = True
-
-    def learn(self, tools: Collection[Tool]) -> None:
-        """Take note of a complete list of tools."""
-        self._definitions = {tool.name: tool for tool in tools}
-        self.only_tasks = frozenset(
-            tool.name for tool in tools if task_support_of(tool.raw) == "required"
-        )
-        self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
-        self.are_stale = False
-
-    def find(self, name: str) -> Tool | None:
-        """Return the definition of a tool; None where it is not known, or may have changed."""
-        return self._definitions.get(name)
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Forget all definitions when the tools have changed; the next list brings them."""
-        if method == "notifications/tools/list_changed":
-            self._definitions = {}
-            self.are_stale = True
-
-
 _logger = logger_for("mcpclient.client")
 
 MODES = ("warn", "strict", "off")
@@ -69,28 +35,40 @@ _MAX_WASTED = 0.5
 _HURRY = 0.01
 
 
-class OutputSchemas(Observer):
-    """The output schemas of the tools that the caller has listed.
+class ListedTools(Observer):
+    """The tools that the caller has listed.
+
+    Their definitions count until the server says that its tools have changed, and everything else
+    until the next list. The result of a tool that the caller has not listed is not checked.
 
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
-    cost. The result of a tool that the caller has not listed is not checked. Once the server says
-    that its tools have changed, the schemas count until the next list.
+    cost. ``are_stale``: whether there has been no list since a change. ``only_tasks``: the names of
+    those that can be called as a task only: no other call can succeed. ``secret_schemas``: the
+    input schemas of those with arguments that they mark as secret.
     """
 
-    def __init__(self, mode: str, limits: SchemaLimits | None = None) -> None:
+    def __init__(self, mode: str = "warn", limits: SchemaLimits | None = None) -> None:
         if mode not in MODES:
             raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
         self._mode = mode
         self._limits = limits
-        self._are_stale = False
+        self._definitions: dict[str, Tool] = {}
+        self.only_tasks: frozenset[str] = frozenset()
+        self.secret_schemas: dict[str, Any] = {}
+        self.are_stale: bool = True
         self._schemas: dict[str, object] = {}
         self._wrapping: set[str] = set()
         self._compiled: dict[str, Schema | str] = {}
         self._wasted = 0.0
 
-    def learn(self, tools: Iterable[Tool]) -> None:
-        """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
-        self._are_stale = False
+    def learn(self, tools: Collection[Tool]) -> None:
+        """Remember a complete list of tools. Schemas that have not changed stay compiled."""
+        self.are_stale = False
+        self._definitions = {tool.name: tool for tool in tools}
+        self.only_tasks = frozenset(
+            tool.name for tool in tools if task_support_of(tool.raw) == "required"
+        )
+        self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         self._wrapping = {name for name, schema in known.items() if _wraps(schema)}
         if self._mode == "off":
@@ -102,10 +80,20 @@ class OutputSchemas(Observer):
         }
         self._schemas = known
 
+    def find(self, name: str) -> Tool | None:
+        """Return the definition of a tool; None where it is not known, or may have changed."""
+        return self._definitions.get(name)
+
+    def conceal(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return arguments whose ``repr`` does not show those that the tool marks as secret."""
+        schema = self.secret_schemas.get(name)
+        return arguments if schema is None else secret_arguments.SecretArguments(arguments, schema)
+
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Note that the schemas may be out of date until the next list."""
+        """Forget all definitions when the tools have changed; the next list brings them."""
         if method == "notifications/tools/list_changed":
-            self._are_stale = True
+            self._definitions = {}
+            self.are_stale = True
 
     async def checked(
         self, tool: str, raw: Mapping[str, Any], relist: Callable[[], Awaitable[object]]
@@ -119,7 +107,7 @@ class OutputSchemas(Observer):
         try:
             self.check(tool, result)
         except ProtocolViolation:
-            if not self._are_stale:
+            if not self.are_stale:
                 raise
             with suppress(McpError):  # then the schema that is known decides
                 await relist()
@@ -154,7 +142,7 @@ class OutputSchemas(Observer):
         if problem is None:
             return
         text = f"tool {tool!r} broke its output schema: {problem}"
-        if self._are_stale:
+        if self.are_stale:
             text += (
                 " (the schema may be out of date: the tools have changed since they were listed)"
             )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client import validation
-from mcpclient.client.validation import MODES, OutputSchemas
+from mcpclient.client import listed_tools
+from mcpclient.client.listed_tools import MODES, ListedTools
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
 from mcpclient.protocol.schema import SchemaLimits
 from mcpclient.protocol.schema_on_demand import compile_schema
@@ -27,13 +27,13 @@ def tool(name: str = "t", **fields: Any) -> Tool:
     return Tool({"name": name, "inputSchema": {}, **fields})
 
 
-def schemas(mode: str = "warn", **fields: Any) -> OutputSchemas:
-    made = OutputSchemas(mode)
+def schemas(mode: str = "warn", **fields: Any) -> ListedTools:
+    made = ListedTools(mode)
     made.learn([tool(**fields)])
     return made
 
 
-def checked(made: OutputSchemas, **raw: Any) -> list[str]:
+def checked(made: ListedTools, **raw: Any) -> list[str]:
     result = CallToolResult(raw)
     made.check("t", result)
     return result.warnings
@@ -69,7 +69,7 @@ def test_structured_content_that_does_not_fit(
 @pytest.mark.parametrize("mode", ["warn", "strict"])
 def test_what_takes_too_long_is_not_checked(mode: str) -> None:
     """F-API-17: it is a warning that says so, in strict mode as well: nobody has done wrong."""
-    made = OutputSchemas(mode, SchemaLimits(validation_steps=100))
+    made = ListedTools(mode, SchemaLimits(validation_steps=100))
     made.learn([tool(outputSchema={"items": {"type": "integer"}})])
     (warning,) = checked(made, structuredContent=list(range(1_000)))
     assert warning == "the result of tool 't' was not checked: it takes too many steps"
@@ -79,7 +79,7 @@ def test_what_takes_too_long_is_not_checked(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["warn", "strict"])
 def test_a_schema_that_takes_too_long_is_not_used(mode: str) -> None:
     """F-API-17: reading it is limited in the same way."""
-    made = OutputSchemas(mode, SchemaLimits(compilation_steps=100))
+    made = ListedTools(mode, SchemaLimits(compilation_steps=100))
     made.learn([tool(outputSchema={"enum": list(range(1_000))})])
     (warning,) = checked(made, structuredContent=1)
     assert "was not checked: " in warning and "too many steps" in warning
@@ -93,10 +93,10 @@ def test_many_schemas_made_to_cost_time_share_a_budget(monkeypatch: pytest.Monke
         now[0] += 0.001  # for each look at it
         return now[0]
 
-    monkeypatch.setattr(validation, "steady_seconds", clock)
+    monkeypatch.setattr(listed_tools, "steady_seconds", clock)
     hostile = {"properties": {f"a{n}": {"pattern": f"{n}(a|b)*"} for n in range(2_000)}}
     tools = [tool(f"t{n}", outputSchema={**hostile, "title": str(n)}) for n in range(100)]
-    made = OutputSchemas("warn", SchemaLimits(seconds=0.05))
+    made = ListedTools("warn", SchemaLimits(seconds=0.05))
     made.learn([*tools, tool("good", outputSchema=SCHEMA)])
     for each in tools:
         result = CallToolResult({"structuredContent": {"a1": "x"}})
@@ -112,8 +112,8 @@ def test_a_schema_whose_validation_costs_time_gets_less_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-API-17"""
-    monkeypatch.setattr(validation, "_MAX_WASTED", 0.0)
-    made = OutputSchemas("warn", SchemaLimits(validation_steps=100))
+    monkeypatch.setattr(listed_tools, "_MAX_WASTED", 0.0)
+    made = ListedTools("warn", SchemaLimits(validation_steps=100))
     made.learn([tool(outputSchema={"items": {"type": "integer"}})])
     for _ in range(2):
         assert "not checked" in checked(made, structuredContent=[1] * 1_000)[0]
@@ -144,7 +144,7 @@ def test_the_limits_are_an_option_of_the_client() -> None:
 
 def test_schemas_too_deep_to_compare_are_compiled_again() -> None:
     """F-WIRE-7: what has passed the JSON parser may still be too deep for `==`."""
-    made = OutputSchemas("warn")
+    made = ListedTools("warn")
     for _ in range(2):
         deep: dict[str, Any] = {}
         for _ in range(50_000):
@@ -188,7 +188,7 @@ def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled.append(schema)
         return compile_schema(schema, **options)
 
-    monkeypatch.setattr("mcpclient.client.validation.compile_schema", counting)
+    monkeypatch.setattr("mcpclient.client.listed_tools.compile_schema", counting)
     made = schemas(outputSchema=SCHEMA)
     assert compiled == []
     for _ in range(2):
@@ -257,7 +257,7 @@ def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(listi
 
 def test_a_mode_there_is_not() -> None:
     with pytest.raises(UsageError, match="validate is"):
-        OutputSchemas("loud")
+        ListedTools("loud")
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])

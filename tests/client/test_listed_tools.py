@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.events.around import Call, Proceed
-from mcpclient.client.validation import ListedTools
+from mcpclient.client.listed_tools import ListedTools
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.client.task_servers import DONE, handshake_server, listed

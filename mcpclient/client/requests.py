@@ -1,0 +1,495 @@
+"""Requests by name, and the calls of tools: the base of what a client offers.
+
+An ordinary call passes from here to `connection.call_recovery`, which makes it succeed where one
+request is not enough, and on to `connection.session`, which sends the request and waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
+
+from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
+from ..framing.logs import logger_for
+from ..lazy import OnDemand
+from ..net.futures import gather_outcomes
+from ..protocol.header_parameters import HeaderParameters
+from ..protocol.types import CallToolResult, Progress, Tool
+from .connection.call_recovery import CallRecovery, counted_time
+from .connection.connection import Connection, all_pages
+from .connection.limits import DEFAULT, RequestOptions, Seconds
+from .connection.response_cache import ClientCache
+from .listed_tools import ListedTools
+from .tasks import TaskCalls
+
+if TYPE_CHECKING:
+    from ..typing_compat import Unpack
+    from . import typed_results
+    from .connection.client_options import CallOptions
+    from .events import around as hooks
+    from .listen import Subscription
+else:
+    hooks = OnDemand(".events.around", __name__)
+    typed_results = OnDemand(".typed_results", __name__)
+
+_logger = logger_for("mcpclient.client")
+
+T = TypeVar("T")
+
+ProgressHandler = Callable[[Progress], Any]
+"""Takes one `Progress`; plain or async."""
+
+ToolOutcome = Union[CallToolResult, McpError]
+"""What came of one of several calls: its result, or the exception that it alone would raise."""
+
+
+class Requests:
+    """The base of a client: all of its state, requests and notifications, and tools.
+
+    Everything may be called in any event loop, and runs in that of the connection.
+    """
+
+    _shares_batches: bool = True
+
+    def __init__(self, connection: Connection) -> None:
+        options = connection.options
+        self._connection = connection
+        self._listed = ListedTools(options.validate, options.schema_limits)
+        connection.observers.append(self._listed)
+        options.handlers.attach(connection.name, connection.observers)
+        self._around: tuple[hooks.Around, ...] = options.around
+        if options.hooks.watches_calls:
+            self._around += (options.hooks.around,)
+        self._subscriptions: dict[str, Subscription] = {}
+        cached = ClientCache(connection) if options.cache else None
+        self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
+        self._tasks = TaskCalls(connection, self._caller)
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
+        around: Sequence[hooks.Around] = (),
+    ) -> dict[str, Any]:
+        """Send any request and return its result as the server sent it.
+
+        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
+        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
+        result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
+        ``fresh``: ask the server even where its last answer may still be used. ``around``: more
+        functions around a request that calls a tool or names a prompt or a resource, outside those
+        of the client; see `Around`.
+
+        Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
+        for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
+        `CallRefused` where a hook refuses it. Cancelling tells the server and frees everything.
+        """
+        if (around or self._around) and method in hooks.SUBJECTS:
+            timeouts = (timeout, max_timeout, on_progress)
+            return await self._request_through(
+                around, method, params or {}, timeouts, meta, headers, fresh
+            )
+        limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
+        if meta:
+            params = with_meta(params, meta)
+        return await self._request(method, params, limits)
+
+    def _request(
+        self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Return the call to be awaited, so that none comes between it and its caller."""
+        if self._connection.loop is asyncio.get_running_loop():
+            return self._caller.call(method, params, limits)
+        return self._in_owner_loop(self._caller.call, method, params, limits)
+
+    # Tools
+
+    @property
+    def tools_are_stale(self) -> bool:
+        """Whether the server may have other tools than the last `list_tools` returned.
+
+        True before the first, and after the server has said that its tools have changed.
+        """
+        return self._listed.are_stale
+
+    async def list_tools(
+        self,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
+    ) -> list[Tool]:
+        """Return the tools of all pages. The options are those of `request`, which it calls.
+
+        Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
+        with a warning, as the specification demands.
+        """
+        tools = await self._list("tools/list", "tools", timeout, fresh, meta=meta)
+        era = self._connection.era
+        mirrored = era.header_parameters if era is not None else None
+        if mirrored is not None and self._connection.session.transport.carries_headers:
+            # Of two with one name, the first counts, as everywhere: it is the last to be learned.
+            tools = [tool for tool in tools[::-1] if _learn_headers(mirrored, tool)][::-1]
+        listed = [Tool(tool) for tool in tools]
+        counting = list({tool.name: tool for tool in listed[::-1]}.values())
+        self._listed.learn(counting)
+        recorder = self._connection.options.network.recorder
+        if recorder is not None and self._listed.secret_schemas:
+            recorder.learn_schemas(self._listed.secret_schemas)
+        return listed
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[CallOptions],
+    ) -> CallToolResult: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        raise_on_error: bool = False,
+        trace: Any = None,
+        around: Sequence[hooks.Around] = (),
+        returns: type[T] | None = None,
+    ) -> CallToolResult | T:
+        """Call a tool with exactly one request, or as a task where it can only be called so.
+
+        The options are those of `CallOptions`.
+
+        When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
+        `ToolError` is raised instead. Also raises what `request` does. Structured content is
+        checked as the client's ``validate`` says, if the tool was listed before. ``around``: more
+        functions around this call, outside those of the client; see `Around`. ``trace`` is passed
+        to them and to the hooks unchanged.
+
+        ``returns``: a dataclass, a TypedDict or another type, to which the data of the result is
+        converted; ``mcpclient help models`` lists the types. Then a failed tool raises `ToolError`,
+        and data that does not fit `ResultMismatch`, which names the field.
+        """
+        arguments = checked_arguments(arguments)
+        if name in self._listed.secret_schemas:
+            arguments = self._listed.conceal(name, arguments)
+        if around or self._around:
+
+            async def make(call: hooks.Call) -> CallToolResult:
+                request = self._request_tool(
+                    *(call.name, call.arguments, timeout, max_timeout, on_progress),
+                    *(call.meta, call.headers),
+                )
+                return await self._listed.checked(
+                    call.name, await request, self._caller.refresh_tools
+                )
+
+            hooks = (*around, *self._around)
+            result = await self._call_through(hooks, make, name, arguments, meta, headers, trace)
+        else:
+            request = self._request_tool(
+                name, arguments, timeout, max_timeout, on_progress, meta, headers
+            )
+            result = await self._listed.checked(name, await request, self._caller.refresh_tools)
+        if raise_on_error and result.is_error:
+            raise ToolError(name, result)
+        return result if returns is None else typed_results.typed_result(name, result, returns)
+
+    async def call_tools(
+        self,
+        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
+        **options: Unpack[CallOptions],
+    ) -> list[ToolOutcome]:
+        """Call several tools at the same time, and return in their order what came of each.
+
+        ``calls``: the name and the arguments of each. ``options`` are those of `call_tool`, and
+        hold for each call by itself. A call that fails does not end the others: the `McpError`
+        that `call_tool` would raise, stands in its place. Cancelling cancels all of them.
+
+        It does what `call_tool` does in as many tasks, for less: the calls share one task, and
+        one write where the transport has one connection. With hooks or progress, and for a tool
+        that is called as a task, each has a task of its own.
+        """
+        asked = [(name, checked_arguments(arguments)) for name, arguments in calls]
+        if self._listed.secret_schemas:
+            asked = [(name, self._listed.conceal(name, each)) for name, each in asked]
+        if not self._can_share(asked, options):
+            return await gather_outcomes(
+                self.call_tool(name, arguments, **options) for name, arguments in asked
+            )
+        limits = self._limits(
+            "tools/call",
+            options.get("timeout", DEFAULT),
+            options.get("max_timeout", DEFAULT),
+            headers=options.get("headers"),
+        )
+        meta = options.get("meta")
+        params = [{"name": name, "arguments": arguments} for name, arguments in asked]
+        if meta:
+            params = [with_meta(each, meta) for each in params]
+        answers = await self._in_owner_loop(
+            self._caller.call_together, "tools/call", params, limits
+        )
+        strict = options.get("raise_on_error", False)
+        return [
+            await self._outcome(name, raw, raise_on_error=strict)
+            for (name, _), raw in zip(asked, answers)
+        ]
+
+    def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
+        """Whether calls need nothing but a request each."""
+        special = self._around or options.get("around") or options.get("on_progress") is not None
+        if special or self._connection.options.tasks or not self._shares_batches:
+            return False
+        return self._listed.only_tasks.isdisjoint(name for name, _ in asked)
+
+    async def _outcome(
+        self, name: str, answer: dict[str, Any] | McpError, *, raise_on_error: bool
+    ) -> ToolOutcome:
+        if isinstance(answer, McpError):
+            return answer
+        try:
+            result = await self._listed.checked(name, answer, self._caller.refresh_tools)
+        except McpError as error:  # it does not fit its schema
+            return error
+        return ToolError(name, result) if raise_on_error and result.is_error else result
+
+    def _request_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
+        if name in self._listed.only_tasks and self._tasks.design.may_ask():
+            params["task"] = {}
+            if on_progress is not None:
+                token = self._tasks.progress.add(on_progress)
+                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
+        if meta:
+            params = with_meta(params, meta)
+        if "task" in params or self._connection.options.tasks:
+            return self._in_owner_loop(self._tasks.result_of, params, limits)
+        return self._request("tools/call", params, limits)
+
+    # Behind both
+
+    async def _request_through(
+        self,
+        around: Sequence[hooks.Around],
+        method: str,
+        params: Mapping[str, Any],
+        timeouts: tuple[Seconds, Seconds, ProgressHandler | None],
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        fresh: bool,
+    ) -> dict[str, Any]:
+        """Make a request with the hooks around it."""
+        key = hooks.SUBJECTS[method]
+        name = params.get(key)
+        if not isinstance(name, str):
+            raise UsageError(f"{method} needs a {key}, which is a string")
+
+        async def make(call: hooks.Call) -> CallToolResult:
+            asked = {**params, key: call.name}
+            if call.arguments or "arguments" in params:
+                asked["arguments"] = call.arguments
+            if call.meta:
+                asked = with_meta(asked, call.meta)
+            limits = self._limits(method, *timeouts, call.headers, fresh)
+            return CallToolResult(await self._request(method, asked, limits))
+
+        arguments = checked_arguments(params.get("arguments"))
+        meta = meta or params.get("_meta")
+        every = (*around, *self._around)
+        result = await self._call_through(
+            every, make, name, arguments, meta, headers, method=method
+        )
+        if result.is_error and method != "tools/call":
+            raise CallRefused(method, name, result.text)
+        return result.raw
+
+    async def _permit(self, method: str, uri: str) -> None:
+        """Pass the hooks and the guard with a request that is made in another way."""
+        if not self._around and self._caller.guard is None:
+            return
+
+        async def agree(call: hooks.Call) -> CallToolResult:
+            guard = self._caller.guard
+            return CallToolResult((guard and guard(method, {"uri": uri})) or {})
+
+        result = await self._call_through(self._around, agree, uri, None, None, None, method=method)
+        if result.is_error:
+            raise CallRefused(method, uri, result.text)
+
+    async def _call_through(
+        self,
+        around: Sequence[hooks.Around],
+        make: hooks.Proceed,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        trace: object = None,
+        method: str = "tools/call",
+    ) -> CallToolResult:
+        """Make a call with functions around it, the first of them outermost."""
+        connection = self._connection
+        agreement = connection.agreement
+        call = hooks.Call(
+            server=connection.name,
+            name=name,
+            full_name=self._full_name(method, name),
+            arguments=arguments or {},
+            meta=meta or {},
+            headers=headers or {},
+            tool=self._listed.find(name) if method == "tools/call" else None,
+            trusted=connection.options.trusted,
+            method=method,
+            protocol_version=agreement.era.version if agreement is not None else None,
+            transport=connection.session.transport.name if connection.is_open else None,
+            trace=trace,
+        )
+        return await hooks.surrounded(around, make)(call)
+
+    def _full_name(self, method: str, name: str) -> str:
+        """Return the name by which the caller knows a tool, a prompt or a resource."""
+        return name
+
+    def _limits(
+        self,
+        method: str,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None = None,
+        headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
+    ) -> RequestOptions:
+        """Return how one call is made."""
+        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
+        if on_progress is None and not headers and not fresh:
+            return limits
+        return RequestOptions(
+            limits.timeout,
+            limits.max_timeout,
+            headers or {},
+            _progress_params(on_progress) if on_progress is not None else None,
+            fresh=fresh,
+        )
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification. Raises `UsageError` for the method of a call, which is a request:
+        a server that takes it for one would run it past the hooks.
+        """
+        if method in hooks.SUBJECTS:
+            raise UsageError(f"{method} is a request, not a notification: use request()")
+        await self._in_owner_loop(self._connection.session.notify, method, params)
+
+    async def _list(
+        self,
+        method: str,
+        key: str,
+        timeout: Seconds,
+        fresh: bool = False,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the items of all pages. ``max_timeout`` of the client is the limit of them all."""
+        total = self._connection.options.timeouts.total
+        deadline = math.inf if total is None else counted_time(self._connection) + total
+
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            asked = {**params, **page} if params else page
+            left = deadline - counted_time(self._connection)
+            if left <= 0:
+                raise CallTimeout(method, total or 0.0, "total")
+            try:
+                return await self.request(
+                    method,
+                    asked or None,
+                    timeout=timeout,
+                    max_timeout=None if left == math.inf else left,
+                    meta=meta,
+                    fresh=fresh,
+                )
+            except CallTimeout as error:
+                if error.limit != "total":
+                    raise
+                raise CallTimeout(method, total or 0.0, "total", error.waiting_for) from None
+
+        return await all_pages(fetch, key)
+
+    def _in_owner_loop(
+        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
+        """Run in the event loop the client was connected in, whichever loop asks."""
+        return self._connection.run(work, *arguments)
+
+
+def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return params that carry ``meta``."""
+    return {**(params or {}), "_meta": dict(meta)}
+
+
+def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda params: handler(Progress(params))
+
+
+def connection_of(client: Requests) -> Connection:
+    """Return what a client works with, for those in this package that show it or end it at once."""
+    return client._connection
+
+
+def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the arguments of a call; raise `UsageError` for what JSON has no object for."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        kind = type(arguments).__name__
+        raise UsageError(f'arguments are a mapping such as {{"name": "value"}}, not {kind}')
+    for name in arguments:
+        if not isinstance(name, str):
+            raise UsageError(f"the names of arguments are strings, not {type(name).__name__}")
+    return arguments
+
+
+def _learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:
+    try:
+        mirrored.learn(tool)
+    except ValueError as error:
+        _logger.warning("left out tool %r: %s", tool.get("name"), error)
+        return False
+    return True
