@@ -19,7 +19,7 @@ Test = Callable[[str], bool]
 class CharacterSet:
     """Ranges of code points and tests of single characters, joined, and perhaps complemented."""
 
-    __slots__ = ("_ends", "_starts", "negated", "ranges", "tests")
+    __slots__ = ("_ends", "_negated", "_starts", "tests")
 
     def __init__(
         self,
@@ -27,15 +27,16 @@ class CharacterSet:
         tests: Iterable[Test] = (),
         negated: bool = False,
     ) -> None:
-        self.ranges: tuple[tuple[int, int], ...] = _merged(ranges)
         self.tests: tuple[Test, ...] = tuple(tests)
-        self.negated: bool = negated
-        self._starts = [start for start, _ in self.ranges]
-        self._ends = [end for _, end in self.ranges]
-
-    def complement(self) -> CharacterSet:
-        """All characters that are not in this set."""
-        return CharacterSet(self.ranges, self.tests, not self.negated)
+        self._negated = negated
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start <= self._ends[-1] + 1:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
 
     def contains(self, character: str) -> bool:
         """Whether the set holds this character."""
@@ -44,30 +45,17 @@ class CharacterSet:
         found = index >= 0 and code <= self._ends[index]
         if not found and self.tests:
             found = any(test(character) for test in self.tests)
-        return found is not self.negated
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
-
-
-def is_word_character(character: str) -> bool:
-    r"""Whether ``\w`` matches; ``\b`` asks the same."""
-    return character.isascii() and (character.isalnum() or character == "_")
+        return found is not self._negated
 
 
 # Source: ECMA-262, CharacterClassEscape, WhiteSpace and LineTerminator.
-DIGIT = CharacterSet([(0x30, 0x39)])
-WORD = CharacterSet([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
 _SPACES = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
-SPACE = CharacterSet([(0x2000, 0x200A), *[(ord(space), ord(space)) for space in _SPACES]])
-ANY_BUT_LINE_END = CharacterSet([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)], negated=True)
+_RANGES = {
+    "d": [(0x30, 0x39)],
+    "s": [(0x2000, 0x200A), *[(ord(space), ord(space)) for space in _SPACES]],
+    "w": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
+}
+_ANY_BUT_LINE_END = CharacterSet([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)], negated=True)
 
 # The long names of the general categories. Source: Unicode, PropertyValueAliases.txt.
 _CATEGORY_NAMES = {
@@ -96,38 +84,26 @@ _BINARY_PROPERTIES: dict[str, Test] = {
 }
 
 
-def property_test(expression: str) -> Test | None:
-    r"""The test that ``\p{expression}`` stands for, or None when it is not known here.
-
-    Known are the general categories under all their names and a few binary properties. Scripts
-    are not: Python's Unicode database does not hold them.
-    """
-    name, equals, value = expression.partition("=")
-    if equals:
-        if name not in ("General_Category", "gc"):
-            return None
-        name = value
-    elif name in _BINARY_PROPERTIES:
-        return _BINARY_PROPERTIES[name]
-    category = _CATEGORY_NAMES.get(name, name)
-    if category not in _CATEGORIES:
-        return None
-    members = ("Lu", "Ll", "Lt") if category == "LC" else (category,)
-    return lambda character: unicodedata.category(character).startswith(members)
-
-
 _MAX_NESTING = 50
 _MAX_COUNT_DIGITS = 6
-_COUNTS = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
-_CLASS_ESCAPES = {
-    "d": DIGIT,
-    "D": DIGIT.complement(),
-    "s": SPACE,
-    "S": SPACE.complement(),
-    "w": WORD,
-    "W": WORD.complement(),
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]+)(,?)([0-9]*)\}")
+_SHORT_QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+# How a group may begin behind its parenthesis: a look, or a name that is not used.
+_GROUP = re.compile(r"\?(?::|(<?)([=!])|<([^>]*)>)")
+# An escape behind its backslash.
+_ESCAPE = re.compile(
+    r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,8})\}|[pP]\{([^}]*)\}|c([A-Za-z])"
+    r"|[dDsSwWtnvfr]|0(?!\d)|[^A-Za-z0-9]"
+)
+_SECOND_HALF = re.compile(r"[dD][c-fC-F][0-9A-Fa-f]{2}")
+_ESCAPES: dict[str, str | CharacterSet] = {
+    **{"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"},
+    **{letter: CharacterSet(ranges) for letter, ranges in _RANGES.items()},
+    **{letter.upper(): CharacterSet(ranges, negated=True) for letter, ranges in _RANGES.items()},
 }
-_CONTROL_ESCAPES = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_NO_DIGITS = "hexadecimal digits are missing"
+_NO_PROPERTY = "\\p needs the name of a property in braces"
+_BROKEN_ESCAPES = {"x": _NO_DIGITS, "u": _NO_DIGITS, "p": _NO_PROPERTY, "P": _NO_PROPERTY}
 _LAST_CODE = 0x10FFFF
 
 
@@ -139,7 +115,7 @@ class UncheckablePattern(PatternError):
     """The pattern may well be an expression, but no automaton can be built for it."""
 
 
-class Sequence(NamedTuple):
+class Concatenation(NamedTuple):
     """One part after the other; without parts, the empty text."""
 
     parts: tuple[Expression, ...]
@@ -174,7 +150,7 @@ class Look(NamedTuple):
     expected: bool
 
 
-Expression = Union[CharacterSet, Sequence, Choice, Repeat, Boundary, Look]
+Expression = Union[CharacterSet, Concatenation, Choice, Repeat, Boundary, Look]
 
 
 def parse_pattern(text: str) -> Expression:
@@ -221,7 +197,7 @@ class _Parser:
         parts: list[Expression] = []
         while self._peek() not in ("", "|", ")"):
             parts.append(self._repeated(self._term()))
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def _repeated(self, part: Expression) -> Expression:
         bounds = self._quantifier()
@@ -235,19 +211,15 @@ class _Parser:
         return Repeat(part, *bounds)
 
     def _quantifier(self) -> tuple[int, int | None] | None:
-        if self._skip("*"):
-            return 0, None
-        if self._skip("+"):
-            return 1, None
-        if self._skip("?"):
-            return 0, 1
-        counts = _COUNTS.match(self.text, self.position)
-        if counts is None:  # then the brace stands for itself
+        found = _QUANTIFIER.match(self.text, self.position)
+        if found is None:  # then a brace stands for itself
             return None
-        least, comma, most = counts.groups()
+        self.position = found.end()
+        if found[0] in _SHORT_QUANTIFIERS:
+            return _SHORT_QUANTIFIERS[found[0]]
+        least, comma, most = found.groups()
         if max(len(least), len(most)) > _MAX_COUNT_DIGITS:
             raise self.error("the count of a repetition is too large")
-        self.position = counts.end()
         if not comma:
             return int(least), int(least)
         if most and int(most) < int(least):
@@ -263,73 +235,60 @@ class _Parser:
         if character == "\\":
             return self._escape()
         if character == ".":
-            return ANY_BUT_LINE_END
+            return _ANY_BUT_LINE_END
         if character in "^$":
             return Boundary(character)
         if character in "*+?":
             raise self.error("there is nothing to repeat")
-        return _single(character)
+        return _as_set(character)
 
     def _group(self) -> Expression:
         self._nesting += 1
         if self._nesting > _MAX_NESTING:
             raise self.error(f"groups are nested over {_MAX_NESTING} deep")
-        look = self._look()
-        if look is None and self._skip("?") and not self._skip(":"):
-            self._group_name()
+        opening = _GROUP.match(self.text, self.position)
+        behind, sign, name = opening.groups() if opening is not None else (None, None, None)
+        if self._peek() == "?" and (
+            opening is None or (name is not None and not name.replace("$", "_").isidentifier())
+        ):
+            raise self.error("'(?' begins no group of ECMA-262")
+        self.position = self.position if opening is None else opening.end()
         part = self.alternatives()
         if not self._skip(")"):
             raise self.error("a parenthesis is not closed")
         self._nesting -= 1
-        if look is not None:
-            return Look(part, *look)
+        if sign is not None:
+            return Look(part, bool(behind), sign == "=")
         # Within a group of its own even a place may be repeated.
-        return Sequence((part,)) if isinstance(part, (Boundary, Look)) else part
-
-    def _look(self) -> tuple[bool, bool] | None:
-        for opening, behind, expected in (
-            ("?=", False, True),
-            ("?!", False, False),
-            ("?<=", True, True),
-            ("?<!", True, False),
-        ):
-            if self._skip(opening):
-                return behind, expected
-        return None
-
-    def _group_name(self) -> None:
-        end = self.text.find(">", self.position)
-        name = self.text[self.position + 1 : max(end, 0)].replace("$", "_")
-        if not self._skip("<") or not name.isidentifier():
-            raise self.error("'(?' begins no group of ECMA-262")
-        self.position = end + 1
+        return Concatenation((part,)) if isinstance(part, (Boundary, Look)) else part
 
     def _class(self) -> CharacterSet:
         negated = self._skip("^")
-        members: list[CharacterSet] = []
+        ranges: list[tuple[int, int]] = []
+        tests: list[Test] = []
         while not self._skip("]"):
             first = self._class_atom()
             if self._peek() == "-" and self.text[self.position + 1 : self.position + 2] != "]":
                 self.position += 1
-                first = self._range(first, self._class_atom())
-            members.append(first)
-        return _union(members, negated)
+                ranges.append(self._range(first, self._class_atom()))
+            elif isinstance(first, str):
+                ranges.append((ord(first), ord(first)))
+            else:
+                tests.append(first.contains)
+        return CharacterSet(ranges, tests, negated)
 
-    def _range(self, first: CharacterSet, last: CharacterSet) -> CharacterSet:
-        start, end = _code_of(first), _code_of(last)
-        if start is None or end is None:
+    def _range(self, first: str | CharacterSet, last: str | CharacterSet) -> tuple[int, int]:
+        if not isinstance(first, str) or not isinstance(last, str):
             raise self.error("a class of characters cannot bound a range")
-        if end < start:
+        if last < first:
             raise self.error("the bounds of a range are out of order")
-        return CharacterSet([(start, end)])
+        return ord(first), ord(last)
 
-    def _class_atom(self) -> CharacterSet:
+    def _class_atom(self) -> str | CharacterSet:
         character = self._take()
         if character != "\\":
-            return _single(character)
-        if self._skip("b"):
-            return _single("\b")
-        return self._character_escape()
+            return character
+        return "\b" if self._skip("b") else self._character_escape()
 
     def _escape(self) -> Expression:
         if self._skip("b"):
@@ -338,81 +297,51 @@ class _Parser:
             return Boundary("b", expected=False)
         if self._peek() in "123456789k" and self._peek():
             raise UncheckablePattern("back references cannot be checked in bounded time")
-        return self._character_escape()
+        return _as_set(self._character_escape())
 
-    def _character_escape(self) -> CharacterSet:
-        kind = self._take()
-        if kind in _CLASS_ESCAPES:
-            return _CLASS_ESCAPES[kind]
-        if kind in "pP":
-            return self._property(negated=kind == "P")
-        return _single(self._escaped_character(kind))
+    def _character_escape(self) -> str | CharacterSet:
+        found = _ESCAPE.match(self.text, self.position)
+        if found is None:
+            kind = self._take()
+            raise self.error(_BROKEN_ESCAPES.get(kind, f"\\{kind} is not an escape of ECMA-262"))
+        self.position = found.end()
+        byte, unit, code, name, letter = found.groups()
+        if name is not None:
+            return CharacterSet((), (_property_test(name),), found[0][0] == "P")
+        if letter is not None:
+            return chr(ord(letter) % 32)
+        if byte or unit or code:
+            return self._character(int(byte or unit or code, 16), bool(unit))
+        return _ESCAPES.get(found[0], found[0])
 
-    def _escaped_character(self, kind: str) -> str:
-        if kind in _CONTROL_ESCAPES:
-            return _CONTROL_ESCAPES[kind]
-        if kind == "c" and self._peek().isalpha() and self._peek().isascii():
-            return chr(ord(self._take()) % 32)
-        if kind == "0" and not self._peek().isdigit():
-            return "\0"
-        if kind == "x":
-            return chr(self._hexadecimal(2))
-        if kind == "u":
-            return self._unicode_escape()
-        if kind.isalnum() and kind.isascii():
-            raise self.error(f"\\{kind} is not an escape of ECMA-262")
-        return kind
-
-    def _unicode_escape(self) -> str:
-        if self._skip("{"):
-            end = self.text.find("}", self.position)
-            code = self._hexadecimal(end - self.position)
-            if code > _LAST_CODE or not self._skip("}"):
-                raise self.error("this is not a code point")
-            return chr(code)
-        code = self._hexadecimal(4)
-        if 0xD800 <= code < 0xDC00 and self._skip("\\u"):
-            low = self._hexadecimal(4)
-            if not 0xDC00 <= low < 0xE000:
+    def _character(self, code: int, is_unit: bool) -> str:
+        if code > _LAST_CODE:
+            raise self.error("this is not a code point")
+        if is_unit and 0xD800 <= code < 0xDC00 and self._skip("\\u"):
+            low = _SECOND_HALF.match(self.text, self.position)
+            if low is None:
                 raise self.error("this is not the second half of a surrogate pair")
-            return chr(0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00)
+            self.position = low.end()
+            code = 0x10000 + (code - 0xD800) * 0x400 + int(low[0], 16) - 0xDC00
         return chr(code)
 
-    def _hexadecimal(self, digits: int) -> int:
-        text = self.text[self.position : self.position + max(digits, 0)]
-        if not text or len(text) != digits or digits > 8 or text.strip(_HEXADECIMAL):
-            raise self.error("hexadecimal digits are missing")
-        self.position += digits
-        return int(text, 16)
 
-    def _property(self, negated: bool) -> CharacterSet:
-        end = self.text.find("}", self.position)
-        if not self._skip("{") or end < 0:
-            raise self.error("\\p needs the name of a property in braces")
-        name = self.text[self.position : end]
-        test = property_test(name)
-        if test is None:
-            raise UncheckablePattern(f"the Unicode property {name!r} is not supported")
-        self.position = end + 1
-        return CharacterSet((), (test,), negated)
+def _property_test(expression: str) -> Test:
+    r"""Return the test that ``\p{expression}`` stands for.
 
-
-_HEXADECIMAL = "0123456789abcdefABCDEF"
+    Known are the general categories under all their names and a few binary properties. Scripts
+    are not: Python's Unicode database does not hold them.
+    """
+    if expression in _BINARY_PROPERTIES:
+        return _BINARY_PROPERTIES[expression]
+    kind, equals, value = expression.partition("=")
+    name = value if equals and kind in ("General_Category", "gc") else expression
+    category = _CATEGORY_NAMES.get(name, name)
+    if category not in _CATEGORIES:
+        raise UncheckablePattern(f"the Unicode property {expression!r} is not supported")
+    members = ("Lu", "Ll", "Lt") if category == "LC" else (category,)
+    return lambda character: unicodedata.category(character).startswith(members)
 
 
-def _single(character: str) -> CharacterSet:
-    return CharacterSet([(ord(character), ord(character))])
-
-
-def _code_of(single: CharacterSet) -> int | None:
-    """The code point of a set that was written as one character."""
-    if single.tests or single.negated or len(single.ranges) != 1:
-        return None
-    start, end = single.ranges[0]
-    return start if start == end else None
-
-
-def _union(members: list[CharacterSet], negated: bool) -> CharacterSet:
-    plain = [member for member in members if not member.tests and not member.negated]
-    others = [member.contains for member in members if member.tests or member.negated]
-    return CharacterSet([bounds for member in plain for bounds in member.ranges], others, negated)
+def _as_set(part: str | CharacterSet) -> CharacterSet:
+    return CharacterSet([(ord(part), ord(part))]) if isinstance(part, str) else part

@@ -16,20 +16,20 @@ limit on the number of states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import repeat
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from .pattern_syntax import (
     Boundary,
     CharacterSet,
     Choice,
+    Concatenation,
     Expression,
     Look,
     PatternError,
     Repeat,
-    Sequence,
-    is_word_character,
     parse_pattern,
 )
 
@@ -65,7 +65,7 @@ class Pattern:
 
     def search(self, text: str, spend: Spend) -> bool:
         """Whether the expression matches anywhere in the text."""
-        return self._automaton.search(text, spend)
+        return next(self._automaton.places(text, spend), None) is not None
 
 
 class PatternMemory:
@@ -145,7 +145,7 @@ class _Automaton:
         if isinstance(expression, CharacterSet):
             self._further_size += len(expression.tests)
             return self._add(_State((target,), expression))
-        if isinstance(expression, Sequence):
+        if isinstance(expression, Concatenation):
             parts = expression.parts if self._backward else expression.parts[::-1]
             for part in parts:
                 target = self._emit(part, target)
@@ -192,41 +192,24 @@ class _Automaton:
 
     # The search. A context is the sum of the bits of all conditions that hold at a place.
 
-    def search(self, text: str, spend: Spend) -> bool:
-        spend(1 + len(text) // _CHARACTERS_PER_STEP)
-        contexts = self._contexts(text, spend)
-        states = self._start
-        for context, character in zip(contexts, text):
-            states = states.closed.get(context) or self._close(states, context, spend)
-            if states.final:
-                return True
-            states = states.moves.get(character) or self._move(states, character, spend)
-        last = next(iter(contexts)) if isinstance(contexts, repeat) else contexts[-1]
-        return (states.closed.get(last) or self._close(states, last, spend)).final
-
-    def places(self, text: str, spend: Spend) -> Iterable[int]:
+    def places(self, text: str, spend: Spend) -> Iterator[int]:
         """Every index into the text at which a match ends; run backwards, at which it starts."""
         spend(1 + len(text) // _CHARACTERS_PER_STEP)
-        contexts = list(zip(self._contexts(text, spend), range(len(text) + 1)))
-        characters: Iterable[str] = text
+        contexts = self._contexts(text, spend)
+        places: Sequence[int] = range(len(text) + 1)
         if self._backward:
-            contexts.reverse()
-            characters = reversed(text)
+            contexts, places, text = contexts[::-1], places[::-1], text[::-1]
         states = self._start
-        found: list[int] = []
-        following = iter(characters)
-        for context, place in contexts:
+        for place, context, character in zip(places, contexts, chain(text, ("",))):
             states = states.closed.get(context) or self._close(states, context, spend)
             if states.final:
-                found.append(place)
-            character = next(following, None)
-            if character is not None:
+                yield place
+            if character:
                 states = states.moves.get(character) or self._move(states, character, spend)
-        return found
 
-    def _contexts(self, text: str, spend: Spend) -> list[int] | repeat[int]:
+    def _contexts(self, text: str, spend: Spend) -> Sequence[int]:
         if not self._conditions:
-            return repeat(0)
+            return bytes(len(text) + 1)
         spend(len(text) // _PLACES_PER_STEP)
         contexts = [0] * (len(text) + 1)
         for bit, places in self._conditions.values():
@@ -282,14 +265,7 @@ class _Automaton:
 
 def _word_edges(text: str, spend: Spend) -> Iterable[int]:
     spend(1 + len(text) // _CHARACTERS_PER_STEP)
-    before = False
-    for place, character in enumerate(text):
-        word = is_word_character(character)
-        if word is not before:
-            yield place
-        before = word
-    if before:
-        yield len(text)
+    return (edge.start() for edge in re.finditer(r"(?a)\b", text))
 
 
 _BOUNDARIES: dict[str, Callable[[str, Spend], Iterable[int]]] = {
