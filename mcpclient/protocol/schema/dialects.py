@@ -32,26 +32,12 @@ _VALIDATION = frozenset(
 _FORMAT = frozenset({"format"})
 
 _PLACES: dict[str, tuple[str, ...]] = {
-    "$defs": (MAP,),
-    "definitions": (MAP,),
-    "properties": (MAP,),
-    "patternProperties": (MAP,),
-    "dependentSchemas": (MAP,),
-    "dependencies": (MAP,),
-    "allOf": (LIST,),
-    "anyOf": (LIST,),
-    "oneOf": (LIST,),
-    "prefixItems": (LIST,),
-    "items": (ONE,),
-    "contains": (ONE,),
-    "additionalProperties": (ONE,),
-    "propertyNames": (ONE,),
-    "unevaluatedItems": (ONE,),
-    "unevaluatedProperties": (ONE,),
-    "if": (ONE,),
-    "then": (ONE,),
-    "else": (ONE,),
-    "not": (ONE,),
+    **dict.fromkeys(("$defs", "definitions", "properties", "patternProperties"), (MAP,)),
+    **dict.fromkeys(("dependentSchemas", "dependencies"), (MAP,)),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), (LIST,)),
+    **dict.fromkeys(("items", "contains", "additionalProperties", "propertyNames"), (ONE,)),
+    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), (ONE,)),
+    **dict.fromkeys(("if", "then", "else", "not"), (ONE,)),
 }
 _NOT_IN_DRAFT_07 = frozenset(
     {"$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "prefixItems", "dependentSchemas"}
@@ -71,18 +57,14 @@ class Dialect:
     and is completed by ``additionalItems``, and anchors are written as ``$id``.
     """
 
-    name: str
     keywords: frozenset[str]
     places: Mapping[str, tuple[str, ...]]
     legacy: bool = False
     asserts_formats: bool = False
 
 
-DRAFT_2020_12 = Dialect(
-    "2020-12", _CORE | _APPLICATOR | _UNEVALUATED | _VALIDATION | _FORMAT, _PLACES
-)
+DRAFT_2020_12 = Dialect(_CORE | _APPLICATOR | _UNEVALUATED | _VALIDATION | _FORMAT, _PLACES)
 DRAFT_07 = Dialect(
-    "draft-07",
     (_CORE | _APPLICATOR | {"additionalItems"} | _VALIDATION | _FORMAT) - _NOT_IN_DRAFT_07,
     _PLACES_07,
     legacy=True,
@@ -95,16 +77,16 @@ DIALECTS: Mapping[str, Dialect] = {
     "https://json-schema.org/draft-07/schema": DRAFT_07,
 }
 
-_VOCABULARY = "https://json-schema.org/draft/2020-12/vocab/"
+_VOCABULARY = "https://json-schema.org/draft/2020-12/vocab"
 _VOCABULARIES: Mapping[str, frozenset[str]] = {
-    _VOCABULARY + "core": _CORE,
-    _VOCABULARY + "applicator": _APPLICATOR,
-    _VOCABULARY + "unevaluated": _UNEVALUATED,
-    _VOCABULARY + "validation": _VALIDATION,
-    _VOCABULARY + "format-annotation": _FORMAT,
-    _VOCABULARY + "format-assertion": _FORMAT,
-    _VOCABULARY + "meta-data": frozenset(),
-    _VOCABULARY + "content": frozenset(),
+    "core": _CORE,
+    "applicator": _APPLICATOR,
+    "unevaluated": _UNEVALUATED,
+    "validation": _VALIDATION,
+    "format-annotation": _FORMAT,
+    "format-assertion": _FORMAT,
+    "meta-data": frozenset(),
+    "content": frozenset(),
 }
 
 
@@ -125,15 +107,13 @@ def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
         return DIALECTS.get(safe_str(metaschema.get("$schema")).rstrip("#"))
     keywords = _CORE
     for vocabulary, required in vocabularies.items():
-        if vocabulary in _VOCABULARIES:
-            keywords |= _VOCABULARIES[vocabulary]
+        prefix, _, name = vocabulary.rpartition("/")
+        if prefix == _VOCABULARY and name in _VOCABULARIES:
+            keywords |= _VOCABULARIES[name]
         elif required:
             return None
     return Dialect(
-        name=uri,
-        keywords=keywords,
-        places=_PLACES,
-        asserts_formats=_VOCABULARY + "format-assertion" in vocabularies,
+        keywords, _PLACES, asserts_formats=f"{_VOCABULARY}/format-assertion" in vocabularies
     )
 
 
@@ -159,7 +139,7 @@ def subschemas(
                 yield tokens, item
 
 
-_MAX_NAME_LENGTH = 1000
+_MAX_NAME = 1000
 
 # RFC 3986, appendix B, without the fragment.
 _PARTS = re.compile(r"(?:([^:/?]+):)?(?://([^/?]*))?([^?]*)(?:\?(.*))?", re.DOTALL)
@@ -180,8 +160,15 @@ def resolve(base: str, reference: str) -> str:
                 path = base_path
                 query = base_query if query is None else query
             elif not path.startswith("/"):
-                path = _merge(base_authority, base_path, path)
-    return _unsplit(scheme, authority, _remove_dots(path), query)
+                folder = base_path[: base_path.rfind("/") + 1]
+                path = (folder or ("/" if authority is not None else "")) + path
+    parts = (
+        "" if scheme is None else f"{scheme}:",
+        "" if authority is None else f"//{authority}",
+        _remove_dots(path),
+        "" if query is None else f"?{query}",
+    )
+    return "".join(parts)
 
 
 def _split(uri: str) -> tuple[str | None, str | None, str, str | None]:
@@ -189,12 +176,6 @@ def _split(uri: str) -> tuple[str | None, str | None, str, str | None]:
     assert match is not None  # the expression matches every string
     scheme, authority, path, query = match.groups()
     return scheme, authority, path, query
-
-
-def _merge(authority: str | None, base_path: str, path: str) -> str:
-    if authority is not None and not base_path:
-        return "/" + path
-    return base_path[: base_path.rfind("/") + 1] + path
 
 
 def _remove_dots(path: str) -> str:
@@ -213,15 +194,6 @@ def _remove_dots(path: str) -> str:
     return "/".join(kept)
 
 
-def _unsplit(scheme: str | None, authority: str | None, path: str, query: str | None) -> str:
-    text = path
-    if authority is not None:
-        text = f"//{authority}{text}"
-    if scheme is not None:
-        text = f"{scheme}:{text}"
-    return text if query is None else f"{text}?{query}"
-
-
 def split_fragment(uri: str) -> tuple[str, str]:
     """A URI without its fragment, and the fragment with percent escapes decoded."""
     absolute, _, fragment = uri.partition("#")
@@ -233,13 +205,9 @@ def join_pointer(tokens: Iterable[str | int]) -> str:
 
     It is for reading: very long names are cut, since every violation would repeat them.
     """
-    escaped = [_shown(token).replace("~", "~0").replace("/", "~1") for token in tokens]
-    return "".join([f"/{token}" for token in escaped])
-
-
-def _shown(token: str | int) -> str:
-    text = str(token)
-    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[:_MAX_NAME_LENGTH]}…"
+    names = map(str, tokens)
+    shown = [name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names]
+    return "".join(["/" + name.replace("~", "~0").replace("/", "~1") for name in shown])
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:

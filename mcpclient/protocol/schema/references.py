@@ -7,7 +7,7 @@ own, and anchors that are looked up within it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...errors import SchemaError
 from .dialects import (
@@ -79,14 +79,12 @@ class Position:
     @property
     def location(self) -> str:
         """The place as a URI whose fragment is a JSON pointer; the main document has no URI."""
-        steps = [position.tokens for position in self._ancestry()]
-        return f"{self.document}#" + "".join([join_pointer(tokens) for tokens in reversed(steps)])
-
-    def _ancestry(self) -> Iterator[Position]:
+        steps: list[str] = []
         position: Position | None = self
         while position is not None:
-            yield position
+            steps.append(join_pointer(position.tokens))
             position = position.parent
+        return f"{self.document}#" + "".join(reversed(steps))
 
     def add_child(self, tokens: tuple[str, ...], value: object) -> Position:
         """Note that there is a subschema at these tokens."""
@@ -202,7 +200,12 @@ class Registry:
         dialect = outer.dialect
         is_root = position.parent is None
         if "$schema" in schema and (is_root or "$id" in schema):
-            dialect = self._dialect(schema["$schema"], position)
+            name = schema["$schema"]
+            named = dialect_of(name, self._documents) if isinstance(name, str) else None
+            if named is None:
+                fault = f"its dialect, {describe(name)}, is not supported; 2020-12 and draft-07 are"
+                raise SchemaError(fault, position.location)
+            dialect = named
         if is_root:
             outer.dialect = dialect
         if "$id" in schema and not (dialect.legacy and "$ref" in schema):
@@ -218,15 +221,6 @@ class Registry:
                 if keyword == "$dynamicAnchor":
                     position.resource.dynamic_anchors[name] = position
                     self.dynamic_anchors.append((name, position))
-
-    def _dialect(self, uri: object, position: Position) -> Dialect:
-        dialect = dialect_of(uri, self._documents) if isinstance(uri, str) else None
-        if dialect is None:
-            raise SchemaError(
-                f"its dialect, {describe(uri)}, is not supported; 2020-12 and draft-07 are",
-                position.location,
-            )
-        return dialect
 
     def _start_resource(self, position: Position, identifier: object, dialect: Dialect) -> None:
         if not isinstance(identifier, str):
@@ -246,23 +240,19 @@ class Registry:
         resource.root = position
         position.resource = resource
         known = self._resources.setdefault(uri, resource).root
-        if not self._same(known, position):
-            fault = f"two different schemas have the $id {describe(uri)}"
-            raise SchemaError(fault, position.location)
+        self._expect_same(known, position, f"the $id {describe(uri)}")
 
     def _add_anchor(self, name: str, position: Position) -> None:
         known = position.resource.anchors.setdefault(name, position)
-        if not self._same(known, position):
-            fault = f"two different schemas have the anchor {describe(name)}"
-            raise SchemaError(fault, position.location)
+        self._expect_same(known, position, f"the anchor {describe(name)}")
 
-    def _same(self, first: Position, second: Position) -> bool:
-        if first is second:
-            return True
-        one, other = [
-            identity(position.value, _COMPARED_DEPTH, self._spend) for position in (first, second)
-        ]
-        return one == other
+    def _expect_same(self, known: Position, position: Position, name: str) -> None:
+        """Raise `SchemaError` unless two schemas of the same name have the same content."""
+        if known is not position:
+            values = (known.value, position.value)
+            one, other = [identity(value, _COMPARED_DEPTH, self._spend) for value in values]
+            if one != other:
+                raise SchemaError(f"two different schemas have {name}", position.location)
 
 
 def _entries_of(schema: Mapping[str, object]) -> int:
