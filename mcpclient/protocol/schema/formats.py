@@ -7,7 +7,7 @@ internationalized hostname only its shape is checked, not the tables of IDNA.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ...errors import TemplateError
 from ...formats.uri_template import variable_names
@@ -76,21 +76,18 @@ _IDN_DOTS = "[.\u3002\uff0e\uff61]"
 _is_ipv4 = _expression(r"(?a)(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}")
 
 
-def _is_hostname(text: str) -> bool:
-    return _are_labels(text.split("."), _LABEL)
-
-
-def _is_idn_hostname(text: str) -> bool:
-    return _are_labels(re.split(_IDN_DOTS, text), _IDN_LABEL)
-
-
-def _are_labels(labels: Sequence[str], plain: str) -> bool:
+def _is_host(text: str, plain: str = _LABEL, dots: str = "[.]") -> bool:
+    labels = re.split(dots, text)
     for label in labels:
         # Two hyphens in this place are kept for encodings, of which one is in use.
         reserved = label[2:4] == "--" and label[:4].lower() != "xn--"
         if len(label) > 63 or reserved or not re.fullmatch(plain, label):
             return False
-    return sum(map(len, labels)) + len(labels) - 1 <= 253
+    return len(text) <= 253
+
+
+def _is_idn_host(text: str) -> bool:
+    return _is_host(text, _IDN_LABEL, _IDN_DOTS)
 
 
 _GROUP = r"[0-9A-Fa-f]{1,4}"
@@ -118,14 +115,6 @@ _IDN_LOCAL = (
 _QUOTED = r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*"'
 
 
-def _is_email(text: str) -> bool:
-    return text.isascii() and _is_address(text, _LOCAL, _is_hostname)
-
-
-def _is_idn_email(text: str) -> bool:
-    return _is_address(text, _IDN_LOCAL, _is_idn_hostname)
-
-
 def _is_address(text: str, plain: str, is_host: Matches) -> bool:
     local, at, host = text.rpartition("@")
     if not at or not (re.fullmatch(plain, local) or re.fullmatch(_QUOTED, local)):
@@ -138,20 +127,22 @@ def _is_address(text: str, plain: str, is_host: Matches) -> bool:
 
 # URIs and IRIs: RFC 3986, RFC 3987.
 
+# Without a scheme, no colon comes first.
 _URI = (
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:|(?![^:/?#]*:))"  # without a scheme, no colon comes first
+    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):|(?![^:/?#]*:))"
     r"(?://(?P<authority>[^/?#]*))?[^?#\[\]]*(?:\?[^#\[\]]*)?(?:#[^#\[\]]*)?"
 )
-_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
 _NOT_URI = r"[^!#-;=?-\[\]_a-z~]|%(?![0-9A-Fa-f]{2})"
 _NOT_IRI = r'[\x00-\x20"<>\\^`{|}\x7f-\x9f\ud800-\udfff]|%(?![0-9A-Fa-f]{2})'
 _HOST_AND_PORT = r"(?:\[(?P<literal>[^\[\]]*)\]|[^:\[\]]*)(?::[0-9]*)?"
 _FUTURE = r"(?i)v[0-9A-Fa-f]+\.[^\[\]/]+"
 
 
-def _is_reference(text: str, forbidden: str) -> bool:
+def _is_uri(text: str, forbidden: str, *, may_be_relative: bool = False) -> bool:
     match = re.fullmatch(_URI, text)
     if match is None or re.search(forbidden, text):
+        return False
+    if not may_be_relative and match["scheme"] is None:
         return False
     user, _, host = (match["authority"] or "").rpartition("@")
     parts = re.fullmatch(_HOST_AND_PORT, host)
@@ -159,14 +150,6 @@ def _is_reference(text: str, forbidden: str) -> bool:
         return False
     literal = parts["literal"]
     return literal is None or _is_ipv6(literal) or re.fullmatch(_FUTURE, literal) is not None
-
-
-def _is_uri(text: str) -> bool:
-    return re.match(_SCHEME, text) is not None and _is_reference(text, _NOT_URI)
-
-
-def _is_iri(text: str) -> bool:
-    return re.match(_SCHEME, text) is not None and _is_reference(text, _NOT_IRI)
 
 
 def _is_uri_template(text: str) -> bool:
@@ -180,10 +163,8 @@ def _is_uri_template(text: str) -> bool:
 def _is_regex(text: str) -> bool:
     try:
         parse_pattern(text)
-    except UncheckablePattern:
-        return True
-    except PatternError:
-        return False
+    except PatternError as error:
+        return isinstance(error, UncheckablePattern)
     return True
 
 
@@ -194,16 +175,16 @@ FORMATS: Mapping[str, Matches] = {
     "date": _is_date,
     "time": _is_time,
     "duration": _is_duration,
-    "email": _is_email,
-    "idn-email": _is_idn_email,
-    "hostname": _is_hostname,
-    "idn-hostname": _is_idn_hostname,
+    "email": lambda text: text.isascii() and _is_address(text, _LOCAL, _is_host),
+    "idn-email": lambda text: _is_address(text, _IDN_LOCAL, _is_idn_host),
+    "hostname": _is_host,
+    "idn-hostname": _is_idn_host,
     "ipv4": _is_ipv4,
     "ipv6": _is_ipv6,
-    "uri": _is_uri,
-    "uri-reference": lambda text: _is_reference(text, _NOT_URI),
-    "iri": _is_iri,
-    "iri-reference": lambda text: _is_reference(text, _NOT_IRI),
+    "uri": lambda text: _is_uri(text, _NOT_URI),
+    "uri-reference": lambda text: _is_uri(text, _NOT_URI, may_be_relative=True),
+    "iri": lambda text: _is_uri(text, _NOT_IRI),
+    "iri-reference": lambda text: _is_uri(text, _NOT_IRI, may_be_relative=True),
     "uuid": _expression(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
     "uri-template": _is_uri_template,
     "json-pointer": _expression(rf"(?s){_POINTER}"),

@@ -114,21 +114,21 @@ def json_type(value: object) -> type:
     raise UsageError(f"a {type(value).__name__} is not a JSON value")
 
 
-def identity(value: object, depth: int, spend: Callable[[int], None] | None = None) -> Hashable:
+def identity(value: object, depth: int, spend: Callable[[int], None]) -> Hashable:
     """A key that is equal for two values exactly when JSON Schema calls them equal.
 
     Numbers become text, because the hashes of Python's numbers can be made to collide at will
     while those of strings are keyed. Raises RecursionError for values nested over ``depth``.
-    ``spend`` is told how much work each part of the value is.
+    ``spend`` is called with the work that each part of the value is.
     """
     if isinstance(value, str):
-        if spend is not None and len(value) > _FREE_TEXT:
+        if len(value) > _FREE_TEXT:
             spend(len(value) // _FREE_TEXT)
         return value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        if spend is not None and value.bit_length() > _FREE_BITS:
+        if value.bit_length() > _FREE_BITS:
             spend(value.bit_length() // _FREE_BITS)
         return ("number", hex(value))
     if isinstance(value, float):
@@ -136,12 +136,11 @@ def identity(value: object, depth: int, spend: Callable[[int], None] | None = No
         return ("number", hex(int(value)) if value.is_integer() else value.hex())
     if depth <= 0:
         raise RecursionError
-    if spend is not None and isinstance(value, (list, dict)):
-        names = text_steps(value) if isinstance(value, dict) else 0
-        spend(len(value) + names)
     if isinstance(value, list):
+        spend(len(value))
         return ("array", tuple([identity(item, depth - 1, spend) for item in value]))
     if isinstance(value, dict):
+        spend(len(value) + text_steps(value))
         members = [(name, identity(item, depth - 1, spend)) for name, item in value.items()]
         return ("object", frozenset(members))
     raise UsageError(f"a {type(value).__name__} is not a JSON value")
