@@ -15,6 +15,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
+from ..framing.browser_url import is_meant_as_ipv4, parse_canonical_ipv4
 from ..framing.uri import DEFAULT_PORTS
 
 _IPV4_RANGES = [
@@ -64,51 +65,6 @@ _EMBEDDING = [
     (IPv6Network("64:ff9b::/96"), 0, "NAT64"),
     (IPv6Network("2002::/16"), 80, "6to4"),
 ]
-
-# The last part has to stay below this, by the number of parts (inet_aton(3)).
-_LAST_PART_LIMIT = {1: 1 << 32, 2: 1 << 24, 3: 1 << 16, 4: 1 << 8}
-
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
-
-
-def is_meant_as_ipv4(host: str) -> bool:
-    """Whether a host without a trailing dot ends in a number, and can only be an IPv4 address."""
-    return _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
-
-
-def parse_canonical_ipv4(text: str) -> int | None:
-    """Parse an IPv4 address in any spelling of inet_aton into a number; None for anything else.
-
-    It has one to four parts, each decimal, octal (leading ``0``) or hexadecimal (leading ``0x``),
-    of which the last one fills the remaining bytes; and may have one trailing dot.
-    """
-    parts = text[:-1].split(".") if text.endswith(".") else text.split(".")
-    if not 1 <= len(parts) <= 4:
-        return None
-    numbers = []
-    for part in parts:
-        number = _parse_number(part)
-        if number is None:
-            return None
-        numbers.append(number)
-    *leading, last = numbers
-    if last >= _LAST_PART_LIMIT[len(parts)] or any(number > 255 for number in leading):
-        return None
-    address = last
-    for position, number in enumerate(leading):
-        address |= number << (24 - 8 * position)
-    return address
-
-
-def _parse_number(part: str) -> int | None:
-    # Far more digits than any address has; int() of a megabyte is slow.
-    if len(part) > 64 or not _NUMBER.fullmatch(part):
-        return None
-    if part[:2].lower() == "0x":
-        return int(part[2:] or "0", 16)
-    if part[0] == "0":
-        return int(part, 8) if not set(part) & set("89") else None
-    return int(part)
 
 
 def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:

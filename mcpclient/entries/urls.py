@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from ..auth.url_guard import is_meant_as_ipv4, parse_canonical_ipv4
 from ..errors import UsageError
+from ..framing.browser_url import is_meant_as_ipv4, parse_canonical_ipv4
 from ..framing.uri import DEFAULT_PORTS, parse_url
 
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)

@@ -30,7 +30,7 @@ _STRICT = re.compile(
 _NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 
 _FORBIDDEN_IN_DOMAIN = re.compile(r"[\x00-\x20\x7f#/:<>?@\[\\\]^|%]")
-_IPV4_NUMBER = re.compile(r"0[xX]([0-9A-Fa-f]*)|0([0-7]+)|(0|[1-9][0-9]*)")
+_IPV4_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
 _MAX_HOST_LENGTH = 1000  # a name has 253 characters at most; nothing is computed of more
 
 # UTS #46: what is left out, and the dots of Chinese and Japanese. NFKC does most of the rest.
@@ -90,35 +90,42 @@ def _domain(text: str) -> str:
     domain = _to_ascii(decoded)
     if not domain or _FORBIDDEN_IN_DOMAIN.search(domain):
         return ""
-    labels = domain.split(".")
-    if len(labels) > 1 and not labels[-1]:
-        labels.pop()
-    if labels[-1].isdigit() or _IPV4_NUMBER.fullmatch(labels[-1]):
-        return _ipv4(labels)
+    if is_meant_as_ipv4(domain[:-1] if domain.endswith(".") else domain):
+        address = parse_canonical_ipv4(domain)
+        return "" if address is None else str(IPv4Address(address))
     return domain
 
 
-def _ipv4(labels: list[str]) -> str:
-    """Return the address in its usual form; empty when it is none."""
-    numbers = [_number(label) for label in labels]
-    *first, last = numbers
-    if len(numbers) > 4 or any(number > 255 for number in first) or -1 in numbers:
-        return ""
-    if last >= 256 ** (4 - len(first)):
-        return ""
-    address = last + sum(number << (24 - 8 * index) for index, number in enumerate(first))
-    return str(IPv4Address(address))
+def is_meant_as_ipv4(host: str) -> bool:
+    """Whether a host without a trailing dot ends in a number, and can only be an IPv4 address."""
+    return _IPV4_NUMBER.fullmatch(host.rpartition(".")[2]) is not None
 
 
-def _number(label: str) -> int:
+def parse_canonical_ipv4(text: str) -> int | None:
+    """Parse an IPv4 address in any spelling of inet_aton into a number; None for anything else.
+
+    It has one to four parts, each decimal, octal (leading ``0``) or hexadecimal (leading ``0x``),
+    of which the last one fills the remaining bytes; and may have one trailing dot.
+    """
+    parts = (text[:-1] if text.endswith(".") else text).split(".")
+    *leading, last = numbers = [_ipv4_number(part) for part in parts]
+    if len(parts) > 4 or -1 in numbers or any(number > 255 for number in leading):
+        return None
+    if last >= 256 ** (5 - len(parts)):
+        return None
+    return last + sum(number << (24 - 8 * index) for index, number in enumerate(leading))
+
+
+def _ipv4_number(part: str) -> int:
     """Return the number that a part of an IPv4 address is; -1 when it is none."""
-    found = _IPV4_NUMBER.fullmatch(label)
-    if found is None:
+    # Far more digits than any address has; int() of a megabyte is slow.
+    if len(part) > _MAX_HOST_LENGTH or not _IPV4_NUMBER.fullmatch(part):
         return -1
-    hexadecimal, octal, decimal = found.groups()
-    if hexadecimal is not None:
-        return int(hexadecimal or "0", 16)
-    return int(octal, 8) if octal is not None else int(decimal)
+    if part[:2].lower() == "0x":
+        return int(part[2:] or "0", 16)
+    if part[0] == "0":
+        return int(part, 8) if not set(part) & set("89") else -1
+    return int(part)
 
 
 def _ipv6(text: str) -> str:

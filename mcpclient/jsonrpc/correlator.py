@@ -45,17 +45,6 @@ class Pending:
     the total one.
     """
 
-    __slots__ = (
-        "id",
-        "idle",
-        "idle_deadline",
-        "method",
-        "on_progress",
-        "total",
-        "total_deadline",
-        "waiter",
-    )
-
     def __init__(
         self,
         request_id: int,
@@ -66,14 +55,14 @@ class Pending:
         now: float,
         on_progress: ProgressCallback | None,
     ) -> None:
-        self.id: int = request_id
-        self.method: str = method
-        self.waiter: Waiter = waiter
-        self.idle: float | None = idle
-        self.total: float | None = total
-        self.idle_deadline: float = now + idle if idle else _NEVER
-        self.total_deadline: float = now + total if total else _NEVER
-        self.on_progress: ProgressCallback | None = on_progress
+        self.id = request_id
+        self.method = method
+        self.waiter = waiter
+        self.idle = idle
+        self.total = total
+        self.idle_deadline = now + idle if idle else _NEVER
+        self.total_deadline = now + total if total else _NEVER
+        self.on_progress = on_progress
 
     @property
     def deadline(self) -> float:

@@ -23,10 +23,10 @@ from mcpclient.auth.url_guard import (
     assert_safe_url,
     forbidden_reason,
     host_of,
-    parse_canonical_ipv4,
     resolve,
 )
 from mcpclient.errors import SsrfError, TokenRequestFailed
+from mcpclient.framing.browser_url import parse_canonical_ipv4
 from tests.fuzz.targets import metadata, url_guard
 from tests.fuzz.targets import tokens as fuzzed_tokens
 from tests.support.properties import examples

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from mcpclient.auth.url_guard import (
     forbidden_reason,
-    is_meant_as_ipv4,
-    parse_canonical_ipv4,
 )
+from mcpclient.framing.browser_url import is_meant_as_ipv4, parse_canonical_ipv4
 from tests.support.properties import examples
 
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Callable, Protocol
+from typing import Callable
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
@@ -33,22 +33,6 @@ _TOOL_TIMEOUT = 60.0  # a locked keychain asks its user first
 # The longest line that `security` reads, less the rest of the command.
 _MAX_SECRET_LENGTH = 2000
 _NOT_FOUND = 44
-
-
-class _Tool(Protocol):
-    """Secrets by name. These methods block; `stop` ends the running program."""
-
-    def read(self, name: str) -> str | None:
-        """Return the secret, or None."""
-
-    def write(self, name: str, secret: str) -> None:
-        """Store a secret without line breaks."""
-
-    def remove(self, name: str) -> None:
-        """Remove the secret, if there is one."""
-
-    def stop(self) -> None:
-        """Kill the program that is running, and start no other."""
 
 
 class KeychainStore:
@@ -90,7 +74,7 @@ class KeychainStore:
         return self._locks.lock(f"keychain {name}")
 
 
-def _find_tool(platform: str) -> Callable[[], _Tool]:
+def _find_tool(platform: str) -> Callable[[], _SecretTool | _Security]:
     name = _MACOS_TOOL if platform == "darwin" else "secret-tool"
     program = None if platform == "win32" else shutil.which(name)
     if program is None:
@@ -100,7 +84,10 @@ def _find_tool(platform: str) -> Callable[[], _Tool]:
 
 
 class _Program:
-    """A command line tool, run from one thread and stopped from another."""
+    """A command line tool, run from one thread and stopped from another.
+
+    Its subclasses read, write and remove secrets by name; they block, and take no line breaks.
+    """
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -108,6 +95,7 @@ class _Program:
         self._is_stopped = False
 
     def stop(self) -> None:
+        """Kill the program that is running, and start no other."""
         self._is_stopped = True
         if self._process is not None:
             with suppress(OSError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from ...auth.effects import CredentialStore, StoredItem
@@ -13,42 +12,6 @@ from ..clocks import seconds_since_epoch, steady_seconds
 from ..locks import TaskLocks
 
 NEEDS_AUTH_SECONDS = 15 * 60
-
-
-@dataclass
-class NeedsAuthCache:
-    """The record of servers that needed a login, and when. Times are in seconds since the epoch."""
-
-    _since: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def from_record(cls, record: StoredItem | None) -> NeedsAuthCache:
-        """Read a record of `to_record`; invalid entries are left out."""
-        return cls(dict(_valid_entries(record or {})))
-
-    def to_record(self) -> dict[str, object]:
-        return dict(self._since)
-
-    def needs_auth(self, server: str, now: float) -> bool:
-        """Whether ``server`` needed a login less than 15 minutes ago."""
-        since = self._since.get(server)
-        # After the clock was set back, the time may be in the future; such entries do not count.
-        return since is not None and 0 <= now - since < NEEDS_AUTH_SECONDS
-
-    def mark(self, server: str, now: float) -> None:
-        """Remember that ``server`` needs a login; forget the servers marked long ago."""
-        recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
-        self._since = {**recent, server: now}
-
-    def clear(self, server: str) -> None:
-        self._since.pop(server, None)
-
-
-def _valid_entries(record: StoredItem) -> Iterator[tuple[str, float]]:
-    for server, since in record.items():
-        if isinstance(since, (int, float)) and not isinstance(since, bool):
-            with suppress(OverflowError):  # an integer beyond all floats
-                yield server, float(since)
 
 
 _KEY = "needs-auth"
@@ -67,37 +30,50 @@ class NeedsAuthMemory:
 
     def __init__(self, store: CredentialStore) -> None:
         self._store = store
-        self._cache = NeedsAuthCache()
+        # By the name of a server: when it needed a login, in seconds since the epoch.
+        self._since: dict[str, float] = {}
         self._read_at: float | None = None
         self._turns = TaskLocks()
 
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
         """Return those of ``server_urls`` that need a login, with one read for all of them."""
-        cache = await self._current()
+        await self._read()
         now = seconds_since_epoch()
-        return {url for url in server_urls if cache.needs_auth(store_name(url), now)}
+        # After the clock was set back, the time may be in the future; such entries do not count.
+        recent = {name for name, at in self._since.items() if 0 <= now - at < NEEDS_AUTH_SECONDS}
+        return {url for url in server_urls if store_name(url) in recent}
 
     async def mark(self, server_url: str) -> None:
+        """Remember that a server needs a login; forget the servers marked long ago."""
         async with self._store.lock(_KEY):
-            cache = await self._current()
-            cache.mark(store_name(server_url), seconds_since_epoch())
-            await self._store.save(_KEY, cache.to_record())
+            await self._read()
+            now = seconds_since_epoch()
+            recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
+            self._since = {**recent, store_name(server_url): now}
+            await self._store.save(_KEY, dict(self._since))
 
     async def clear(self, server_url: str) -> None:
         if not await self.remembered([server_url]):
             return
         async with self._store.lock(_KEY):
-            cache = await self._current()
-            cache.clear(store_name(server_url))
-            await self._store.save(_KEY, cache.to_record())
+            await self._read()
+            self._since.pop(store_name(server_url), None)
+            await self._store.save(_KEY, dict(self._since))
 
-    async def _current(self) -> NeedsAuthCache:
+    async def _read(self) -> None:
         async with self._turns.lock("read"):
             now = steady_seconds()
             if self._read_at is None or now - self._read_at > _FRESH_FOR:
-                self._cache = NeedsAuthCache.from_record(await self._store.load(_KEY))
+                record = await self._store.load(_KEY)
+                self._since = dict(_valid_entries(record or {}))
                 self._read_at = now
-        return self._cache
+
+
+def _valid_entries(record: StoredItem) -> Iterator[tuple[str, float]]:
+    for server, since in record.items():
+        if isinstance(since, (int, float)) and not isinstance(since, bool):
+            with suppress(OverflowError):  # an integer beyond all floats
+                yield server, float(since)
 
 
 # By the id of the store; a memory keeps its store alive, so no other object can have that id.

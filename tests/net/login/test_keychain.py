@@ -225,7 +225,7 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("secrets.token_hex", lambda size: "b")
     monkeypatch.setattr("shutil.which", lambda name: name)
     macos = keychain._find_tool("darwin")()
-    assert macos._program == "/usr/bin/security"  # type: ignore[attr-defined]
+    assert macos._program == "/usr/bin/security"
     macos.write("a", "X")
     add = "add-generic-password -U -s mcpclient"
     assert security.given == [

@@ -1,38 +1,79 @@
 from __future__ import annotations
 
+import asyncio
 import json
 
-from mcpclient.net.login.needs_auth import NEEDS_AUTH_SECONDS, NeedsAuthCache
+import pytest
+
+from mcpclient.net.login.needs_auth import NEEDS_AUTH_SECONDS, NeedsAuthMemory
+from mcpclient.net.login.storage import MemoryStore
+
+A, B = "https://a.example/mcp", "https://b.example/mcp"
 
 
-def test_a_server_is_remembered_for_a_quarter_of_an_hour() -> None:
+class Clock:
+    """The time of the memory, in seconds since the epoch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr("mcpclient.net.login.needs_auth.seconds_since_epoch", lambda: self.now)
+
+    async def needs_auth(self, memory: NeedsAuthMemory, url: str, now: float) -> bool:
+        self.now = now
+        return bool(await memory.remembered([url]))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_a_server_is_remembered_for_a_quarter_of_an_hour(clock: Clock) -> None:
     """F-AUTH-11: 15 minutes, then it may be asked again."""
-    cache = NeedsAuthCache()
-    cache.mark("a", 1000.0)
-    assert NEEDS_AUTH_SECONDS == 900
-    assert cache.needs_auth("a", 1000.0)
-    assert cache.needs_auth("a", 1899.0)
-    assert not cache.needs_auth("a", 1900.0)
-    assert not cache.needs_auth("b", 1000.0)
-    assert not cache.needs_auth("a", 999.0), "the clock was set back"
+
+    async def main() -> None:
+        memory = NeedsAuthMemory(MemoryStore())
+        await memory.mark(A)
+        assert NEEDS_AUTH_SECONDS == 900
+        assert await clock.needs_auth(memory, A, 1000.0)
+        assert await clock.needs_auth(memory, A, 1899.0)
+        assert not await clock.needs_auth(memory, A, 1900.0)
+        assert not await clock.needs_auth(memory, B, 1000.0)
+        assert not await clock.needs_auth(memory, A, 999.0), "the clock was set back"
+
+    asyncio.run(main())
 
 
-def test_success_clears_it() -> None:
+def test_success_clears_it(clock: Clock) -> None:
     """F-AUTH-11: also when nothing was known."""
-    cache = NeedsAuthCache()
-    cache.mark("a", 0.0)
-    cache.clear("a")
-    cache.clear("a")
-    assert not cache.needs_auth("a", 0.0)
+
+    async def main() -> None:
+        memory = NeedsAuthMemory(MemoryStore())
+        await memory.mark(A)
+        await memory.clear(A)
+        await memory.clear(A)
+        assert not await clock.needs_auth(memory, A, 1000.0)
+
+    asyncio.run(main())
 
 
-def test_it_is_stored_and_does_not_grow() -> None:
+def test_it_is_stored_and_does_not_grow(clock: Clock) -> None:
     """F-AUTH-11: old entries go when new ones come; a damaged record is read as far as possible."""
-    cache = NeedsAuthCache()
-    cache.mark("old", 0.0)
-    cache.mark("new", 1000.0)
-    record = json.loads(json.dumps(cache.to_record()))
-    assert record == {"new": 1000.0}
-    damaged = {**record, "x": "soon", "y": None, "z": True, "huge": 10**400}
-    assert NeedsAuthCache.from_record(damaged) == cache
-    assert NeedsAuthCache.from_record(None) == NeedsAuthCache()
+
+    async def main() -> None:
+        store = MemoryStore()
+        memory = NeedsAuthMemory(store)
+        clock.now = 0.0
+        await memory.mark(A)
+        clock.now = 1000.0
+        await memory.mark(B)
+        record = json.loads(json.dumps(await store.load("needs-auth")))
+        assert record == {B: 1000.0}
+        damaged = {**record, "x": "soon", "y": None, "z": True, "huge": 10**400}
+        await store.save("needs-auth", damaged)
+        read = NeedsAuthMemory(store)
+        assert await read.remembered([A, B, "x", "y", "z", "huge"]) == {B}
+        await read.mark(A)
+        assert await store.load("needs-auth") == {B: 1000.0, A: 1000.0}
+
+    asyncio.run(main())
