@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .client.listen import Subscription as Subscription
     from .config.config import Config as Config
     from .config.config import Problem as Problem
+    from .config.config import ServerConfig as ServerConfig
     from .config.config import Source as Source
     from .config.policy.policy import Policy as Policy
     from .config.policy.policy import Verdict as Verdict
@@ -73,7 +74,6 @@ if TYPE_CHECKING:
     from .config.policy.rules import UrlRule as UrlRule
     from .config.scopes import FoundConfig as FoundConfig
     from .config.scopes import discover_configs as discover_configs
-    from .config.server import ServerConfig as ServerConfig
     from .config.writing import add_server as add_server
     from .config.writing import remove_server as remove_server
     from .entries.variables import InputSpec as InputSpec
@@ -185,11 +185,10 @@ _MODULES = {
     ".client.events.around": "Around Call ask_unless_read_only refusal",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
-    ".config.config": "Config Problem Source",
+    ".config.config": "Config Problem ServerConfig Source",
     ".config.policy.policy": "Policy Verdict",
     ".config.policy.rules": "CommandRule CwdRule EnvRule NameRule UrlRule",
     ".config.scopes": "FoundConfig discover_configs",
-    ".config.server": "ServerConfig",
     ".entries.variables": "InputSpec",
     ".config.writing": "add_server remove_server",
     ".errors": (

@@ -13,8 +13,7 @@ import pytest
 
 import mcpclient
 from mcpclient import McpError, PeerError, UsageError
-from mcpclient.config.config import Problem
-from mcpclient.config.server import ServerConfig
+from mcpclient.config.config import Problem, ServerConfig
 from mcpclient.errors import HttpError, NotChecked, ProtocolViolation, safe_str
 from mcpclient.gate.approvals import Approvals
 from mcpclient.gate.load import load_config

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from .screen import Screen
 
 if TYPE_CHECKING:
-    from ..config.server import ServerConfig
+    from ..config.config import ServerConfig
 
 
 _NOTHING: Mapping[str, Any] = {}

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Callable
 
-from ..config.config import Config
-from ..config.server import ServerConfig
+from ..config.config import Config, ServerConfig
 from ..display import shown_command, shown_url
 from ..entries.variables import InputsOption, InputSpec, references
 from ..errors import ServerUnavailable, UsageError

@@ -21,7 +21,7 @@ from .target import URL_SCHEMES, check_trace
 
 if TYPE_CHECKING:
     from ..auth.options import Authentication
-    from ..config.server import ServerConfig
+    from ..config.config import ServerConfig
     from ..sandbox import rights
     from ..sandbox.rights import Sandbox
     from . import asking as asking_module

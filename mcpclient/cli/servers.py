@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..config.config import Config
-from ..config.server import ServerConfig
+from ..config.config import Config, ServerConfig
 from ..config.writing import add_server, remove_server
 from ..errors import ConnectFailed, McpError, ServerUnavailable, UsageError
 from ..framing.escaping import escape, escape_line

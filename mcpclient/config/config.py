@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Callable, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
+from ..client.connection.targets import Target
+from ..entries.fields import Naming
 from ..errors import UsageError
 from ..framing.escaping import escape_line
+from ..lazy import OnDemand
 from ..suggestions import there_is_no
-from .server import ServerConfig
+from .sheet import Sheet
+
+if TYPE_CHECKING:
+    from ..client import configured
+else:
+    configured = OnDemand("..client.configured", __name__)
 
 Severity = Literal["error", "warning"]
+
+State = Literal["ready", "disabled", "needs_approval", "denied"]
+"""Whether a server may be connected, and if not, why not."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,97 @@ class Problem:
         named = ".".join(part for part in (self.server, self.field) if part)
         text = f"{place}: {self.severity}: {named + ': ' if named else ''}{self.message}"
         return escape_line(f"{text} ({self.hint})" if self.hint else text)
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """One server, ready for ``mcpclient.connect(server.target, **server.options)``.
+
+    - ``name``: the name it is configured under. ``scope``: ``"plugin"``, ``"user"``, ``"project"``,
+      ``"local"``, ``"enterprise"``, ``"file"`` for a file that the caller named, or ``"program"``
+      for a server that was made in code. ``source``: the path of its file, or "".
+    - ``target``: a URL, or a command as a list. ``options``: keyword arguments of `connect`. While
+      ``state`` is not ``"ready"``, both are as written in the file, without the values of
+      variables: nothing that is not allowed learns a secret.
+    - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
+      why in words. Only a ready server may be connected.
+    - ``enabled``: what the file says, also where the server is ready because it was asked for by
+      name. ``include``, ``exclude``: patterns of tool names; without ``include`` every tool is in,
+      and what is excluded is out. ``trusted``: the server's annotations may be believed. ``lazy``:
+      connect at the first call only. ``naming``: how its tools are named, where that differs from
+      other servers' (see `Manager`).
+    - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
+      ``sheet``: all that decides what would run and what it may learn, to be shown before one
+      agrees; None for a server that was made in code.
+    - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
+      has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
+      enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None for
+      a server that was made in code. It blocks.
+
+    Neither `repr` nor comparison of the fields that may hold secrets shows them.
+    """
+
+    name: str
+    scope: str = "program"
+    source: str = ""
+    target: Target = field(default="", repr=False, hash=False)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    enabled: bool = True
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    trusted: bool = False
+    lazy: bool = False
+    naming: Naming | None = field(default=None, hash=False)
+    state: State = "ready"
+    reason: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    written: Target | None = field(default=None, repr=False, hash=False)
+    sheet: Sheet | None = field(default=None, repr=False, hash=False)
+    judge_again: Callable[..., ServerConfig] | None = field(
+        default=None, repr=False, hash=False, compare=False
+    )
+
+    def with_mapping_read(self) -> ServerConfig:
+        """Return the server with a target that is a mapping read, as connecting would read it.
+
+        Raises `UsageError` for a mapping that is not an entry.
+        """
+        if not isinstance(self.target, Mapping):
+            return self
+        entry, target, options = configured.read_mapping(self.target, self.name, is_judged=True)
+        return replace(
+            self,
+            target=target,
+            options={**options, **self.options},
+            enabled=self.enabled and entry.enabled,
+            include=self.include or entry.include,
+            exclude=self.exclude or entry.exclude,
+            trusted=self.trusted or entry.trusted,
+            lazy=self.lazy or entry.lazy,
+            naming=self.naming or entry.naming,
+            raw=configured.entry_of(self.target),
+        )
+
+    def fingerprint(self) -> str:
+        """Return a digest of the entry as written, 64 hexadecimal digits.
+
+        Neither white space nor the order of keys matters; everything else does. A server made in
+        code is known by its target and its options.
+        """
+        content: object = self.raw or [_plain(self.target), _plain(self.options)]
+        if self.raw and self.scope == "program":
+            content = [_plain(self.raw), {}]  # as before the mapping was read
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON can carry it; a mapping or sequence of any kind as a plain one."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
 
 
 @dataclass(frozen=True)

@@ -55,16 +55,14 @@ class Document:
         """Return the line of a part, or of the nearest part around it that is there."""
         knows_places = isinstance(self.value, (JsoncObject, JsoncArray))
         offset = _offset_in(self.value, path) if knows_places else self._search(path)
-        return self._line_of(offset)
+        return None if offset is None else self._line_of(offset)
 
-    def repeated(self) -> Iterator[tuple[list[str | int], int | None]]:
+    def repeated(self) -> Iterator[tuple[list[str | int], int]]:
         """Yield the keys that are there twice: the path of the second one, and its line."""
         for path, offset in _repeated_keys(self.value, []):
             yield path, self._line_of(offset)
 
-    def _line_of(self, offset: int | None) -> int | None:
-        if offset is None:
-            return None
+    def _line_of(self, offset: int) -> int:
         if self._lines is None:
             self._lines = Lines(self.text)
         return self._lines.at(offset)
@@ -196,15 +194,9 @@ class WrittenServer:
         self, severity: Severity, message: str, *path: str | int, hint: str = ""
     ) -> Problem:
         """Return a problem of this entry, at one of its fields."""
-        return Problem(
-            severity,
-            message,
-            self.file.path,
-            self.file.document.line((*self.path, *path)),
-            self.name,
-            ".".join(str(part) for part in path)[:200] or None,
-            hint,
-        )
+        named = ".".join(str(part) for part in path)[:200] or None
+        place = (*self.path, *path)
+        return self.file.problem(severity, message, place, server=self.name, field=named, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -228,6 +220,10 @@ class ConfigFile:
     excluded: tuple[str, ...] = ()
     tool_switches: tuple[str, ...] = ()
 
+    def problem(self, severity: Severity, message: str, path: Path, **more: Any) -> Problem:
+        """Return a problem at a place of the document."""
+        return Problem(severity, message, self.path, self.document.line(path), **more)
+
 
 class ConfigReader:
     """Reads files, each once; what is wrong is added to ``problems``."""
@@ -245,8 +241,8 @@ class ConfigReader:
         if document is None:
             return None
         if place.project is not None:
-            return _of_project(place, document, self._problems)
-        return _of_document(place, document, self._problems)
+            return self._of_project(place, document)
+        return self._of_document(place, document)
 
     def document(self, path: str, *, expected: bool = False) -> Document | None:
         """Return the object that a file holds, or None; it is read once."""
@@ -273,68 +269,85 @@ class ConfigReader:
     def _wrong(self, path: str, message: str, line: int | None = None, hint: str = "") -> None:
         self._problems.append(Problem("error", message, path, line, hint=hint))
 
+    def _of_project(self, place: Place, document: Document) -> ConfigFile | None:
+        """Return the servers that the user's own settings have for one project."""
+        projects = document.value.get("projects")
+        settings = projects.get(place.project) if isinstance(projects, Mapping) else None
+        servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None
+        if not servers:
+            return None
+        application, kind = APPLICATIONS["claude-code"], kind_of(place.path)
+        file = ConfigFile(place.path, place.scope, application, document, kind, place)
+        self._add_entries(file, servers, ("projects", place.project or "", "mcpServers"))
+        return file
 
-def _of_project(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
-    """Read the servers that the user's own settings have for one project."""
-    projects = document.value.get("projects")
-    settings = projects.get(place.project) if isinstance(projects, Mapping) else None
-    servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None
-    if not servers:
-        return None
-    file = ConfigFile(
-        place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path), place
-    )
-    path = ("projects", place.project or "", "mcpServers")
-    file.servers.extend(_entries(servers, path, file, problems))
-    return file
+    def _of_document(self, place: Place, document: Document) -> ConfigFile | None:
+        settings, kind = document.value, kind_of(place.path)
+        found = find_servers(settings, kind)
+        if found is None:
+            if not kind.settings:
+                hint = f"they stand under {'.'.join(kind.key) or 'mcpServers'}"
+                self._wrong(place.path, _NO_SERVERS, 1, hint)
+            return None
+        around = settings
+        for part in found.key[:-1]:
+            around = around[part]
+        application = found.application
+        gemini = settings.get("mcp") if application.bare_dollar else None
+        tools = settings.get("tools") if application.name == "opencode" else None
+        switches = tools.items() if isinstance(tools, Mapping) else ()
+        file = ConfigFile(
+            place.path,
+            place.scope,
+            application,
+            document,
+            kind,
+            place,
+            inputs=settings.get("inputs") or around.get("inputs"),
+            allowed=_names(gemini, "allowed"),
+            excluded=_names(gemini, "excluded") or (),
+            tool_switches=tuple(pattern for pattern, setting in switches if setting is False),
+        )
+        self._problems.extend(_misplaced(file, found))
+        self._problems.extend(_repeated(file, found.key))
+        if found.servers == [] and not kind.settings:
+            self._problems.append(file.problem("warning", _NO_SERVERS, found.key))
+        self._add_entries(file, found.servers, found.key)
+        return file
 
-
-def _of_document(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
-    kind = kind_of(place.path)
-    found = find_servers(document.value, kind)
-    if found is None:
-        if not kind.settings:
-            hint = f"they stand under {'.'.join(kind.key) or 'mcpServers'}"
-            problems.append(Problem("error", _NO_SERVERS, place.path, 1, hint=hint))
-        return None
-    settings = document.value
-    gemini = settings.get("mcp") if found.application.bare_dollar else None
-    file = ConfigFile(
-        place.path,
-        place.scope,
-        found.application,
-        document,
-        kind,
-        place,
-        inputs=settings.get("inputs") or _around(settings, found.key).get("inputs"),
-        allowed=_names(gemini, "allowed"),
-        excluded=_names(gemini, "excluded") or (),
-        tool_switches=_tool_switches(settings) if found.application.name == "opencode" else (),
-    )
-    problems.extend(_misplaced(file, found))
-    problems.extend(_repeated(file, found.key))
-    if found.servers == [] and not kind.settings:
-        problems.append(Problem("warning", _NO_SERVERS, place.path, document.line(found.key)))
-    file.servers.extend(_entries(found.servers, found.key, file, problems))
-    return file
-
-
-def _around(settings: Any, key: tuple[str, ...]) -> Mapping[str, Any]:
-    for part in key[:-1]:
-        settings = settings[part]
-    return settings if isinstance(settings, Mapping) else {}
+    def _add_entries(self, file: ConfigFile, servers: Any, path: tuple[str, ...]) -> None:
+        """Add the entries of an object by name, or of a list whose items have a ``name``."""
+        if isinstance(servers, Mapping):
+            pairs: list[tuple[Any, str | int]] = [(name, name) for name in servers]
+        elif isinstance(servers, list):
+            pairs = [
+                (item.get("name") if isinstance(item, Mapping) else None, index)
+                for index, item in enumerate(servers)
+            ]
+        else:
+            message = "servers are an object, each under its name"
+            self._problems.append(file.problem("error", message, path))
+            return
+        entries: Any = servers
+        for name, key in pairs:
+            if not isinstance(name, str) or not name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
+                message = "a server needs a name in one line"
+                self._problems.append(file.problem("error", message, (*path, key)))
+                continue
+            entry = entries[key]
+            if not isinstance(entry, Mapping) or entry.get("type") not in _INSIDE:
+                file.servers.append(WrittenServer(name, entry, file, (*path, key)))
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
     """Tell of servers under the key of another application."""
-    path, line, kind = file.path, file.document.line, file.kind
-    key = ".".join(found.key)
+    kind, key = file.kind, ".".join(found.key)
     if kind.ending and kind.key and found.key not in ((), kind.key):
         message, hint = f"its servers stand under {key}", f"it usually has {'.'.join(kind.key)}"
-        yield Problem("warning", message, path, line(found.key), hint=hint)
+        yield file.problem("warning", message, found.key, hint=hint)
     for other in found.others:
         message, hint = f"servers under {other} are not read", f"move them to {key or 'the top'}"
-        yield Problem("warning", message, path, line(other.split(".")), hint=hint)
+        yield file.problem("warning", message, other.split("."), hint=hint)
 
 
 def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
@@ -343,43 +356,9 @@ def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
         if tuple(path[: len(key)]) != key[: len(path)]:
             continue
         names = [str(part) for part in path[len(key) :]]
-        yield Problem(
-            "warning",
-            f"{path[-1]!r:.60} is there twice; the second counts",
-            file.path,
-            line,
-            names[0] if names else None,
-            ".".join(names[1:]) or None,
-            "remove one",
-        )
-
-
-def _entries(
-    servers: Any, path: tuple[str | int, ...], file: ConfigFile, problems: list[Problem]
-) -> Iterator[WrittenServer]:
-    """Yield the entries of an object by name, or of a list whose items have a ``name``."""
-    if isinstance(servers, Mapping):
-        pairs: list[tuple[Any, str | int]] = [(name, name) for name in servers]
-    elif isinstance(servers, list):
-        pairs = [
-            (item.get("name") if isinstance(item, Mapping) else None, index)
-            for index, item in enumerate(servers)
-        ]
-    else:
-        line = file.document.line(path)
-        problems.append(
-            Problem("error", "servers are an object, each under its name", file.path, line)
-        )
-        return
-    entries: Any = servers
-    for name, key in pairs:
-        if not isinstance(name, str) or not name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
-            line = file.document.line((*path, key))
-            problems.append(Problem("error", "a server needs a name in one line", file.path, line))
-            continue
-        entry = entries[key]
-        if not isinstance(entry, Mapping) or entry.get("type") not in _INSIDE:
-            yield WrittenServer(name, entry, file, (*path, key))
+        message = f"{path[-1]!r:.60} is there twice; the second counts"
+        server, named = (names[0] if names else None), ".".join(names[1:]) or None
+        yield Problem("warning", message, file.path, line, server, named, "remove one")
 
 
 def _names(settings: Any, key: str) -> tuple[str, ...] | None:
@@ -387,10 +366,3 @@ def _names(settings: Any, key: str) -> tuple[str, ...] | None:
     if not isinstance(names, list):
         return None
     return tuple(name for name in names if isinstance(name, str))
-
-
-def _tool_switches(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    tools = settings.get("tools")
-    if not isinstance(tools, Mapping):
-        return ()
-    return tuple(pattern for pattern, setting in tools.items() if setting is False)

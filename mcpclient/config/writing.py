@@ -32,31 +32,28 @@ def add_server(
     (YAML), or a name that is taken; `OSError` when the file cannot be written. It is then as it
     was.
     """
-    _check(name, entry)
+    if not name.strip() or any(character < " " for character in name):
+        raise UsageError("a server needs a name in one line")
+    try:
+        read_entry(name, dict(entry), APPLICATIONS["mcpclient"], lambda *path, **hint: None)
+    except EntryError as error:
+        raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None
 
     def edit(content: bytes | None) -> bytes:
         text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
         return text.encode()
 
-    change_file(path, edit, limit=MAX_FILE_SIZE, new_mode=0o600 if _is_users(path) else None)
-    if _is_users(path) and _has_literals(entry):
-        make_private(path)
-
-
-def _is_users(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is for one user, and does not travel with a project."""
-    real, own = os.path.realpath(path), str(config_folder(os.environ))
+    # Whether it is for one user, and does not travel with a project.
+    real, own = os.path.realpath(path), os.path.realpath(config_folder(os.environ))
     home = os.path.realpath(os.path.expanduser("~"))
-    return real.startswith(os.path.realpath(own) + os.sep) or (
+    is_users = real.startswith(own + os.sep) or (
         real.startswith(home + os.sep) and project_of(real, kind_of(real)) == home
     )
-
-
-def _has_literals(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry holds values that may be secret, and not only names of variables."""
+    change_file(path, edit, limit=MAX_FILE_SIZE, new_mode=0o600 if is_users else None)
     fields = [entry.get("env"), entry.get("headers")]
     texts = [text for field in fields if isinstance(field, Mapping) for text in field.values()]
-    return any("${" not in str(text) for text in texts)
+    if is_users and any("${" not in str(text) for text in texts):
+        make_private(path)
 
 
 def remove_server(path: str | os.PathLike[str], name: str) -> None:
@@ -68,51 +65,79 @@ def remove_server(path: str | os.PathLike[str], name: str) -> None:
     change_file(path, edit, limit=MAX_FILE_SIZE)
 
 
+def _text(content: bytes | None) -> str:
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("the file is not UTF-8") from None
+
+
+class _Written:
+    """The text of a file, with the names of its servers and the key that holds them."""
+
+    def __init__(self, text: str, path: str) -> None:
+        if path.lower().endswith((".yaml", ".yml")):
+            raise UsageError(f"YAML is read, but not written: {path}")
+        self.is_toml: bool = path.lower().endswith(".toml")
+        self.kind: FileKind = kind_of(path)
+        self.document: Any = {}
+        if text.strip(" \t\r\n\ufeff"):
+            try:
+                self.document = read_document(text.encode(), path).value
+            except DocumentError as error:
+                place = path if error.line is None else f"{path}:{error.line}"
+                raise UsageError(f"{place}: {error}") from None
+        found = find_servers(self.document, self.kind)
+        servers = None if found is None else found.servers
+        if servers is not None and not isinstance(servers, Mapping):
+            raise UsageError(
+                f"the servers in {path} are not an object, so none is added or removed"
+            )
+        self.key: tuple[str, ...] = self.kind.key if found is None else found.key
+        self.names: list[str] = list(servers or ())
+
+
 def add_server_to(
     text: str, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
 ) -> str:
     """Return the text of the file at ``path`` with a server added. Raises `UsageError`."""
-    kind, before = _writable(path), text
-    place = _place(text, path, kind)
-    if name in _names(text, path, kind):
+    before = _Written(text, path)
+    place = [*before.key, name]
+    if name in before.names:
         if not replace:
             raise UsageError(f"there is a server {name!r} in {path} already; remove it first")
-        if path.lower().endswith(".toml"):
-            text = remove_table(text, [*place, name])
-    written = in_shape_of(kind.application, entry)
+        if before.is_toml:
+            text = remove_table(text, place)
+    add = add_table if before.is_toml else set_member
     try:
-        if path.lower().endswith(".toml"):
-            text = add_table(text, [*place, name], written)
-        else:
-            text = set_member(text, [*place, name], written)
+        text = add(text, place, in_shape_of(before.kind.application, entry))
     except (JsoncError, ValueError) as error:
         raise UsageError(f"{path} cannot be changed: {error}") from None
-    if name not in _names(text, path, kind) or not _only_changes(
-        [*place, name], before, text, path
-    ):
+    after = _Written(text, path)
+    if name not in after.names or _differ_beside(place, before, after):
         raise UsageError(f"{path} has its servers in a form that is not changed here")
     return text
 
 
 def remove_server_from(text: str, path: str, name: str) -> str:
     """Return the text of the file at ``path`` without a server. Raises `UsageError`."""
-    kind = _writable(path)
-    known = _names(text, path, kind)
-    if name not in known:
-        raise UsageError(there_is_no("server", name, known, f"in {path}"))
-    place = [*_place(text, path, kind), name]
+    before = _Written(text, path)
+    if name not in before.names:
+        raise UsageError(there_is_no("server", name, before.names, f"in {path}"))
+    place = [*before.key, name]
+    refusal = UsageError(f"{path} has {name!r} in a form that is not changed here")
     try:
-        is_toml = path.lower().endswith(".toml")
-        removed = remove_table(text, place) if is_toml else remove_member(text, place)
+        removed = (remove_table if before.is_toml else remove_member)(text, place)
     except (JsoncError, KeyError):
-        raise UsageError(f"{path} has {name!r} in a form that is not changed here") from None
-    if name in _names(removed, path, kind) or not _only_changes(place, text, removed, path):
-        raise UsageError(f"{path} has {name!r} in a form that is not changed here")
+        raise refusal from None
+    after = _Written(removed, path)
+    if name in after.names or _differ_beside(place, before, after):
+        raise refusal
     return removed
 
 
-def _only_changes(place: Sequence[str], before: str, after: str, path: str) -> bool:
-    return _others(_document(before, path), place) == _others(_document(after, path), place)
+def _differ_beside(place: Sequence[str], before: _Written, after: _Written) -> bool:
+    return _others(before.document, place) != _others(after.document, place)
 
 
 def _others(value: Any, place: Sequence[str]) -> str:
@@ -122,56 +147,6 @@ def _others(value: Any, place: Sequence[str]) -> str:
     if len(place) > 1 and _others(below, place[1:]) != "{}":
         value[place[0]] = _others(below, place[1:])
     return repr(dict(sorted(value.items())))
-
-
-def _check(name: str, entry: Mapping[str, Any]) -> None:
-    if not name.strip() or any(character < " " for character in name):
-        raise UsageError("a server needs a name in one line")
-    try:
-        read_entry(name, dict(entry), APPLICATIONS["mcpclient"], lambda *path, **hint: None)
-    except EntryError as error:
-        raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None
-
-
-def _text(content: bytes | None) -> str:
-    try:
-        return (content or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError("the file is not UTF-8") from None
-
-
-def _writable(path: str) -> FileKind:
-    if path.lower().endswith((".yaml", ".yml")):
-        raise UsageError(f"YAML is read, but not written: {path}")
-    return kind_of(path)
-
-
-def _document(text: str, path: str) -> Any:
-    if not text.strip(" \t\r\n\ufeff"):
-        return {}
-    try:
-        return read_document(text.encode(), path).value
-    except DocumentError as error:
-        place = path if error.line is None else f"{path}:{error.line}"
-        raise UsageError(f"{place}: {error}") from None
-
-
-def _place(text: str, path: str, kind: FileKind) -> tuple[str, ...]:
-    """Return the key that holds the servers: the one that is there, or the application's own."""
-    found = find_servers(_document(text, path), kind)
-    return kind.key if found is None else found.key
-
-
-def _names(text: str, path: str, kind: FileKind) -> list[str]:
-    found = find_servers(_document(text, path), kind)
-    servers = None if found is None else found.servers
-    if servers is not None and not isinstance(servers, Mapping):
-        raise UsageError(f"the servers in {path} are not an object, so none is added or removed")
-    return list(servers or ())
-
-
-_CODEX = {"headers": "http_headers"}
-_OPENCODE = {"env": "environment"}
 
 
 def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,10 +160,13 @@ def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
             {"type": "remote"} if is_remote else {"type": "local", "command": words}
         )
         given.pop("type", None)
-        return {**kind, **{_OPENCODE.get(key, key): value for key, value in given.items()}}
+        return {
+            **kind,
+            **{"environment" if key == "env" else key: value for key, value in given.items()},
+        }
     if application == "codex":
         given.pop("type", None)
-        return {_CODEX.get(key, key): value for key, value in given.items()}
+        return {"http_headers" if key == "headers" else key: value for key, value in given.items()}
     if application == "gemini" and is_remote and given.pop("type", "http") == "http":
         return {"httpUrl": given.pop("url"), **given}
     if application == "windsurf" and is_remote:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..config.server import ServerConfig
+from ..config.config import ServerConfig
 from ..errors import UsageError
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
-from ..config.config import Problem, Severity
+from ..config.config import Problem, ServerConfig, Severity
 from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
-from ..config.server import ServerConfig
 from ..config.sheet import NamedFiles, named_files, sheet_of, words_of
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry

@@ -8,11 +8,10 @@ from os.path import realpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..client.connection.targets import runs_here
-from ..config.config import Problem
+from ..config.config import Problem, ServerConfig, State
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
-from ..config.server import ServerConfig, State
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..entries.resolve import HeadersHelper
 from ..errors import UsageError

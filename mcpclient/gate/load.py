@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..auth.options import IdentityProvider, OAuth
-from ..config.config import Config, Problem, Source
+from ..config.config import Config, Problem, ServerConfig, Source
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, check_scopes, places_of
-from ..config.server import ServerConfig
 from ..display import shown_command, shown_url
 from ..entries.urls import canonical_url
 from ..entries.variables import InputsOption

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..client.connection.targets import Target, name_targets, runs_here
 from ..client.events.callbacks import Hooks
-from ..config.config import Config
-from ..config.server import ServerConfig
+from ..config.config import Config, ServerConfig
 from ..errors import UsageError
 from ..gate.gate import Gate, strict_sandbox
 from ..transports.base import Transport

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 from ..client.client import Client
 from ..client.connection.options import OPTION_NAMES, check_names
 from ..client.connection.targets import Target
-from ..config.config import Config, Problem
+from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
-from ..config.server import ServerConfig
 from ..entries.fields import Naming
 from ..entries.variables import InputsOption
 from ..errors import (

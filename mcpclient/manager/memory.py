@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..config.server import ServerConfig
+from ..config.config import ServerConfig
 from ..framing.logs import logger_for
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder

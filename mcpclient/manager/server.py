@@ -13,7 +13,7 @@ from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.targets import runs_here
 from ..client.events.callbacks import Hooks
 from ..client.requests import connection_of
-from ..config.server import ServerConfig
+from ..config.config import ServerConfig
 from ..errors import (
     AuthorizationRequired,
     CallTimeout,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
 from ..client.connection.options import EraMemory
-from ..config.server import ServerConfig
+from ..config.config import ServerConfig
 from ..errors import UsageError
 from ..net.loops import LoopBound
 from .events import Events

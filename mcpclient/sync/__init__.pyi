@@ -21,9 +21,8 @@ from ..client.contents import Reference
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
 from ..client.requests import ProgressHandler, ToolOutcome
-from ..config.config import Config, Problem
+from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
-from ..config.server import ServerConfig
 from ..entries.fields import Naming
 from ..entries.variables import InputsOption
 from ..errors import McpError

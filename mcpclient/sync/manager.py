@@ -17,7 +17,7 @@ from .loop_thread import close_soon
 if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
-    from ..config.server import ServerConfig
+    from ..config.config import ServerConfig
     from ..manager.machine import Status
     from ..typing_compat import Unpack
     from .toolbox import Toolbox

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.config.server import ServerConfig
+from mcpclient.config.config import ServerConfig
 from mcpclient.gate.approvals import Approvals
 
 

@@ -33,7 +33,7 @@ BELOW = {"net", "sandbox", "transports", "client"}
 LOWEST = {"net", "sandbox"}
 # What an entry of a file is, before it is judged and after.
 ENTRIES = {
-    *(Node("config.server", "ServerConfig"), Node("config.config", "Config")),
+    *(Node("config.config", "ServerConfig"), Node("config.config", "Config")),
     *(Node("config.reading", "ConfigReader"), Node("entries.resolve", "resolve")),
     *(Node("gate.load", "load_config"), Node("gate.entries", "Entries")),
     Node("client.configured", "read_mapping"),
@@ -139,7 +139,7 @@ def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None
     graph = package()
     assert set(map(str, users(graph, Node("client.configured", "read_mapping")))) == {
         "client.configured.client_arguments",
-        "config.server.ServerConfig",
+        "config.config.ServerConfig",
     }
     arguments = Node("client.configured", "client_arguments")
     assert set(map(str, users(graph, arguments))) == {"client.client.Client"}
@@ -315,13 +315,13 @@ SCENE = {
     "client": "",
     "client.client": "from ..net.launch import launch\nclass Client:\n  def f(self): launch(1)",
     "config": "",
-    "config.server": "class ServerConfig: pass",
+    "config.config": "class ServerConfig: pass",
     "gate": "",
     "gate.load": "def load_config(): pass",
 }
 PAST_THE_GATE = """
 from ..client.client import Client
-from ..config.server import ServerConfig
+from ..config.config import ServerConfig
 def start(): return Client(ServerConfig().target)
 """
 HANDED_ON = """
@@ -366,7 +366,7 @@ def start(server):
 @pytest.mark.parametrize(
     ("module", "old", "planted", "found"),
     [
-        ("config.server", "    def fingerprint(", OPENED, "config.server.ServerConfig"),
+        ("config.config", "    def fingerprint(", OPENED, "config.config.ServerConfig"),
         ("client.configured", "    raw = ", LAUNCHED, "client.configured.read_mapping"),
         ("manager.fast", "", READ_AND_STARTED, "manager.fast.start"),
         ("manager.fast", "", READ_BY_SERVER, "manager.fast.start"),

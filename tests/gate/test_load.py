@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.config import Config
+from mcpclient.config.config import Config, ServerConfig
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.scopes import Place
-from mcpclient.config.server import ServerConfig
 from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Callable
 
 from ...client.connection.targets import short_name
-from ...config.server import ServerConfig
+from ...config.config import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
 from ...framing.escaping import escape
 from ...manager.manager import Manager

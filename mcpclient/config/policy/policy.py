@@ -16,7 +16,7 @@ from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
 from ...net.process.programs import links_of
-from ..server import ServerConfig
+from ..config import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
 
 # Names as patterns, each with the reason for which a file may set it beside an allowed command.

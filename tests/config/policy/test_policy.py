@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mcpclient.auth.options import Endpoints, OAuth
+from mcpclient.config.config import ServerConfig
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule
-from mcpclient.config.server import ServerConfig
 from mcpclient.errors import UsageError
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpclient.config.config import ServerConfig
 from mcpclient.config.policy.policy import folder_of, is_plain_variable
-from mcpclient.config.server import ServerConfig
 
 STEERING = [
     *("PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA", "COMSPEC", "SHELL", "IFS", "TMPDIR"),

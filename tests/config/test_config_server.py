@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpclient.config.server import ServerConfig
+from mcpclient.config.config import ServerConfig
 
 RAW = {"command": "npx", "args": ["-y", "a"], "env": {"A": "${A}", "B": "b"}, "cwd": "x"}
 
