@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation
 from ..lazy import OnDemand
-from .wire_object import Field, WireObject, strings_in
+from .wire_object import Converted, Field, WireObject, object_in, strings_in
 
 if TYPE_CHECKING:
     from ..framing import browser_url, uri
@@ -41,18 +41,16 @@ class ElicitationRequest(WireObject):
     elicitation_id: Field[str | None] = Field(
         "elicitationId", (str,), None, "The name of a visit (URL mode until 2025-11-25)."
     )
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the form: an object of simple fields, exactly as sent."""
-        value = self.raw.get("requestedSchema")
-        return value if isinstance(value, dict) else {}
+    schema: Converted[dict[str, Any]] = Converted(
+        "requestedSchema",
+        object_in,
+        "The JSON Schema of the form: an object of simple fields, exactly as sent.",
+    )
 
     @property
     def fields(self) -> dict[str, dict[str, Any]]:
         """The schema of each field of the form, by its name."""
-        value = self.schema.get("properties")
-        properties = value if isinstance(value, dict) else {}
+        properties = object_in(self.schema.get("properties"))
         return {name: field for name, field in properties.items() if isinstance(field, dict)}
 
     @property

@@ -13,7 +13,15 @@ from typing import Any
 
 from ..errors import ProtocolViolation
 from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent, content_block
-from .wire_object import Field, WireObject, WireObjectList, strings_in
+from .wire_object import (
+    Converted,
+    Field,
+    WireObject,
+    WireObjectList,
+    object_in,
+    objects_in,
+    strings_in,
+)
 
 UNKNOWN_MODEL = "unknown"
 """The model that the server is told, which requires one, when the handler names none."""
@@ -85,6 +93,14 @@ class SamplingRequest(WireObject):
     tools: WireObjectList[Tool] = WireObjectList(
         "tools", Tool, "Tools the model may ask for; the server runs them."
     )
+    stop_sequences: Converted[list[str]] = Converted(
+        "stopSequences", strings_in, "Strings at which generation ends."
+    )
+    model_preferences: Converted[dict[str, Any]] = Converted(
+        "modelPreferences",
+        object_in,
+        "``costPriority``, ``speedPriority`` and ``intelligencePriority`` (0 to 1), ``hints``.",
+    )
 
     @property
     def max_tokens(self) -> int | None:
@@ -95,29 +111,16 @@ class SamplingRequest(WireObject):
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     @property
-    def stop_sequences(self) -> list[str]:
-        """Strings at which generation ends."""
-        return strings_in(self.raw.get("stopSequences"))
-
-    @property
     def tool_choice(self) -> str:
         """Whether tools are used: ``"auto"``, ``"required"`` or ``"none"``."""
-        value = self.raw.get("toolChoice")
-        mode = value.get("mode") if isinstance(value, dict) else None
+        mode = object_in(self.raw.get("toolChoice")).get("mode")
         return mode if isinstance(mode, str) else "auto"
-
-    @property
-    def model_preferences(self) -> dict[str, Any]:
-        """``costPriority``, ``speedPriority`` and ``intelligencePriority`` (0 to 1), ``hints``."""
-        value = self.raw.get("modelPreferences")
-        return value if isinstance(value, dict) else {}
 
     @property
     def model_hints(self) -> list[str]:
         """Parts of the names of models that the server would like, best first."""
-        hints = self.model_preferences.get("hints")
-        named = hints if isinstance(hints, list) else []
-        return strings_in([hint.get("name") for hint in named if isinstance(hint, dict)])
+        hints = objects_in(self.model_preferences.get("hints"))
+        return strings_in([hint.get("name") for hint in hints])
 
 
 def check_request(request: SamplingRequest, *, tools: bool) -> None:

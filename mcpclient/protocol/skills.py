@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from ..errors import SkillVerificationError
 from ..formats.front_matter import parse_front_matter, same_content, split_front_matter
 from ..formats.yaml_flow import FrontMatterError
-from .wire_object import Field, WireObject
+from .wire_object import Converted, Field, WireObject, WireObjectList, object_in
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -44,12 +44,12 @@ class Skill(WireObject):
 
     __slots__ = ()
     uri: Field[str] = Field("uri", (str,), "", "URI of its ``SKILL.md``.")
-
-    @property
-    def front_matter(self) -> dict[str, Any]:
-        """The front matter of its ``SKILL.md``, as the server says."""
-        value = self.raw.get("frontmatter")
-        return value if isinstance(value, dict) else {}
+    front_matter: Converted[dict[str, Any]] = Converted(
+        "frontmatter", object_in, "The front matter of its ``SKILL.md``, as the server says."
+    )
+    files: WireObjectList[SkillFile] = WireObjectList(
+        "resources", SkillFile, "All its files, ``SKILL.md`` among them; none when it is dynamic."
+    )
 
     @property
     def name(self) -> str:
@@ -67,13 +67,6 @@ class Skill(WireObject):
     def is_dynamic(self) -> bool:
         """Whether its content is made on demand, so that nothing of it can be verified."""
         return self.raw.get("resources") == "dynamic"
-
-    @property
-    def files(self) -> list[SkillFile]:
-        """All its files, ``SKILL.md`` among them; none when it is dynamic."""
-        value = self.raw.get("resources")
-        listed = value if isinstance(value, list) else []
-        return [SkillFile(item) for item in listed if isinstance(item, dict)]
 
     @property
     def root(self) -> str:

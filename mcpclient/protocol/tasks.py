@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from .wire_object import Field, WireObject
+from .wire_object import Field, WireObject, object_in
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
@@ -47,6 +47,12 @@ class Task(WireObject):
         "createdAt", _STRING, None, "ISO 8601, by the server's clock."
     )
     last_updated_at: Field[str | None] = Field("lastUpdatedAt", _STRING, None, "ISO 8601.")
+    result: Field[dict[str, Any] | None] = Field(
+        "result", (dict,), None, "The result, where the server has sent it along."
+    )
+    error: Field[dict[str, Any] | None] = Field(
+        "error", (dict,), None, "The JSON-RPC error, where the server has sent it along."
+    )
 
     def __init__(self, raw: Mapping[str, Any], tool: str = "") -> None:
         super().__init__(raw)
@@ -81,22 +87,10 @@ class Task(WireObject):
         return value if isinstance(value, str) else None
 
     @property
-    def result(self) -> dict[str, Any] | None:
-        """The result, where the server has sent it along."""
-        value = self.raw.get("result")
-        return value if isinstance(value, dict) else None
-
-    @property
-    def error(self) -> dict[str, Any] | None:
-        """The JSON-RPC error the task ended with, where the server has sent it along."""
-        value = self.raw.get("error")
-        return value if isinstance(value, dict) else None
-
-    @property
     def input_requests(self) -> dict[str, Any]:
         """The requests that wait for an answer (extension only), by key."""
-        value = self.raw.get("inputRequests")
-        return value if isinstance(value, dict) and self.status == "input_required" else {}
+        waits = self.status == "input_required"
+        return object_in(self.raw.get("inputRequests")) if waits else {}
 
 
 def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..lazy import OnDemand
-from .wire_object import Field, WireObject, WireObjectList, strings_in
+from .wire_object import Converted, Field, WireObject, WireObjectList, object_in, strings_in
 
 if TYPE_CHECKING:
     from ..formats import uri_template as uri_templates
@@ -22,6 +22,7 @@ else:
 _STRING = (str,)
 _OBJECT = (dict,)
 _NUMBER = (int, float)
+_ANY = (object, bool)
 
 
 def _decoded(data: str) -> bytes:
@@ -37,22 +38,34 @@ def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-class Implementation(WireObject):
+class _Named(WireObject):
+    __slots__ = ()
+    name: Field[str] = Field("name", _STRING, "")
+    title: Field[str | None] = Field("title", _STRING, None)
+
+
+class _Described(_Named):
+    __slots__ = ()
+    description: Field[str | None] = Field("description", _STRING, None)
+
+
+class _Readable(_Described):
+    __slots__ = ()
+    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
+    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
+
+
+class Implementation(_Named):
     """The name and version the other side gives itself. Unverified: use it for display only."""
 
     __slots__ = ()
-    name: Field[str] = Field("name", _STRING, "")
     version: Field[str] = Field("version", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
 
 
-class Tool(WireObject):
+class Tool(_Described):
     """A tool the server offers."""
 
     __slots__ = ()
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
     output_schema: Field[Any] = Field[Any](
         "outputSchema", (dict, bool), None, "JSON Schema, exactly as sent."
     )
@@ -86,31 +99,21 @@ class Tool(WireObject):
         return self.read_only or (self.annotations or {}).get("idempotentHint") is True
 
 
-class Resource(WireObject):
+class Resource(_Readable):
     """Something that can be read."""
 
     __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
-    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     size: Field[float | None] = Field(
         "size", _NUMBER, None, "Size in bytes, where the server says it."
     )
-    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
 
-class ResourceTemplate(WireObject):
+class ResourceTemplate(_Readable):
     """A family of resources; ``uri_template`` is an RFC 6570 template."""
 
     __slots__ = ()
     uri_template: Field[str] = Field("uriTemplate", _STRING, "")
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
-    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
-    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
     def expand(self, **variables: uri_templates.TemplateValue) -> str:
         """Return the URI that the template makes of these values (RFC 6570, all levels).
@@ -178,27 +181,20 @@ class AudioContent(_BinaryContent):
     __slots__ = ()
 
 
-class ResourceLink(Content):
+class ResourceLink(Content, _Readable):
     """A pointer to a resource that can be read."""
 
     __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
-    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
 
 
 class EmbeddedResource(Content):
     """The contents of a resource, inside a message."""
 
     __slots__ = ()
-
-    @property
-    def resource(self) -> ResourceContents:
-        """The embedded contents."""
-        value = self.raw.get("resource")
-        return ResourceContents(value if isinstance(value, dict) else {})
+    resource: Converted[ResourceContents] = Converted(
+        "resource", lambda value: ResourceContents(object_in(value)), "The embedded contents."
+    )
 
 
 class ToolUseContent(Content):
@@ -207,33 +203,32 @@ class ToolUseContent(Content):
     __slots__ = ()
     id: Field[str] = Field("id", _STRING, "")
     name: Field[str] = Field("name", _STRING, "")
-
-    @property
-    def input(self) -> dict[str, Any]:
-        """The arguments for the tool."""
-        value = self.raw.get("input")
-        return value if isinstance(value, dict) else {}
+    input: Converted[dict[str, Any]] = Converted("input", object_in, "The arguments for the tool.")
 
 
-class ToolResultContent(Content):
-    """The result of a tool, for the model that asked for it (sampling)."""
-
+class _ToolOutput(WireObject):
     __slots__ = ()
-    tool_use_id: Field[str] = Field("toolUseId", _STRING, "")
     content: WireObjectList[Content] = WireObjectList(
-        "content", lambda raw: content_block(raw), "What the tool returned."
+        "content", lambda raw: content_block(raw), "The content blocks, in order."
     )
-    is_error: Field[bool] = Field("isError", (bool,), False)
+    structured: Field[Any] = Field[Any](
+        "structuredContent", _ANY, None, "The structured content, None when there is none."
+    )
+    is_error: Field[bool] = Field(
+        "isError", (bool,), False, "Whether the tool reports that it failed."
+    )
 
     @property
     def text(self) -> str:
         """The text of all text blocks, joined by line ends."""
         return _joined_text(self.content)
 
-    @property
-    def structured(self) -> Any:
-        """The structured content, None when there is none."""
-        return self.raw.get("structuredContent")
+
+class ToolResultContent(Content, _ToolOutput):
+    """The result of a tool, for the model that asked for it (sampling)."""
+
+    __slots__ = ()
+    tool_use_id: Field[str] = Field("toolUseId", _STRING, "")
 
 
 _CONTENT_TYPES: dict[object, type[Content]] = {
@@ -257,7 +252,7 @@ def _joined_text(blocks: Iterable[Content]) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
 
 
-class CallToolResult(WireObject):
+class CallToolResult(_ToolOutput):
     """The result of a tool call.
 
     ``warnings``: violations of the tool's output schema by the structured content; empty where
@@ -271,23 +266,6 @@ class CallToolResult(WireObject):
         super().__init__(raw)
         self.warnings: list[str] = list(warnings)
         self.is_wrapped: bool = False
-
-    content: WireObjectList[Content] = WireObjectList(
-        "content", content_block, "The content blocks, in order."
-    )
-    is_error: Field[bool] = Field(
-        "isError", (bool,), False, "Whether the tool reports that it failed."
-    )
-
-    @property
-    def text(self) -> str:
-        """The text of all text blocks, joined by line ends."""
-        return _joined_text(self.content)
-
-    @property
-    def structured(self) -> Any:
-        """The structured content, None when there is none."""
-        return self.raw.get("structuredContent")
 
     @property
     def data(self) -> Any:
@@ -307,23 +285,17 @@ class CallToolResult(WireObject):
             return text
 
 
-class PromptArgument(WireObject):
+class PromptArgument(_Described):
     """An argument that a prompt takes."""
 
     __slots__ = ()
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
     required: Field[bool] = Field("required", (bool,), False)
 
 
-class Prompt(WireObject):
+class Prompt(_Described):
     """A prompt the server offers."""
 
     __slots__ = ()
-    name: Field[str] = Field("name", _STRING, "")
-    title: Field[str | None] = Field("title", _STRING, None)
-    description: Field[str | None] = Field("description", _STRING, None)
     arguments: WireObjectList[PromptArgument] = WireObjectList("arguments", PromptArgument)
 
 
@@ -337,8 +309,7 @@ class PromptMessage(WireObject):
     def content(self) -> Content:
         """The content block of this message; a call or a result, which only sampling has, as an
         unknown type."""
-        value = self.raw.get("content")
-        block = content_block(value if isinstance(value, dict) else {})
+        block = content_block(object_in(self.raw.get("content")))
         is_sampling = isinstance(block, (ToolUseContent, ToolResultContent))
         return Content(block.raw) if is_sampling else block
 
@@ -377,15 +348,11 @@ class Completion(WireObject):
     """Suggestions for the value of an argument."""
 
     __slots__ = ()
+    values: Converted[list[str]] = Converted("values", strings_in, "The suggestions.")
     total: Field[float | None] = Field(
         "total", _NUMBER, None, "How many there are, where the server says it."
     )
     has_more: Field[bool] = Field("hasMore", (bool,), False)
-
-    @property
-    def values(self) -> list[str]:
-        """The suggestions."""
-        return strings_in(self.raw.get("values"))
 
 
 class Progress(WireObject):
@@ -403,8 +370,4 @@ class LogMessage(WireObject):
     __slots__ = ()
     level: Field[str] = Field("level", _STRING, "info")
     logger: Field[str | None] = Field("logger", _STRING, None)
-
-    @property
-    def data(self) -> Any:
-        """The logged value: any JSON."""
-        return self.raw.get("data")
+    data: Field[Any] = Field[Any]("data", _ANY, None, "The logged value: any JSON.")

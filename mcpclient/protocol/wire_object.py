@@ -43,25 +43,40 @@ class Field(Generic[T]):
         return cast(T, value)
 
 
-class WireObjectList(Generic[R]):
-    """A property that reads ``key`` as a list of records; what is not an object is left out."""
+class Converted(Generic[T]):
+    """A property that reads ``key`` of the record's dict through a function.
 
-    def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
+    ``convert`` takes any JSON value, and None for a missing one.
+    """
+
+    def __init__(self, key: str, convert: Callable[[object], T], doc: str = "") -> None:
         self._key = key
-        self._make = make
+        self._convert = convert
         self.__doc__ = doc
 
     @overload
-    def __get__(self, record: None, owner: type) -> WireObjectList[R]: ...
+    def __get__(self, record: None, owner: type) -> Converted[T]: ...
     @overload
-    def __get__(self, record: WireObject, owner: type) -> list[R]: ...
-    def __get__(self, record: WireObject | None, owner: type) -> WireObjectList[R] | list[R]:
-        if record is None:
-            return self
-        value = record.raw.get(self._key)
-        if not isinstance(value, list):
-            return []
-        return [self._make(item) for item in value if isinstance(item, dict)]
+    def __get__(self, record: WireObject, owner: type) -> T: ...
+    def __get__(self, record: WireObject | None, owner: type) -> Converted[T] | T:
+        return self if record is None else self._convert(record.raw.get(self._key))
+
+
+class WireObjectList(Converted[list[R]]):
+    """A property that reads ``key`` as a list of records; what is not an object is left out."""
+
+    def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
+        super().__init__(key, lambda value: [make(item) for item in objects_in(value)], doc)
+
+
+def object_in(value: object) -> dict[str, Any]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list, without its other items; empty for anything but a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def strings_in(value: object) -> list[str]:
@@ -91,5 +106,4 @@ class WireObject:
     @property
     def meta(self) -> dict[str, Any]:
         """The ``_meta`` of this object, empty when it has none."""
-        value = self.raw.get("_meta")
-        return value if isinstance(value, dict) else {}
+        return object_in(self.raw.get("_meta"))
