@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from .config.writing import remove_server as remove_server
     from .entries.variables import InputSpec as InputSpec
     from .errors import *  # noqa: F403 - all of the tree is public
-    from .gate.approvals import Approvals as Approvals
+    from .gate.gate import Approvals as Approvals
     from .gate.load import load_config as load_config
     from .inspector.inspector import Inspector as Inspector
     from .inspector.inspector import inspect as inspect
@@ -200,7 +200,7 @@ _MODULES = {
         "ServersFailed SessionExpired SkillVerificationError SsrfError TaskFailed TemplateError "
         "TokenRequestFailed ToolError UrlElicitationRequired UsageError"
     ),
-    ".gate.approvals": "Approvals",
+    ".gate.gate": "Approvals",
     ".gate.load": "load_config",
     ".inspector.inspector": "Inspector inspect",
     ".jsonrpc.messages": "ErrorCode",

@@ -15,7 +15,7 @@ import mcpclient
 from mcpclient import McpError, PeerError, UsageError
 from mcpclient.config.config import Problem, ServerConfig
 from mcpclient.errors import HttpError, NotChecked, ProtocolViolation, safe_str
-from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.jsonrpc.codec import decode
 from mcpclient.jsonrpc.messages import peer_error

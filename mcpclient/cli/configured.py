@@ -13,7 +13,7 @@ from ..display import shown_command, shown_url
 from ..entries.variables import InputsOption, InputSpec, references
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
-from ..gate.approvals import Approvals
+from ..gate.gate import Approvals
 from ..gate.load import load_config
 from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are

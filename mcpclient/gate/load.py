@@ -17,9 +17,8 @@ from ..entries.urls import canonical_url
 from ..entries.variables import InputsOption
 from ..errors import UsageError
 from ..net.paths import absolute_path
-from .approvals import Approvals
 from .entries import Entries, JudgedEntry
-from .gate import Gate
+from .gate import Approvals, Gate
 
 _EXPLAINED = (
     *("command", "url", "transport", "env", "env_names", "env_file", "cwd", "headers"),

@@ -25,22 +25,20 @@ from ..errors import (
     UsageError,
 )
 from ..framing.logs import logger_for
-from ..gate.approvals import Approvals
-from ..gate.gate import Gate
+from ..gate.gate import Approvals, Gate
 from ..gate.load import load_config
 from ..lazy import OnDemand
 from ..net.loops import LoopBound, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
-from .configured import Changes, compare_servers, configured_servers, same_server
+from .configured import Changes, Shared, Slots, compare_servers, configured_servers, same_server
 from .events import Events, EventStream, ManagerEvent
 from .machine import Reconnect, Status
 from .memory import Memory, memory_key
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server
-from .shared import Shared, Slots
 from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:

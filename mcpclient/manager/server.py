@@ -29,14 +29,13 @@ from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.authentication import awaiting_login, expect_login
 from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
-from .configured import options_for, same_server
+from .configured import Shared, options_for, same_server
 from .events import StatusChanged
 from .machine import Action, Event, FailureCount, Status, after_attempt, lacks_login, step
 from .managed_client import ManagedClient
 from .memory import Remembered
 from .pins import Mismatch, ServerOffer
 from .server_tools import ServerTools
-from .shared import Shared
 from .tools import ToolList
 
 _logger = logger_for("mcpclient.manager")

@@ -13,12 +13,12 @@ from ..errors import CallRefused, McpError, safe_str
 from ..framing.logs import logger_for
 from ..protocol.types import Tool
 from ..transports.backoff import Retries
+from .configured import Shared
 from .events import PinMismatch
 from .filters import is_offered
 from .managed_client import ManagedClient
 from .memory import Remembered, memory_key
 from .pins import Mismatch, Pins, ServerOffer, repeated_tools
-from .shared import Shared
 
 if TYPE_CHECKING:
     from .server import Server

@@ -27,7 +27,7 @@ from ..entries.fields import Naming
 from ..entries.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
-from ..gate.approvals import Approvals
+from ..gate.gate import Approvals
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
 from ..manager.configured import Changes
 from ..manager.events import ManagerEvent

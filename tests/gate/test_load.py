@@ -16,7 +16,7 @@ from mcpclient.config.scopes import Place
 from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
-from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.net.paths import config_folder
 from tests.support.requirements import required

@@ -16,7 +16,7 @@ from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
 from mcpclient.cli.target import check_trace
 from mcpclient.config.config import Problem
 from mcpclient.errors import AuthError
-from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.manager.memory import Memory, Remembered
 from mcpclient.manager.pins import Pins

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.manager.shared import Slots
+from mcpclient.manager.configured import Slots
 from tests.support.virtual_time import run
 
 

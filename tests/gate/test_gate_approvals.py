@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient.config.config import ServerConfig
-from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.gate import Approvals
 
 
 @pytest.fixture
