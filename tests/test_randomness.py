@@ -28,8 +28,7 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
-from mcpclient.framing.websocket import WebSocketProtocol
-from mcpclient.framing.websocket_handshake import WebSocketHandshake
+from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.routes import Routes
 from mcpclient.inspector.servers import Room
@@ -221,7 +220,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     ],
     "client.answers.inbound_requests:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
-    "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
+    "framing.websocket:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
     "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
     "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],

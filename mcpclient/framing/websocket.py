@@ -1,19 +1,20 @@
-"""The WebSocket protocol as a client speaks it once the handshake is done (RFC 6455).
+"""The WebSocket protocol as a client speaks it (RFC 6455): the opening handshake, then messages.
 
-`WebSocketProtocol` turns received bytes into events and calls into bytes to write. It does no I/O
-and knows no clock. A fault of the server is an event and a recorded ending, never an
-exception. `mcpclient.framing.websocket_handshake` comes before it.
+`WebSocketHandshake` gives the header fields of the HTTP request and judges the response, which are
+written and read elsewhere. `WebSocketProtocol` turns received bytes into events and calls into
+bytes to write. A fault of the server is an event and a recorded ending, never an exception.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
 from os import urandom
 from typing import NamedTuple, Union
 
 from ..errors import ConnectionLost, UsageError
 from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from .websocket_deflate import DeflateParameters, MessageDeflater, MessageInflater
 from .websocket_frames import (
     BINARY,
     CLOSE,
@@ -21,21 +22,119 @@ from .websocket_frames import (
     CONTINUATION,
     FINAL,
     MAX_CONTROL_PAYLOAD,
+    OFFER,
     PING,
     PONG,
     RESERVED_1,
     TEXT,
+    DeflateParameters,
     FrameViolation,
     MessageAssembly,
+    MessageDeflater,
+    MessageInflater,
     decode_text,
     encode_close,
     encode_frame,
     is_wire_close_code,
     parse_close,
+    parse_extension_answer,
     read_head,
 )
 
 _MAX_CLOSE_REASON = MAX_CONTROL_PAYLOAD - 2
+
+# Section 1.3: it makes the accept key one that no other kind of server would send.
+_ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_SUBPROTOCOL = "mcp"
+
+
+class Accepted(NamedTuple):
+    """The connection is a WebSocket now.
+
+    ``subprotocol`` is the one the server chose, None if it named none. ``deflate``: the
+    agreed compression, None for none.
+    """
+
+    subprotocol: str | None
+    deflate: DeflateParameters | None
+
+
+class Rejected(NamedTuple):
+    """The connection is not a WebSocket and has to be closed.
+
+    ``status`` is the HTTP status of the answer: with 101 the server broke the protocol, with any
+    other it declined. ``reason`` is a sentence for the user.
+    """
+
+    status: int
+    reason: str
+
+
+class WebSocketHandshake:
+    """One opening handshake, which offers the subprotocol of MCP and permessage-deflate.
+
+    ``random_bytes`` makes the key.
+
+    ``headers``: the fields to send with a GET request, beside ``Host`` and the caller's own.
+    """
+
+    def __init__(self, *, random_bytes: Callable[[int], bytes] = urandom) -> None:
+        key = base64.b64encode(random_bytes(16))
+        try:
+            digest = hashlib.sha1(key + _ACCEPT_GUID, usedforsecurity=False).digest()
+        except ValueError as error:  # OpenSSL of a system that allows no SHA-1 for any purpose
+            raise UsageError(
+                "this Python refuses SHA-1, which the handshake of a WebSocket needs: "
+                "use the server's http or https URL"
+            ) from error
+        self._accept = base64.b64encode(digest).decode()
+        self.headers: list[tuple[str, str]] = [
+            ("Upgrade", "websocket"),
+            ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Key", key.decode()),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Protocol", _SUBPROTOCOL),
+            ("Sec-WebSocket-Extensions", OFFER),
+        ]
+
+    def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
+        """Judge the server's answer by RFC 6455 section 4.1. Never raises for it.
+
+        ``headers`` is looked up by names in lower case; values of one name are joined by commas.
+        A server that names no subprotocol is accepted: the RFC lets it decline the offer and
+        forbids only one that was not offered.
+        """
+        fault = self._find_fault(status, headers)
+        if fault is not None:
+            return Rejected(status, fault)
+        try:
+            answer = headers.get("sec-websocket-extensions", "").strip()
+            deflate = parse_extension_answer(answer) if answer else None
+        except ValueError as error:
+            return Rejected(status, str(error))
+        return Accepted(headers.get("sec-websocket-protocol"), deflate)
+
+    def _find_fault(self, status: int, headers: Mapping[str, str]) -> str | None:
+        if status != 101:
+            return f"the server answered HTTP {status} to a WebSocket request instead of 101"
+        if headers.get("upgrade", "").strip().lower() != "websocket":
+            return "the server's 101 answer does not name the upgrade 'websocket'"
+        connection = headers.get("connection", "").lower().split(",")
+        if "upgrade" not in (token.strip() for token in connection):
+            return "the server's 101 answer has no 'Connection: Upgrade'"
+        accept = headers.get("sec-websocket-accept", "").strip()
+        if accept != self._accept:
+            return (
+                f"the server's Sec-WebSocket-Accept is {accept!r}, not {self._accept!r}; "
+                "it did not read this request as a WebSocket handshake"
+            )
+        subprotocol = headers.get("sec-websocket-protocol", _SUBPROTOCOL)
+        if subprotocol != _SUBPROTOCOL:
+            return (
+                f"the server chose the subprotocol {subprotocol!r}; "
+                f"only {_SUBPROTOCOL!r} was offered"
+            )
+        return None
 
 
 class TextMessage(NamedTuple):

@@ -1,17 +1,17 @@
-"""WebSocket frames as bytes: heads, masking and close payloads (RFC 6455 sections 5 and 7.4).
+"""WebSocket frames as bytes: heads, masking, close payloads, messages (RFC 6455 sections 5, 7.4).
 
-Everything here is a function of its arguments; which frame may come when is decided by
-`mcpclient.framing.websocket`.
+permessage-deflate, their compression (RFC 7692), is at the end. Which frame may come when is
+decided by `mcpclient.framing.websocket`.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-from typing import TYPE_CHECKING, Union
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..lazy import OnDemand
-from .websocket_deflate import MessageInflater
 
 if TYPE_CHECKING:
     import zlib
@@ -166,7 +166,9 @@ class MessageAssembly:
     """
 
     def __init__(self, *, is_text: bool, limit: int, inflater: MessageInflater | None) -> None:
-        self._sink: _Sink = _TextSink() if is_text else _BinarySink()
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode if is_text else None
+        self._text = io.StringIO()
+        self._data = io.BytesIO()
         self._limit = limit
         self._inflater = inflater
         self._expected = 0
@@ -180,65 +182,39 @@ class MessageAssembly:
     def add(self, payload: memoryview) -> None:
         """Add a piece of the payload that `expect` has announced."""
         if self._inflater is None:
-            self._sink.write(payload)
-            return
-        try:
-            for piece in self._inflater.inflate(payload):
-                self._add_inflated(piece)
-        except zlib.error as error:
-            raise _unreadable(error) from None
+            self._write(payload)
+        else:
+            self._add_inflated(self._inflater.inflate(payload))
 
     def finish(self) -> str | bytes:
         """Return the text or the bytes of the complete message."""
         if self._inflater is not None:
-            try:
-                for piece in self._inflater.finish():
-                    self._add_inflated(piece)
-            except zlib.error as error:
-                raise _unreadable(error) from None
-        return self._sink.finish()
+            self._add_inflated(self._inflater.finish())
+        self._write(b"", final=True)
+        return self._data.getvalue() if self._decode is None else self._text.getvalue()
 
-    def _add_inflated(self, piece: bytes) -> None:
-        self._inflated += len(piece)
-        self._check_size(self._inflated)
-        self._sink.write(piece)
+    def _add_inflated(self, pieces: Iterator[bytes]) -> None:
+        try:
+            for piece in pieces:
+                self._inflated += len(piece)
+                self._check_size(self._inflated)
+                self._write(piece)
+        except zlib.error as error:
+            reason = f"the server sent compressed data that cannot be read: {error}"
+            raise FrameViolation(1007, reason) from None
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
             raise FrameViolation(1009, f"the server sent a message larger than {self._limit} bytes")
 
-
-class _TextSink:
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._text = io.StringIO()
-
-    def write(self, piece: bytes | memoryview) -> None:
-        self._text.write(self._decode(piece, final=False))
-
-    def finish(self) -> str:
-        self._decode(b"", final=True)
-        return self._text.getvalue()
-
-    def _decode(self, piece: bytes | memoryview, *, final: bool) -> str:
+    def _write(self, piece: bytes | memoryview, *, final: bool = False) -> None:
+        if self._decode is None:
+            self._data.write(piece)
+            return
         try:
-            return self._decoder.decode(piece, final)
+            self._text.write(self._decode(piece, final))
         except UnicodeDecodeError as error:
             raise _not_utf8(error) from None
-
-
-class _BinarySink:
-    def __init__(self) -> None:
-        self._data = io.BytesIO()
-
-    def write(self, piece: bytes | memoryview) -> None:
-        self._data.write(piece)
-
-    def finish(self) -> bytes:
-        return self._data.getvalue()
-
-
-_Sink = Union[_TextSink, _BinarySink]
 
 
 def decode_text(payload: memoryview) -> str:
@@ -253,5 +229,132 @@ def _not_utf8(error: UnicodeDecodeError) -> FrameViolation:
     return FrameViolation(1007, f"the server sent text that is not UTF-8: {error.reason}")
 
 
-def _unreadable(error: zlib.error) -> FrameViolation:
-    return FrameViolation(1007, f"the server sent compressed data that cannot be read: {error}")
+OFFER = "permessage-deflate; client_max_window_bits"
+"""The offer of a client: the server may choose every parameter."""
+
+_NAME = "permessage-deflate"
+
+# An empty stored block ends every flush; it is taken off the wire and put back (section 7.2.1).
+_TAIL = b"\x00\x00\xff\xff"
+
+_SMALLEST = 1024
+
+# Compressed bytes are inflated in steps, so that neither a highly compressed piece (up to 1032
+# times its size) nor a large one is ever held more than once.
+_INPUT_STEP = 1 << 16
+_OUTPUT_STEP = 1 << 20
+
+
+class DeflateParameters(NamedTuple):
+    """The agreed parameters; the defaults are those of RFC 7692 section 7.1."""
+
+    server_no_context_takeover: bool = False
+    client_no_context_takeover: bool = False
+    server_max_window_bits: int = 15
+    client_max_window_bits: int = 15
+
+
+def parse_extension_answer(value: str) -> DeflateParameters:
+    """Read the server's ``Sec-WebSocket-Extensions`` as an answer to `OFFER`.
+
+    Raises ValueError, with a reason fit for a user, for an extension that was not offered, one
+    that is named twice, and any parameter that is unknown, repeated or malformed.
+    """
+    extensions = [text.strip() for text in value.split(",") if text.strip()]
+    if len(extensions) != 1:
+        raise ValueError(f"the server answered {len(extensions)} extensions to the one offered")
+    name, *parameters = (text.strip() for text in extensions[0].split(";"))
+    if name != _NAME:
+        raise ValueError(f"the server chose the extension {name!r}, which was not offered")
+    found: dict[str, int] = {}
+    for parameter in parameters:
+        key, number = _parse_parameter(parameter)
+        if key in found:
+            raise ValueError(f"the server repeated the extension parameter {key!r}")
+        found[key] = number
+    return DeflateParameters(
+        server_no_context_takeover="server_no_context_takeover" in found,
+        client_no_context_takeover="client_no_context_takeover" in found,
+        server_max_window_bits=found.get("server_max_window_bits", 15),
+        client_max_window_bits=found.get("client_max_window_bits", 15),
+    )
+
+
+def _parse_parameter(parameter: str) -> tuple[str, int]:
+    key, equals, value = (text.strip() for text in parameter.partition("="))
+    if key in ("server_no_context_takeover", "client_no_context_takeover") and not equals:
+        return key, 1
+    if key in ("server_max_window_bits", "client_max_window_bits"):
+        if len(value) > 2 and value[0] == value[-1] == '"':
+            value = value[1:-1]
+        if value in ("8", "9", "10", "11", "12", "13", "14", "15"):
+            return key, int(value)
+    raise ValueError(f"the server answered the extension parameter {parameter!r}")
+
+
+class MessageDeflater:
+    """Compresses the messages a client sends."""
+
+    def __init__(self, parameters: DeflateParameters) -> None:
+        self._window_bits = parameters.client_max_window_bits
+        self._takeover = not parameters.client_no_context_takeover
+        self._compressor: zlib._Compress | None = None
+
+    def wants(self, size: int) -> bool:
+        """Whether to compress a message of ``size`` bytes; RFC 7692 section 6 leaves it to us.
+
+        No for small messages, whose compression costs more time than it saves, and where a window
+        of 256 bytes was agreed on, which zlib can read but not write.
+        """
+        return size >= _SMALLEST and self._window_bits > 8
+
+    def deflate(self, payload: bytes) -> bytes:
+        """Return the compressed payload of one whole message, one for which `wants` says yes."""
+        compressor = self._compressor
+        if compressor is None:
+            compressor = zlib.compressobj(wbits=-self._window_bits)
+        compressed = compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)
+        self._compressor = compressor if self._takeover else None
+        return compressed[: -len(_TAIL)]
+
+
+class MessageInflater:
+    """Decompresses the messages a server sends, piece by piece."""
+
+    def __init__(self, parameters: DeflateParameters) -> None:
+        self._takeover = not parameters.server_no_context_takeover
+        self._decompressor = _new_decompressor()
+
+    def inflate(self, payload: memoryview) -> Iterator[bytes]:
+        """Inflate a piece of a message's payload, at most 1 MiB of output at a time.
+
+        Raises zlib.error where the piece is not DEFLATE data.
+        """
+        for start in range(0, len(payload), _INPUT_STEP):
+            yield from self._inflate_step(payload[start : start + _INPUT_STEP])
+
+    def finish(self) -> Iterator[bytes]:
+        """Yield the rest of the message, after its last piece; the next call begins a new one."""
+        if not self._decompressor.eof:
+            yield from self._inflate_step(_TAIL)
+        if self._decompressor.eof or not self._takeover:
+            self._decompressor = _new_decompressor()
+
+    def _inflate_step(self, data: bytes | memoryview) -> Iterator[bytes]:
+        while True:
+            # A stream may end within a message (BFINAL, section 7.2.3.4). What follows is a
+            # stream of its own; senders that do this begin it with an empty window.
+            if self._decompressor.eof:
+                self._decompressor = _new_decompressor()
+            inflated = self._decompressor.decompress(data, _OUTPUT_STEP)
+            if inflated:
+                yield inflated
+            data = self._decompressor.unconsumed_tail or self._decompressor.unused_data
+            # A full step may leave output inside zlib although all input is consumed.
+            if not data and len(inflated) < _OUTPUT_STEP:
+                return
+
+
+def _new_decompressor() -> zlib._Decompress:
+    # The full window reads what any smaller one has written.
+    return zlib.decompressobj(wbits=-zlib.MAX_WBITS)

@@ -28,11 +28,12 @@ from ..framing.websocket import (
     BinaryMessage,
     Closed,
     Fault,
+    Rejected,
     TextMessage,
+    WebSocketHandshake,
     WebSocketProtocol,
     Write,
 )
-from ..framing.websocket_handshake import Rejected, WebSocketHandshake
 from ..recording.transcript import HttpChannel
 from .dialing import Dialer, explain_loss
 from .futures import consume_exception

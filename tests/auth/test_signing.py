@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.auth.p256 import ORDER
-from mcpclient.auth.signing import Es256Key, base64url, sign_jwt
+from mcpclient.auth.signing import ORDER, Es256Key, base64url, sign_jwt
 from mcpclient.errors import UsageError
 from tests.support.requirements import required
 
-from .test_p256 import PRIVATE, PUBLIC, verify
+from .test_signing_p256 import PRIVATE, PUBLIC, verify
 from .world import decode_jwt
 
 # RFC 7515 appendix A.3.

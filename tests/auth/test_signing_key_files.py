@@ -7,7 +7,7 @@ import pytest
 from mcpclient.auth.signing import read_private_pem
 from mcpclient.errors import UsageError
 
-from .test_p256 import PRIVATE, PUBLIC
+from .test_signing_p256 import PRIVATE, PUBLIC
 
 # The key of RFC 6979 A.2.5 in the forms OpenSSL writes.
 SECRET = PRIVATE.to_bytes(32, "big")

@@ -28,12 +28,17 @@ from mcpclient.framing.websocket import (
     WebSocketProtocol,
     Write,
 )
-from mcpclient.framing.websocket_deflate import (
+from mcpclient.framing.websocket_frames import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    FINAL,
+    PING,
+    TEXT,
     DeflateParameters,
     MessageDeflater,
     MessageInflater,
 )
-from mcpclient.framing.websocket_frames import BINARY, CLOSE, CONTINUATION, FINAL, PING, TEXT
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, field_values, texts, tokens
 

@@ -22,7 +22,7 @@ from mcpclient.framing.websocket import (
     WebSocketProtocol,
     Write,
 )
-from mcpclient.framing.websocket_deflate import DeflateParameters
+from mcpclient.framing.websocket_frames import DeflateParameters
 from tests.support.properties import examples
 
 FINAL, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10

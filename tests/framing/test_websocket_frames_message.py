@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.framing.websocket_deflate import DeflateParameters, MessageInflater
-from mcpclient.framing.websocket_frames import FrameViolation, MessageAssembly, decode_text
+from mcpclient.framing.websocket_frames import (
+    DeflateParameters,
+    FrameViolation,
+    MessageAssembly,
+    MessageInflater,
+    decode_text,
+)
 from tests.support.properties import examples
 
 MEBIBYTE = 1024 * 1024

@@ -8,8 +8,8 @@ import pytest
 
 from mcpclient.errors import UsageError
 from mcpclient.framing.headers import Headers
-from mcpclient.framing.websocket_deflate import DeflateParameters
-from mcpclient.framing.websocket_handshake import Accepted, Rejected, WebSocketHandshake
+from mcpclient.framing.websocket import Accepted, Rejected, WebSocketHandshake
+from mcpclient.framing.websocket_frames import DeflateParameters
 
 # The key and the accept key of the RFC's example, section 1.3.
 NONCE = b"the sample nonce"

@@ -9,18 +9,20 @@ import pytest
 
 from mcpclient.framing.http1 import ResponseHead, ResponseParser, encode_request
 from mcpclient.framing.websocket import (
+    Accepted,
     BinaryMessage,
     Closed,
     Event,
     Fault,
     Ping,
     Pong,
+    Rejected,
     TextMessage,
+    WebSocketHandshake,
     WebSocketProtocol,
     Write,
 )
-from mcpclient.framing.websocket_deflate import DeflateParameters
-from mcpclient.framing.websocket_handshake import Accepted, Rejected, WebSocketHandshake
+from mcpclient.framing.websocket_frames import DeflateParameters
 
 pytestmark = pytest.mark.needs_websockets
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mcpclient.framing.websocket import Closed, Event, Fault, WebSocketProtocol, Write
-from mcpclient.framing.websocket_deflate import DeflateParameters
+from mcpclient.framing.websocket_frames import DeflateParameters
 
 from ..inputs import same_however_cut
 

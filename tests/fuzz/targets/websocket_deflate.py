@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from mcpclient.framing.websocket_deflate import (
+from mcpclient.framing.websocket_frames import (
     OFFER,
     DeflateParameters,
     MessageInflater,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.framing.headers import parse_fields
-from mcpclient.framing.websocket_handshake import Accepted, WebSocketHandshake
+from mcpclient.framing.websocket import Accepted, WebSocketHandshake
 
 
 def target(data: bytes) -> None:

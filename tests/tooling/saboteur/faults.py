@@ -243,7 +243,7 @@ VISIBLE = [
         "pass",
     ),
     Fault(
-        "framing.websocket_handshake",
+        "framing.websocket",
         "no subprotocol is offered",
         '("Sec-WebSocket-Protocol", _SUBPROTOCOL),',
         "",

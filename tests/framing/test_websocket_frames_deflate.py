@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.framing.websocket_deflate import (
+from mcpclient.framing.websocket_frames import (
     OFFER,
     DeflateParameters,
     MessageDeflater,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth import p256
-from mcpclient.auth.p256 import ORDER, generator_multiple, sign_digest
+from mcpclient.auth import signing
+from mcpclient.auth.signing import ORDER, generator_multiple, sign_digest
 from tests.support.properties import examples
 
 # RFC 6979 appendix A.2.5.
@@ -119,13 +119,13 @@ def test_infinity_is_met_and_left() -> None:
     """F-AUTH-6: a multiple that is the point at infinity has no coordinates."""
     with pytest.raises(ValueError, match="infinity"):
         generator_multiple(ORDER)
-    assert p256._add((*generator_multiple(2), 1), generator_multiple(2)) is not None
+    assert signing._add((*generator_multiple(2), 1), generator_multiple(2)) is not None
 
 
 def test_candidates_out_of_range_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-6: RFC 6979 section 3.2 step h, and r = 0, which no test finds by chance."""
     answers = iter([ORDER.to_bytes(32, "big"), bytes(32), (5).to_bytes(32, "big")])
-    real = p256._hmac
+    real = signing._hmac
     calls = iter(range(100))
 
     def fake(key: bytes, message: bytes) -> bytes:
@@ -133,14 +133,14 @@ def test_candidates_out_of_range_are_passed_over(monkeypatch: pytest.MonkeyPatch
         position = next(calls)
         return next(answers) if position >= 4 and (position - 4) % 3 == 0 else real(key, message)
 
-    monkeypatch.setattr(p256, "_hmac", fake)
-    assert next(p256._nonces(PRIVATE, bytes(32))) == 5
+    monkeypatch.setattr(signing, "_hmac", fake)
+    assert next(signing._nonces(PRIVATE, bytes(32))) == 5
 
 
 def test_a_zero_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-6: r or s of zero leads to the next nonce."""
-    real = p256.generator_multiple
+    real = signing.generator_multiple
     points = iter([(ORDER, 0)])
-    monkeypatch.setattr(p256, "generator_multiple", lambda k: next(points, None) or real(k))
+    monkeypatch.setattr(signing, "generator_multiple", lambda k: next(points, None) or real(k))
     digest = hashlib.sha256(b"sample").digest()
     assert verify(PUBLIC, digest, *sign_digest(PRIVATE, digest))
