@@ -107,6 +107,41 @@ def signature(tool: Tool) -> str:
     return " ".join(words)
 
 
+_EXAMPLES = {
+    "string": "text",
+    "number": 1,
+    "integer": 1,
+    "boolean": True,
+    "array": [],
+    "null": None,
+}
+_OF_FORMATS = {"uri": "https://example.com", "email": "ada@example.com", "date": "2026-01-31"}
+
+
+def example_words(tool: Tool) -> list[str]:
+    """Return words that call a tool: its name, and examples of the arguments that it needs."""
+    schema = tool.input_schema
+    properties = properties_of(schema)
+    words = [tool.name]
+    for name in required_of(schema):
+        value = _example(properties.get(name, {}), schema)
+        words.append(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+    return words
+
+
+def _example(schema: Mapping[str, Any], root: Any) -> Any:
+    values = schema.get("enum") or schema.get("examples")
+    given = [schema[key] for key in ("default", "const") if key in schema]
+    given += values if isinstance(values, list) else []
+    if given:
+        return given[0]
+    kinds = kinds_of(schema, root)
+    kind = next((kind for kind in _EXAMPLES if kind in kinds), "object" if kinds else "string")
+    if kind == "string":
+        return _OF_FORMATS.get(str(schema.get("format")), "text")
+    return schema.get("minimum", _EXAMPLES.get(kind, {}))
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 

@@ -39,7 +39,7 @@ from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork, Server
 from .connecting import client_for
 from .main import PROTOCOL_ERROR
-from .render import Style, one_line
+from .render import Style, fill, one_line
 from .running import exit_code, text_and_hint
 from .screen import Screen
 from .target import only_server
@@ -369,17 +369,20 @@ def _shown(report: _Report, style: Style) -> str:
     return "\n".join(line for check in report.checks for line in _lines(check, style))
 
 
+_GAP = " " * 18
+
+
 def _lines(check: Check, style: Style) -> list[str]:
     if check.status == "skipped" and not check.found:
         return []
-    said = escape(check.found).splitlines() or [""]
+    room = style.columns and style.columns - len(_GAP)
+    said = fill(escape(check.found), room).splitlines() or [""]
     status = style.bold(check.status) if check.status in ("failed", "warning") else check.status
     gap = " " * (len("skipped") - len(check.status))
     lines = [f"{check.name:9}{status}{gap}  {said[0]}".rstrip()]
-    lines += [f"{'':18}{line}" for line in said[1:]]
     if check.hint and check.status != "ok":
-        lines.append(f"{'':18}→ {escape_line(check.hint)}")
-    return lines
+        said += fill(f"→ {escape_line(check.hint)}", room).splitlines()
+    return lines + [_GAP + line for line in said[1:]]
 
 
 COMMAND = LocalCommand(

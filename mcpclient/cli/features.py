@@ -19,7 +19,7 @@ from .arguments import (
 )
 from .command import Answer, Command, LocalCommand, LocalWork, Work
 from .connecting import client_for
-from .render import contents, definitions, one_line, table
+from .render import contents, definitions, listing, one_line
 from .screen import Screen
 from .target import find_server
 
@@ -79,7 +79,7 @@ async def _run_resources(client: Client, screen: Screen) -> Answer:
             for uri, item in items
         ]
         if rows:
-            parts.append(table((title, "TYPE", "DESCRIPTION"), rows, screen.style))
+            parts.append(listing((title, "TYPE", "DESCRIPTION"), rows, screen.style, titled=True))
     raw = {
         "resources": [item.raw for item in resources],
         "resourceTemplates": [item.raw for item in templates],
@@ -129,7 +129,7 @@ async def _run_prompts(client: Client, screen: Screen) -> Answer:
         for prompt in prompts
     ]
     header = ("PROMPT", "ARGUMENTS", "DESCRIPTION")
-    text = table(header, rows, screen.style) if rows else "no prompts"
+    text = listing(header, rows, screen.style) if rows else "no prompts"
     return Answer({"prompts": [prompt.raw for prompt in prompts]}, text)
 
 

@@ -143,6 +143,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(named=[], config=None)
     command.add_options(parser)
     if _takes_server(command):
         add_options(parser)

@@ -19,7 +19,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 from ..errors import ProtocolViolation, UsageError
@@ -52,10 +51,10 @@ def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
     indent = " " * (beside + 2)
     lines: list[str] = []
     for name, meaning in rows:
-        is_wide = width_of(name) > beside
-        filled = wrap(meaning, columns, initial_indent=indent, subsequent_indent=indent)
+        filled = wrapped(meaning, columns, indent)
+        is_wide = width_of(name) > beside or any(width_of(line) > columns for line in filled[:1])
         if is_wide or not filled:
-            lines += wrap(name, columns)
+            lines += wrapped(name, columns)
         else:
             filled[0] = name + indent[width_of(name) :] + filled[0].lstrip()
         lines += filled
@@ -168,6 +167,89 @@ def shorten(text: str, columns: int) -> str:
             break
         kept += character
     return kept.rstrip() + "…"
+
+
+def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
+    """Return a paragraph in lines of at most this width, broken at words and wide characters.
+
+    ``first``: the beginning of the first line, where it is not ``indent``. A word that is wider
+    than a line is left whole, since users copy URLs.
+    """
+    lines = [indent if first is None else first]
+    used, is_empty = width_of(lines[0]), True
+    for gap, piece in _pieces(text):
+        if not is_empty and used + len(gap) + width_of(piece) > columns:
+            lines.append(indent)
+            used, is_empty = len(indent), True
+        added = piece if is_empty else gap + piece
+        lines[-1] += added
+        used, is_empty = used + width_of(added), False
+    return [] if is_empty and first is None else lines
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a text between which a line may end, each after the gap before it."""
+    for word in text.split():
+        gap, start = " ", 0
+        for index, character in enumerate("" if word.isascii() else word):
+            if _columns(character) == 2:
+                if start < index:
+                    yield gap, word[start:index]
+                    gap = ""
+                yield gap, character
+                gap, start = "", index + 1
+        if start < len(word):
+            yield gap, word[start:]
+
+
+def fill(text: str, columns: int | None) -> str:
+    """Return lines wrapped to a width, each with its own indent; commands to copy stay whole."""
+    if columns is None:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        words = line.lstrip(" ")
+        indent = line[: len(line) - len(words)]
+        is_command = words.startswith(("mcpclient ", "$ "))
+        lines += [line] if is_command else wrapped(words, columns, indent) or [""]
+    return "\n".join(lines)
+
+
+MARKS = ("(read-only)", "(destructive)")
+"""Marks of tools that are listed on a terminal."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
+
+
+def listing(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    style: Style,
+    *,
+    whole: bool = False,
+    titled: bool = False,
+) -> str:
+    """Return things with their texts: a table in a pipe, and blocks of lines on a terminal.
+
+    The cells of a block's first line are all but the last, the text, of which the first sentence is
+    shown below, or the ``whole``. ``titled``: the header's first cell is a line of its own. Cells
+    are escaped (`one_line`).
+    """
+    if style.columns is None:
+        return table(header, rows, style)
+    lines = [style.dim(header[0])] if titled else []
+    for *head, text in rows:
+        names = wrapped(" ".join(filter(None, head)), style.columns, "    ", "")
+        lines += [_marked(line, style) for line in names]
+        shown, *more = [text] if whole else _SENTENCE_END.split(text, maxsplit=1)
+        lines += wrapped(shown + (" …" if any(more) else ""), style.columns, "  ")
+    return "\n".join(lines)
+
+
+def _marked(line: str, style: Style) -> str:
+    """Return a line emphasised, but for the mark at its end."""
+    mark = next((mark for mark in MARKS if line.endswith(mark)), "")
+    return style.bold(line[: len(line) - len(mark)]) + style.dim(mark)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style) -> str:

@@ -35,6 +35,7 @@ from .command import Answer, LocalRequest, Request, Server
 from .connecting import client_for
 from .main import CANCELLED, FAILED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 from .parsing import own_words, understand
+from .render import Style, fill
 from .screen import LogLines, Screen
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def run(words: list[str]) -> int:
 def _tell(error: McpError, screen: Screen, *, as_json: bool, quiet: bool) -> None:
     if as_json and _could_show(screen, {"error": error_as_json(error)}):
         return
-    text = escape(error_text(error, stderr_was_shown=not quiet))
-    screen.say_safely(f"{screen.error_style.bold('error:')} {text}")
+    screen.say_safely(
+        shown_error(error_text(error, stderr_was_shown=not quiet), screen.error_style)
+    )
 
 
 def _could_show(screen: Screen, value: Any) -> bool:
@@ -174,6 +176,11 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text_without_output(error)
     return f"{text}\n{hint}" if hint else text
+
+
+def shown_error(text: str, style: Style) -> str:
+    """Return an error for a terminal: escaped, and wrapped to its width."""
+    return fill(f"error: {escape(text)}", style.columns).replace("error:", style.bold("error:"), 1)
 
 
 def text_and_hint(error: McpError) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from .command import Answer, LocalCommand, LocalWork
 from .configured import load, none_configured, shown_target
 from .connecting import pairs_in
 from .main import FAILED, USAGE
-from .render import Style, one_line, table, writing
+from .render import Style, listing, one_line, writing
 from .running import text_and_hint
 from .screen import Screen
 from .target import URL_SCHEMES, add_env_option, add_header_option
@@ -79,7 +79,8 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     rows = [tuple(map(one_line, map(str, _row(server)))) for server in servers]
-    listed = table(("SERVER", "STATUS", "TARGET", "TOOLS OR REASON"), rows, style)
+    header = ("SERVER", "STATUS", "TARGET", "TOOLS OR REASON")
+    listed = listing(header, rows, style, whole=True)
     return Answer(raw, "\n".join([listed, *_waiting(config, servers)]))
 
 

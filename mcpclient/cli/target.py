@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 from collections.abc import Sequence
 from importlib import import_module
@@ -52,12 +53,14 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     server; if it is not ``needed``, its target is empty then, and no configuration is read.
     """
     words: list[str] = list(options.words)
+    options.named = words[:1] if options.server_command is None else ["--", *options.server_command]
     if options.server_command is not None:
         return Server(options.server_command), words
     first = words[0] if words else ""
     if _names_itself(first) and not _is_name(first, options.config):
         return Server(first), words[1:]
     if not needed:
+        options.named = []
         return Server(""), words
     if not words:
         raise UsageError(_WHICH)
@@ -68,6 +71,14 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     # Files are read, and people asked, only where a name has to be looked up.
     server: Server = import_module(".configured", __package__).configured(first, options.config)
     return server, words[1:]
+
+
+def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
+    """Return the line of another command for the server that was named, to be copied and run."""
+    named = options.named or ["SERVER"]
+    server, program = ([], named) if named[0] == "--" else (named, [])
+    config = ["--config", options.config] if options.config else []
+    return shlex.join(["mcpclient", command, *config, *server, *words, *program])
 
 
 def is_program(word: str) -> bool:

@@ -11,12 +11,13 @@ from typing import Any
 from ..adapters.limits import token_warning
 from ..client.client import Client
 from ..errors import NotRecorded, PeerError, UsageError
-from ..framing.escaping import escape
+from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import CallToolResult, Tool
 from . import arguments
 from .arguments import (
     checked_arguments,
+    example_words,
     properties_of,
     required_of,
     signature,
@@ -25,8 +26,9 @@ from .arguments import (
     unchecked_arguments,
 )
 from .command import Answer, Command, Work
-from .render import Style, one_line, result_text, save_media, table
+from .render import MARKS, Style, fill, listing, one_line, result_text, save_media
 from .screen import Screen
+from .target import command_line
 
 _PATTERN = ("*", "?", "[")
 
@@ -42,8 +44,11 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         if nameless:
             screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
         tools = _wanted(listed, wanted)
-        is_one = wanted is not None and not _is_pattern(wanted)
-        text = described(tools[0], screen.style) if is_one else _listed(tools, screen.style)
+        if wanted is not None and not _is_pattern(wanted):
+            line = command_line(options, "call", *example_words(tools[0]))
+            text = described(tools[0], screen.style, line)
+        else:
+            text = _listed(tools, screen.style, whole=options.long)
         return Answer({"tools": [tool.raw for tool in tools]}, text)
 
     return run
@@ -65,17 +70,26 @@ def _is_pattern(text: str) -> bool:
     return any(character in text for character in _PATTERN)
 
 
-def _listed(tools: Sequence[Tool], style: Style) -> str:
+def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:
     rows = [
         (
             one_line(tool.name),
             _arguments_tools(tool.input_schema),
+            *([] if style.columns is None else [_mark(tool)]),
             one_line(tool.description or tool.title),
         )
         for tool in tools
         if tool.name
     ]
-    return table(("TOOL", "ARGUMENTS", "DESCRIPTION"), rows, style) if rows else "no tools"
+    header = ("TOOL", "ARGUMENTS", "DESCRIPTION")
+    return listing(header, rows, style, whole=whole) if rows else "no tools"
+
+
+def _mark(tool: Tool) -> str:
+    hints = tool.annotations or {}
+    if hints.get("readOnlyHint") is True:
+        return MARKS[0]
+    return MARKS[1] if hints.get("destructiveHint") is True else ""
 
 
 def _arguments_tools(schema: Any) -> str:
@@ -87,26 +101,34 @@ def _arguments_tools(schema: Any) -> str:
     )
 
 
-def described(tool: Tool, style: Style) -> str:
-    """Return the description of one tool: its call, its arguments, its result, its hints."""
-    parts = [style.bold(signature(tool))]
+def described(tool: Tool, style: Style, line: str) -> str:
+    """Return the description of one tool: its call, its arguments, its result, its hints.
+
+    ``line``: a call of it, to be copied.
+    """
+    parts = [style.bold(fill(signature(tool), style.columns))]
     text = tool.description or tool.title
     if text:
-        parts.append(escape(text.strip()))
+        parts.append(fill(escape(text.strip()), style.columns))
     rows = list(_argument_rows(tool.input_schema))
     if rows:
-        parts.append(table(("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION"), rows, style))
+        parts.append(listing(_ARGUMENT_HEADER, rows, style, whole=True, titled=True))
     returned = properties_of(tool.output_schema)
     if returned:
         rows = [
             (one_line(name), type_of(each, tool.output_schema), one_line(_text(each)))
             for name, each in returned.items()
         ]
-        parts.append(table(("RETURNS", "TYPE", "DESCRIPTION"), rows, style))
+        header = ("RETURNS", "TYPE", "DESCRIPTION")
+        parts.append(listing(header, rows, style, whole=True, titled=True))
     hints = ", ".join(_hints(tool))
     if hints:
-        parts.append(style.dim(f"The server says: {hints}."))
+        parts.append(style.dim(fill(f"The server says: {hints}.", style.columns)))
+    parts.append(escape_line(line))
     return "\n\n".join(parts)
+
+
+_ARGUMENT_HEADER = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
 
 
 def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
@@ -141,10 +163,15 @@ def _hints(tool: Tool) -> Iterator[str]:
             yield yes if value else no
 
 
+def _add_long(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--long", action="store_true", help="show whole descriptions")
+
+
 TOOLS = Command(
     "tools",
     _prepare_tools,
     more="NAME-OR-PATTERN",
+    add_options=_add_long,
     details="With the name of a tool, it is described: its arguments, their types and defaults. A "
     "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
 )

@@ -305,7 +305,7 @@ def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
     with terminal("tools", demo, columns=40, **environment) as session:
         assert session.end() == 0
     lines = session.shown.splitlines()
-    assert (lines[0].startswith("\x1b[1mTOOL")) == colour
+    assert (lines[0].startswith("\x1b[1mecho message")) == colour
     assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 40
 
 

@@ -85,6 +85,8 @@ def test_one_tool_is_described() -> None:
         "id       integer",
         "",
         "The server says: it changes things, a second call does no more.",
+        "",
+        "mcpclient call SERVER send to=text",
     ]
 
 

@@ -17,7 +17,7 @@ from ...manager.tools import ManagedTool
 from ...protocol.types import GetPromptResult, Prompt, ReadResourceResult, Tool
 from ...suggestions import there_are, there_is_no
 from .. import features, tools
-from ..arguments import checked_arguments, parse_arguments, unchecked_arguments
+from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..features import line_of
 from ..main import FAILED
@@ -25,7 +25,7 @@ from ..parsing import parser_of
 from ..render import definitions, one_line, result_text, shorten, table
 from ..target import check_trace
 from .session import Builtin, Finding, Job, Session, found_by, in_words
-from .words import Word, parse_expectation
+from .words import Word, parse_expectation, quoted
 
 
 async def _servers(session: Session, words: Sequence[Word]) -> Finding:
@@ -176,7 +176,8 @@ async def _tools(session: Session, words: Sequence[Word]) -> Finding:
 
 async def _tool(session: Session, words: Sequence[Word]) -> Finding:
     tool = Tool((await session.find_tool(words[0].text)).raw)
-    return Finding(tools.described(tool, session.screen.style), value=tool)
+    line = " ".join(map(quoted, example_words(tool)))
+    return Finding(tools.described(tool, session.screen.style, line), value=tool)
 
 
 async def _prompts(session: Session, words: Sequence[Word]) -> Finding:

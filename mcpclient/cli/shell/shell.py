@@ -12,7 +12,6 @@ from typing import Any, Callable
 from ...client.connection.targets import short_name
 from ...config.config import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
-from ...framing.escaping import escape
 from ...manager.manager import Manager
 from ...net.ctrl_c import ctrl_c_calls
 from ...net.paths import state_folder
@@ -23,7 +22,7 @@ from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..main import CANCELLED, FAILED
 from ..render import one_line
-from ..running import error_text, exit_code
+from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
 from ..target import only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
@@ -82,7 +81,7 @@ class Shell:
             code, text = exit_code(error), error_text(error, stderr_was_shown=True)
         else:  # out of a hook of the program
             code, text = FAILED, in_words(error)
-        return Outcome(code, f"{self._screen.error_style.bold('error:')} {escape(text)}")
+        return Outcome(code, shown_error(text, self._screen.error_style))
 
     async def _found(self, text: str) -> Finding:
         line = parse_line(text)

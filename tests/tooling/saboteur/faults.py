@@ -746,8 +746,8 @@ OTHERS = [
     Fault(
         "cli.running",
         "a server's words rewrite the screen",
-        "escape(error_text(error, stderr_was_shown=not quiet))",
-        "error_text(error, stderr_was_shown=not quiet)",
+        'f"error: {escape(text)}"',
+        'f"error: {text}"',
     ),
     Fault(
         "sync.loop_thread",
