@@ -12,208 +12,157 @@ as bytes, as botocore takes them. Leave ``toolConfig`` out where there are no to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
-from typing import Any, Callable
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
-from ..protocol.types import GetPromptResult, Tool
-from .definitions import DefinitionRules, ToolDefinitions, define
-from .limits import Limits, Media, MediaRules
+from .definitions import Definition, DefinitionRules
+from .limits import MediaRules
+from .model_api import ModelApi
 from .names import NameRule
-from .parts import Outcome, Part
+from .parts import Part
 from .schemas.strict import CLAUDE
-from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
+from .tool_calls import RawCall, first_present, plain
+from .turns import MadeCall, MadeResult, Turn, without_calls
 
-_RULES = DefinitionRules(
-    names=NameRule("a-zA-Z0-9_-", 64),
-    properties=NameRule("a-zA-Z0-9_.-", 64),
-    refused=("anyOf", "oneOf", "allOf"),
-    strict=CLAUDE,
-)
 _WORD = "application/vnd.openxmlformats-officedocument."
-_MEDIA = MediaRules(
-    {
-        **{f"image/{name}": name for name in ("png", "jpeg", "gif", "webp")},
-        **{f"video/{name}": name for name in ("mp4", "webm", "mpeg")},
-        "video/quicktime": "mov",
-        "video/x-matroska": "mkv",
-        "application/pdf": "pdf",
-        "application/msword": "doc",
-        f"{_WORD}wordprocessingml.document": "docx",
-        "application/vnd.ms-excel": "xls",
-        f"{_WORD}spreadsheetml.sheet": "xlsx",
-    },
-    {"image": 3_932_160, "document": 4_718_592, "video": 25_000_000},
-)
 # What the name of a document may have, and no two spaces in a row.
 _NO_DOCUMENT_NAME = re.compile(r"[^A-Za-z0-9\-()\[\]]+")
 
 
-def tools(
-    tools: Iterable[Tool],
-    *,
-    strict: bool = False,
-    inline_refs: bool | None = None,
-    defer: Callable[[Tool], bool] | None = None,
-) -> ToolDefinitions:
-    """Return the value of ``toolConfig["tools"]`` in a request.
-
-    ``strict``: as for `anthropic`, whose models take it here. ``defer`` does nothing, which
-    ``problems`` says.
-    """
-    defined = define(tools, _RULES, strict, inline_refs, defer)
-    shaped = [
+class _Bedrock(ModelApi):
+    name = "Bedrock's Converse API"
+    rules = DefinitionRules(
+        names=NameRule("a-zA-Z0-9_-", 64),
+        properties=NameRule("a-zA-Z0-9_.-", 64),
+        refused=("anyOf", "oneOf", "allOf"),
+        strict=CLAUDE,
+    )
+    media = MediaRules(
         {
-            "toolSpec": {
-                "name": definition.name,
-                "description": definition.description,
-                "inputSchema": {"json": definition.schema},
-                **({"strict": True} if definition.strict else {}),
-            }
+            **{f"image/{name}": name for name in ("png", "jpeg", "gif", "webp")},
+            **{f"video/{name}": name for name in ("mp4", "webm", "mpeg")},
+            "video/quicktime": "mov",
+            "video/x-matroska": "mkv",
+            "application/pdf": "pdf",
+            "application/msword": "doc",
+            f"{_WORD}wordprocessingml.document": "docx",
+            "application/vnd.ms-excel": "xls",
+            f"{_WORD}spreadsheetml.sheet": "xlsx",
+        },
+        {"image": 3_932_160, "document": 4_718_592, "video": 25_000_000},
+    )
+    joins_results = True
+
+    def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
+        """Return the arguments of ``client.converse`` for a sampling request.
+
+        Bedrock always lets the model choose where a server asks for no tools at all: then none are
+        declared, and calls in the conversation become text.
+        """
+        limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
+        if sampling.temperature is not None:
+            limits["temperature"] = min(sampling.temperature, 1.0)
+        if sampling.stop_sequences:
+            limits["stopSequences"] = sampling.stop_sequences
+        turns = self._turns(sampling)
+        has_tools = bool(sampling.tools) and sampling.tool_choice != "none"
+        made: dict[str, Any] = {
+            "modelId": model,
+            "messages": self._messages(turns if has_tools else map(without_calls, turns)),
+            "inferenceConfig": limits,
         }
-        for definition in defined
-    ]
-    return ToolDefinitions.of(shaped, defined)
+        if sampling.system_prompt:
+            made["system"] = [{"text": sampling.system_prompt}]
+        if has_tools:
+            choice = "any" if sampling.tool_choice == "required" else "auto"
+            made["toolConfig"] = {"tools": self.tools(sampling.tools), "toolChoice": {choice: {}}}
+        return made
 
+    def _blocks(self, response: object) -> list[Any]:
+        whole = plain(response)
+        message = whole
+        if isinstance(whole, Mapping) and "output" in whole:
+            message = first_present(whole["output"], "message")
+        content = message if isinstance(message, list) else first_present(message, "content")
+        if not isinstance(content, list):
+            raise self._unreadable("output", response)
+        return [plain(block) for block in content]
 
-def calls(response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
-    """Return the calls in a response, or in a message. See `read_calls`.
-
-    Raises `UsageError` for anything else.
-    """
-    found = []
-    for block in _content(response):
+    def _call_in(self, block: Any) -> RawCall | None:
         call = first_present(block, "toolUse")
-        if isinstance(call, Mapping):
-            found.append(RawCall(call.get("toolUseId"), call.get("name"), call.get("input")))
-    return read_calls(found, tools)
+        if not isinstance(call, Mapping):
+            return None
+        return RawCall(call.get("toolUseId"), call.get("name"), call.get("input"))
+
+    def _texts_in(self, block: Any) -> list[str]:
+        text = first_present(block, "text")
+        return [text] if isinstance(text, str) else []
+
+    def _stop_reason(self, response: Any) -> Any:
+        return first_present(response, "stopReason")
+
+    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
+        return [
+            {
+                "toolSpec": {
+                    "name": definition.name,
+                    "description": definition.description,
+                    "inputSchema": {"json": definition.schema},
+                    **({"strict": True} if definition.strict else {}),
+                }
+            }
+            for definition in defined
+        ]
+
+    def _part(self, part: Part) -> dict[str, Any]:
+        if isinstance(part, str):
+            return {"text": part}
+        word = self.media.taken[part.media_type]
+        block: dict[str, Any] = {"format": word, "source": {"bytes": part.data}}
+        if part.kind == "document":
+            name = _NO_DOCUMENT_NAME.sub(" ", part.name.rpartition("/")[2]).strip()
+            block["name"] = name[:100] or "document"
+        return {part.kind: block}
+
+    def _call(self, call: MadeCall) -> dict[str, Any]:
+        return {"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}}
+
+    def _result(self, result: MadeResult) -> dict[str, Any]:
+        blocks = [self._part(part) for part in result.prepared.parts]
+        for number, block in enumerate(blocks, 1):
+            _tell_apart(block, f"{result.id} {number}")
+        status = "error" if result.prepared.is_error else "success"
+        return {"toolResult": {"toolUseId": result.id, "content": blocks, "status": status}}
+
+    def _messages(self, turns: Iterable[Turn]) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = []
+        for message in super()._messages(turns):
+            if messages and messages[-1]["role"] == message["role"]:
+                messages[-1]["content"] += message["content"]
+            else:
+                messages.append(message)
+        blocks = [block for message in messages for block in message["content"]]
+        for number, block in enumerate(blocks, 1):
+            _tell_apart(block, str(number))
+        for message in messages:
+            keys = {key for block in message["content"] for key in block}
+            if "document" in keys and "text" not in keys:
+                message["content"].append({"text": "See the attached documents."})
+        return messages
 
 
-def results(
-    pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
-) -> list[dict[str, Any]]:
-    """Return the messages to append: one of the user, with a ``toolResult`` for every id."""
-    blocks: dict[str, dict[str, Any]] = {}
-    for result in made_results(pairs, limits, _MEDIA):
-        block = _result(result)
-        known = blocks.setdefault(result.id, block)
-        if known is not block:  # the service refuses two results of one id
-            known["toolResult"]["content"] += block["toolResult"]["content"]
-    return [{"role": "user", "content": list(blocks.values())}] if blocks else []
+def _tell_apart(block: dict[str, Any], place: str) -> None:
+    """Add its place, which no other block has, to the name of a document."""
+    if "document" in block:
+        name = f"{block['document']['name']} {place}"
+        block["document"]["name"] = _NO_DOCUMENT_NAME.sub(" ", name)
 
 
-def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
-    """Return the messages of a prompt; neighbours of one role become one, as the API wants it."""
-    return _messages(turns_of(prompt.messages, _MEDIA))
-
-
-def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.converse`` for a sampling request.
-
-    Bedrock always lets the model choose where a server asks for no tools at all: then none are
-    declared, and calls in the conversation become text.
-    """
-    names = names_of(sampling, _RULES.names)
-    limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
-    if sampling.temperature is not None:
-        limits["temperature"] = min(sampling.temperature, 1.0)
-    if sampling.stop_sequences:
-        limits["stopSequences"] = sampling.stop_sequences
-    turns = turns_of(sampling.messages, _MEDIA, names)
-    has_tools = bool(sampling.tools) and sampling.tool_choice != "none"
-    made: dict[str, Any] = {
-        "modelId": model,
-        "messages": _messages(turns if has_tools else map(without_calls, turns)),
-        "inferenceConfig": limits,
-    }
-    if sampling.system_prompt:
-        made["system"] = [{"text": sampling.system_prompt}]
-    if has_tools:
-        choice = "any" if sampling.tool_choice == "required" else "auto"
-        made["toolConfig"] = {"tools": tools(sampling.tools), "toolChoice": {choice: {}}}
-    return made
-
-
-def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the result of a sampling request."""
-    whole = plain(response)
-    content: list[dict[str, Any]] = []
-    read = iter(calls(whole, tools(sampling.tools)))
-    for block in _content(whole):
-        if first_present(block, "toolUse") is not None:
-            content.append(next(read).as_tool_use())
-        elif isinstance(first_present(block, "text"), str):
-            content.append({"type": "text", "text": block["text"]})
-    return {
-        "content": content or "",
-        "stop_reason": first_present(whole, "stopReason"),
-    }
-
-
-def _content(response: object) -> list[Any]:
-    whole = plain(response)
-    message = whole
-    if isinstance(whole, Mapping) and "output" in whole:
-        message = first_present(whole["output"], "message")
-    content = message if isinstance(message, list) else first_present(message, "content")
-    if not isinstance(content, list):
-        raise unreadable("Bedrock's Converse API", "output", response)
-    return [plain(block) for block in content]
-
-
-def _result(result: MadeResult) -> dict[str, Any]:
-    outcome = result.prepared
-    return {
-        "toolResult": {
-            "toolUseId": result.id,
-            "content": [
-                _part(part, f"{result.id} {number}") for number, part in enumerate(outcome.parts, 1)
-            ],
-            "status": "error" if outcome.is_error else "success",
-        }
-    }
-
-
-def _part(part: Part, place: str) -> dict[str, Any]:
-    """Write one part; ``place``, which no other part has, goes into the name of a document."""
-    if isinstance(part, str):
-        return {"text": part}
-    source: dict[str, Any] = {
-        "format": _MEDIA.taken[part.media_type],
-        "source": {"bytes": part.data},
-    }
-    if part.kind == "document":
-        source["name"] = _document_name(part, place)
-    return {part.kind: source}
-
-
-def _document_name(media: Media, place: str) -> str:
-    name = _NO_DOCUMENT_NAME.sub(" ", media.name.rpartition("/")[2]).strip()
-    return _NO_DOCUMENT_NAME.sub(" ", f"{name[:100] or 'document'} {place}")
-
-
-def _messages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = []
-    numbers = count(1)
-    for turn in turns:
-        role = "assistant" if turn.of_model else "user"
-        content = [_item(item, next(numbers)) for item in turn.items]
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += content
-        else:
-            messages.append({"role": role, "content": content})
-    for message in messages:
-        keys = {key for block in message["content"] for key in block}
-        if "document" in keys and "text" not in keys:
-            message["content"].append({"text": "See the attached documents."})
-    return messages
-
-
-def _item(item: Item, number: int) -> dict[str, Any]:
-    if isinstance(item, MadeResult):
-        return _result(item)
-    if isinstance(item, MadeCall):
-        return {"toolUse": {"toolUseId": item.id, "name": item.name, "input": item.arguments}}
-    return _part(item, str(number))
+_API = _Bedrock()
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

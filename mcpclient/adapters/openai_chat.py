@@ -12,20 +12,18 @@ by some models.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Callable
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
-from ..protocol.types import GetPromptResult, Tool
-from .definitions import Definition, DefinitionRules, ToolDefinitions, define
-from .limits import Limits, MediaRules
+from .definitions import Definition, DefinitionRules
+from .limits import MediaRules
+from .model_api import ModelApi
 from .names import LONE_SURROGATES, NameRule
-from .parts import ERROR_PREFIX, Outcome, Part, Prepared
+from .parts import ERROR_PREFIX, Part
 from .schemas.strict import OPENAI
-from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import MadeResult, Turn, made_results, names_of, turns_of
-
-_API = "OpenAI's Chat Completions API"
+from .tool_calls import RawCall, first_present, plain
+from .turns import MadeCall, MadeResult, Turn
 
 RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64),
@@ -36,111 +34,129 @@ RULES = DefinitionRules(
     long_description=1024,
     most=128,
 )
-_MEDIA = MediaRules(
-    dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "image")
-    | {"audio/wav": "wav", "audio/mpeg": "mp3", "application/pdf": "file"},
-    {"image": 20_000_000},
-)
+# Of a message, one at least.
+_MEMBERS = frozenset({"role", "content", "tool_calls"})
 # Tools have no media of their own: those follow in a message, which this text announces.
 _FOLLOWS = "[{}: see the next message]"
 _ANNOUNCED = "From the result of {} (call {}):"
 
 
-def tools(
-    tools: Iterable[Tool],
-    *,
-    strict: bool = False,
-    inline_refs: bool | None = None,
-    defer: Callable[[Tool], bool] | None = None,
-) -> ToolDefinitions:
-    """Return the value of ``tools`` in a request.
+class _OpenAIChat(ModelApi):
+    name = "OpenAI's Chat Completions API"
+    rules = RULES
+    media = MediaRules(
+        dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "image")
+        | {"audio/wav": "wav", "audio/mpeg": "mp3", "application/pdf": "file"},
+        {"image": 20_000_000},
+    )
 
-    ``strict``: the model keeps to the schema exactly, for each tool whose schema fits strict mode;
-    ``problems`` names the reasons for the others. ``defer`` does nothing, as ``problems`` says.
-    """
-    defined = define(tools, RULES, strict, inline_refs, defer)
-    shaped = [{"type": "function", "function": _function(definition)} for definition in defined]
-    return ToolDefinitions.of(shaped, defined)
+    def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
+        """Return the arguments of ``client.chat.completions.create`` for a sampling request."""
+        conversation = self._messages(self._turns(sampling))
+        if sampling.system_prompt:
+            conversation.insert(0, {"role": "system", "content": sampling.system_prompt})
+        made: dict[str, Any] = {"model": model, "messages": conversation}
+        if sampling.max_tokens is not None:
+            made["max_completion_tokens"] = sampling.max_tokens
+        if sampling.temperature is not None:
+            made["temperature"] = sampling.temperature
+        if sampling.stop_sequences:
+            made["stop"] = sampling.stop_sequences[:4]
+        if sampling.tools:
+            made["tools"] = self.tools(sampling.tools)
+            made["tool_choice"] = sampling.tool_choice
+        return made
 
+    def _blocks(self, response: object) -> list[Any]:
+        """Return the message, which has the text, and its calls."""
+        message = plain(response)
+        if isinstance(message, Mapping) and "choices" in message:
+            message = plain(first_present(_choice(message), "message"))
+        if not isinstance(message, Mapping) or _MEMBERS.isdisjoint(message):
+            raise self._unreadable("choices", response)
+        calls = first_present(message, "tool_calls") or []
+        if not isinstance(calls, list):
+            raise self._unreadable("list of tool_calls", response)
+        blocks: list[Any] = [message]
+        for call in map(plain, calls):
+            function = plain(first_present(call, "function"))
+            name, arguments = (first_present(function, key) for key in ("name", "arguments"))
+            blocks.append(RawCall(first_present(call, "id"), name, arguments))
+        return blocks
 
-def calls(response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
-    """Return the calls in a response (its first choice), or in a message. See `read_calls`.
+    def _call_in(self, block: Any) -> RawCall | None:
+        return block if isinstance(block, RawCall) else None
 
-    Raises `UsageError` for anything else.
-    """
-    listed = first_present(_message(response), "tool_calls") or []
-    if not isinstance(listed, list):
-        raise unreadable(_API, "list of tool_calls", response)
-    found = []
-    for call in map(plain, listed):
-        function = plain(first_present(call, "function"))
-        found.append(
-            RawCall(
-                first_present(call, "id"),
-                first_present(function, "name"),
-                first_present(function, "arguments"),
-            )
-        )
-    return read_calls(found, tools)
+    def _texts_in(self, block: Any) -> list[str]:
+        text = first_present(block, "content", "refusal")
+        return [text] if isinstance(text, str) and text else []
 
+    def _stop_reason(self, response: Any) -> Any:
+        return first_present(_choice(response), "finish_reason")
 
-def results(
-    pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
-) -> list[dict[str, Any]]:
-    """Return the messages to append: one of the tool for every call, in order.
+    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": definition.name,
+                    "description": definition.description,
+                    "parameters": definition.schema,
+                    **({"strict": True} if definition.strict else {}),
+                },
+            }
+            for definition in defined
+        ]
 
-    Media cannot be part of those; one message of the user follows and holds them all.
-    """
-    return _results(made_results(pairs, limits, _MEDIA))
+    def _part(self, part: Part) -> dict[str, Any]:
+        if isinstance(part, str):
+            return {"type": "text", "text": part}
+        if part.kind == "audio":
+            audio = {"data": part.base64, "format": self.media.taken[part.media_type]}
+            return {"type": "input_audio", "input_audio": audio}
+        url = f"data:{part.media_type};base64,{part.base64}"
+        if part.kind == "image":
+            return {"type": "image_url", "image_url": {"url": url}}
+        return {"type": "file", "file": {"filename": part.file_name, "file_data": url}}
 
+    def _call(self, call: MadeCall) -> dict[str, Any]:
+        function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+        return {"id": call.id, "type": "function", "function": function}
 
-def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
-    """Return the messages of a prompt."""
-    return _messages(turns_of(prompt.messages, _MEDIA))
+    def _result(self, result: MadeResult) -> dict[str, Any]:
+        texts = [
+            part if isinstance(part, str) else _FOLLOWS.format(part.description)
+            for part in result.prepared.parts
+        ]
+        text = (ERROR_PREFIX if result.prepared.is_error else "") + "\n".join(texts)
+        return {"role": "tool", "tool_call_id": result.id, "content": text}
 
+    def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:
+        """Write a message of the tool for each result, and one of the user for all their media."""
+        following: list[Part] = []
+        for result in made:
+            if result.prepared.media:
+                announced = _ANNOUNCED.format(result.name or "the tool", result.id)
+                following += [announced, *result.prepared.media]
+        answers = [self._result(result) for result in made]
+        if following:
+            answers.append({"role": "user", "content": [self._part(part) for part in following]})
+        return answers
 
-def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.chat.completions.create`` for a sampling request."""
-    names = names_of(sampling, RULES.names)
-    conversation = _messages(turns_of(sampling.messages, _MEDIA, names))
-    if sampling.system_prompt:
-        conversation.insert(0, {"role": "system", "content": sampling.system_prompt})
-    made: dict[str, Any] = {"model": model, "messages": conversation}
-    if sampling.max_tokens is not None:
-        made["max_completion_tokens"] = sampling.max_tokens
-    if sampling.temperature is not None:
-        made["temperature"] = sampling.temperature
-    if sampling.stop_sequences:
-        made["stop"] = sampling.stop_sequences[:4]
-    if sampling.tools:
-        made["tools"] = tools(sampling.tools)
-        made["tool_choice"] = sampling.tool_choice
-    return made
-
-
-def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
-    """Return a response as the result of a sampling request."""
-    whole = plain(response)
-    message = _message(whole)
-    text = first_present(message, "content", "refusal")
-    content: list[dict[str, Any]] = []
-    if isinstance(text, str) and text:
-        content.append({"type": "text", "text": text})
-    content += [call.as_tool_use() for call in calls(message, tools(sampling.tools))]
-    return {
-        "content": content or "",
-        "model": first_present(whole, "model"),
-        "stop_reason": first_present(_choice(whole), "finish_reason"),
-    }
-
-
-def _function(definition: Definition) -> dict[str, Any]:
-    function = {
-        "name": definition.name,
-        "description": definition.description,
-        "parameters": definition.schema,
-    }
-    return {**function, "strict": True} if definition.strict else function
+    def _messages(self, turns: Iterable[Turn]) -> list[dict[str, Any]]:
+        written: list[dict[str, Any]] = []
+        for turn in turns:
+            written += self._results(turn.results)
+            if turn.of_model:
+                message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+                if turn.calls:
+                    message["tool_calls"] = [self._call(call) for call in turn.calls]
+                written.append(message)
+            elif turn.parts:
+                only_text = all(isinstance(part, str) for part in turn.parts)
+                parts = [self._part(part) for part in turn.parts]
+                written.append({"role": "user", "content": turn.text if only_text else parts})
+        return written
 
 
 def _choice(whole: object) -> Any:
@@ -148,71 +164,10 @@ def _choice(whole: object) -> Any:
     return plain(choices[0]) if isinstance(choices, list) and choices else None
 
 
-def _message(response: object) -> Mapping[str, Any]:
-    whole = plain(response)
-    message = whole
-    if isinstance(whole, Mapping) and "choices" in whole:
-        message = plain(first_present(_choice(whole), "message"))
-    if not isinstance(message, Mapping) or not message.keys() & {"role", "content", "tool_calls"}:
-        raise unreadable(_API, "choices", response)
-    return message
-
-
-def _results(made: Iterable[MadeResult]) -> list[dict[str, Any]]:
-    answers: list[dict[str, Any]] = []
-    following: list[dict[str, Any]] = []
-    for result in made:
-        content = _text(result.prepared)
-        answers.append({"role": "tool", "tool_call_id": result.id, "content": content})
-        if result.prepared.media:
-            announced = _ANNOUNCED.format(result.name or "the tool", result.id)
-            following += [_part(announced), *map(_part, result.prepared.media)]
-    return [*answers, {"role": "user", "content": following}] if following else answers
-
-
-def _text(outcome: Prepared) -> str:
-    texts = [
-        part if isinstance(part, str) else _FOLLOWS.format(part.description)
-        for part in outcome.parts
-    ]
-    return (ERROR_PREFIX if outcome.is_error else "") + "\n".join(texts)
-
-
-def _part(part: Part) -> dict[str, Any]:
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    word = _MEDIA.taken[part.media_type]
-    if part.kind == "audio":
-        return {"type": "input_audio", "input_audio": {"data": part.base64, "format": word}}
-    url = f"data:{part.media_type};base64,{part.base64}"
-    if part.kind == "image":
-        return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "file", "file": {"filename": part.file_name, "file_data": url}}
-
-
-def _messages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    for turn in turns:
-        if turn.results:
-            written += _results(turn.results)
-        if turn.of_model:
-            written.append(_of_model(turn))
-        elif turn.parts:
-            only_text = all(isinstance(part, str) for part in turn.parts)
-            content: Any = turn.text if only_text else [_part(part) for part in turn.parts]
-            written.append({"role": "user", "content": content})
-    return written
-
-
-def _of_model(turn: Turn) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
-    if turn.calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
-            }
-            for call in turn.calls
-        ]
-    return message
+_API = _OpenAIChat()
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

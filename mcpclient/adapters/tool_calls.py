@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..errors import UsageError
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from .definitions import Binding, ToolDefinitions
@@ -128,9 +127,3 @@ def first_present(value: object, *names: str) -> Any:
             if value.get(name) is not None:
                 return value[name]
     return None
-
-
-def unreadable(provider: str, expected: str, response: object) -> UsageError:
-    """Return the error for an object that is not a response of a provider."""
-    kind = type(response).__name__
-    return UsageError(f"not a response of {provider}: it has no {expected} (it is a {kind})")

@@ -87,18 +87,23 @@ def made_results(
 
     The result of a call with a problem is that problem.
     """
-    return [
-        MadeResult(
-            without_surrogates(call.id),
-            without_surrogates(call.called_as),
-            prepared(_outcome(call, outcome), limits or Limits(), rules),
-        )
-        for call, outcome in pairs
-    ]
+    made = []
+    for call, outcome in pairs:
+        told = outcome if call.problem is None else UsageError(call.problem)
+        name = without_surrogates(call.called_as)
+        found = prepared(told, limits or Limits(), rules)
+        made.append(MadeResult(without_surrogates(call.id), name, found))
+    return made
 
 
-def _outcome(call: ToolCall, outcome: Outcome) -> Outcome:
-    return outcome if call.problem is None else UsageError(call.problem)
+def joined_by_id(made: Iterable[MadeResult]) -> list[MadeResult]:
+    """Return one result for each id, because some APIs refuse two of the same."""
+    joined: dict[str, MadeResult] = {}
+    for result in made:
+        known = joined.setdefault(result.id, result)
+        if known is not result:
+            known.prepared.parts.extend(result.prepared.parts)
+    return list(joined.values())
 
 
 def turns_of(

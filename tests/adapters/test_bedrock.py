@@ -144,5 +144,6 @@ def test_what_a_server_is_answered() -> None:
     use = {"type": "tool_use", "id": "c", "name": "a", "input": {"x": 1}}
     assert answer(response, asked) == {
         "content": [{"type": "text", "text": "I look."}, use],
+        "model": None,
         "stop_reason": "tool_use",
     }

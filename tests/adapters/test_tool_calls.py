@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.adapters.definitions import Binding, ToolDefinitions
-from mcpclient.adapters.tool_calls import (
-    RawCall,
-    ToolCall,
-    first_present,
-    plain,
-    read_calls,
-    unreadable,
-)
-from mcpclient.errors import UsageError
+from mcpclient.adapters.tool_calls import RawCall, ToolCall, first_present, plain, read_calls
 from mcpclient.protocol.types import Tool
 from tests.support.strategies import hostile_json, json_objects
 
@@ -123,10 +115,6 @@ def test_members() -> None:
     assert first_present({"a": None, "b": 0}, "a", "b") == 0
     assert first_present({"a": None}, "a") is None
     assert first_present([], "a") is None
-    assert isinstance(unreadable("X", "output", []), UsageError)
-    assert str(unreadable("X", "output", [])) == (
-        "not a response of X: it has no output (it is a list)"
-    )
 
 
 @given(st.lists(st.tuples(hostile_json({"a"}), hostile_json({"a"}), hostile_json({"a"}))))

@@ -1,0 +1,158 @@
+"""The way of tools, calls and messages through a model API, the same for all of them.
+
+Each API is a subclass that has its rules and writes its shapes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable
+
+from ..errors import UsageError
+from ..protocol.sampling import SamplingRequest
+from ..protocol.types import GetPromptResult, Tool
+from .definitions import Definition, DefinitionRules, ToolDefinitions, define
+from .limits import Limits, MediaRules
+from .parts import Outcome, Part
+from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls
+from .turns import Item, MadeCall, MadeResult, Turn, joined_by_id, made_results, names_of, turns_of
+
+
+class ModelApi(ABC):
+    """A model API.
+
+    ``media``: what messages of the user and results may hold; ``media_of_model``: what messages of
+    the model may. ``roles``: those of the user and of the model. ``content``: the key of the
+    content in a message. ``joins_results``: whether the API refuses two results of one id.
+    """
+
+    name: str
+    rules: DefinitionRules
+    media: MediaRules
+    media_of_model: MediaRules = MediaRules()
+    roles: tuple[str, str] = ("user", "assistant")
+    content: str = "content"
+    joins_results: bool = False
+
+    def tools(
+        self,
+        tools: Iterable[Tool],
+        *,
+        strict: bool = False,
+        inline_refs: bool | None = None,
+        defer: Callable[[Tool], bool] | None = None,
+    ) -> ToolDefinitions:
+        """Return the value of ``tools`` in a request.
+
+        ``strict``: the model keeps to the schema, for each tool whose schema fits strict mode,
+        within the limits of a request. ``defer``: the tools that the model has to search for; the
+        API's own search tool is then added. ``problems`` names the tools that are not strict, with
+        the reason, and says so where an API has neither.
+        """
+        defined = define(tools, self.rules, strict, inline_refs, defer)
+        return ToolDefinitions.of(self._definitions(defined), defined)
+
+    def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
+        """Return the calls in a response, or in a message of the model. See `read_calls`.
+
+        Raises `UsageError` for anything else.
+        """
+        found = map(self._call_in, self._blocks(response))
+        return read_calls([call for call in found if call is not None], tools)
+
+    def results(
+        self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the messages to append, with a result for every call."""
+        made = made_results(pairs, limits, self.media)
+        return self._results(joined_by_id(made) if self.joins_results else made)
+
+    def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
+        """Return the messages of a prompt."""
+        return self._messages(turns_of(prompt.messages, self.media, of_model=self.media_of_model))
+
+    @abstractmethod
+    def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
+        """Return the arguments of the SDK's function for a sampling request.
+
+        What is asked for and the API does not take is left out.
+        """
+
+    def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
+        """Return a response as the result of a sampling request."""
+        whole = plain(response)
+        read = iter(self.calls(whole, self.tools(sampling.tools)))
+        content: list[dict[str, Any]] = []
+        for number, block in enumerate(self._blocks(whole)):
+            if self._call_in(block) is None:
+                content += [{"type": "text", "text": text} for text in self._texts_in(block)]
+            else:
+                use = next(read).as_tool_use()
+                content.append(
+                    {**use, "id": use["id"] or f"call_{number}", **self._extra_in(block)}
+                )
+        return {
+            "content": content or "",
+            "model": first_present(whole, "model", "modelVersion", "model_version"),
+            "stop_reason": self._stop_reason(whole),
+        }
+
+    # Reading
+
+    @abstractmethod
+    def _blocks(self, response: object) -> list[Any]:
+        """Return the parts of a response that hold texts and calls, as plain data."""
+
+    @abstractmethod
+    def _call_in(self, block: Any) -> RawCall | None: ...
+
+    @abstractmethod
+    def _texts_in(self, block: Any) -> list[str]: ...
+
+    def _extra_in(self, block: Any) -> dict[str, Any]:
+        """Return the members of a call, for the server to keep, that the API wants back."""
+        return {}
+
+    @abstractmethod
+    def _stop_reason(self, response: Any) -> Any: ...
+
+    def _unreadable(self, expected: str, response: object) -> UsageError:
+        kind = type(response).__name__
+        return UsageError(f"not a response of {self.name}: it has no {expected} (it is a {kind})")
+
+    # Writing
+
+    @abstractmethod
+    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]: ...
+
+    @abstractmethod
+    def _part(self, part: Part) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _call(self, call: MadeCall) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _result(self, result: MadeResult) -> dict[str, Any]: ...
+
+    def _item(self, item: Item) -> dict[str, Any]:
+        if isinstance(item, MadeResult):
+            return self._result(item)
+        return self._call(item) if isinstance(item, MadeCall) else self._part(item)
+
+    def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:
+        blocks = [self._result(result) for result in made]
+        return [{"role": self.roles[0], self.content: blocks}] if blocks else []
+
+    def _messages(self, turns: Iterable[Turn]) -> list[dict[str, Any]]:
+        return [
+            {
+                "role": self.roles[turn.of_model],
+                self.content: [self._item(item) for item in turn.items],
+            }
+            for turn in turns
+        ]
+
+    def _turns(self, sampling: SamplingRequest) -> list[Turn]:
+        names = names_of(sampling, self.rules.names)
+        return turns_of(sampling.messages, self.media, names, of_model=self.media_of_model)

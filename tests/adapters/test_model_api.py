@@ -1,0 +1,67 @@
+"""The way through a model API that all of them share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from mcpclient.adapters.providers import PROVIDERS
+from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.errors import UsageError
+from mcpclient.protocol.sampling import SamplingRequest
+from tests.adapters.model_apis import APIS
+from tests.adapters.outcomes import OUTCOMES, PROMPT
+from tests.adapters.shapes import SHAPES, tool
+from tests.support.strategies import json_objects
+
+
+@given(json_objects)
+def test_arguments_come_through_every_api(arguments: dict[str, Any]) -> None:
+    """F-TOOL-2: by the model as it answers, to what the server is sent."""
+    for name, provider in PROVIDERS.items():
+        tools = provider.tools([tool({}, "web.search")])
+        response = APIS[name]([]).whole("", [("c", "web_search", arguments)])
+        (call,) = provider.calls(response, tools)
+        assert (call.name, call.arguments, call.problem) == ("web.search", arguments, None)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arguments_of_every_shape_come_through(provider: str, shape: str) -> None:
+    """F-TOOL-1, F-TOOL-2: under the names the API takes, and back to the server's."""
+    schema, values = SHAPES[shape]
+    tools = PROVIDERS[provider].tools([tool(schema)])
+    renamed = {old: new for new, old in tools.bindings["t"].properties.items()}
+    for value in values:
+        sent = {renamed.get(name, name): item for name, item in value.items()}
+        response = APIS[provider]([]).whole("", [("c", "t", sent)])
+        (call,) = PROVIDERS[provider].calls(response, tools)
+        assert call.arguments == value
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_object_that_is_not_a_response(provider: str) -> None:
+    """F-TOOL-2: the error names the API, what is missing, and what was given."""
+    with pytest.raises(UsageError, match=r"^not a response of .*: it has no \w+ \(it is a int\)$"):
+        PROVIDERS[provider].calls(5)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_call_has_a_result_and_every_message_a_place(provider: str) -> None:
+    """F-TOOL-3, F-TOOL-4."""
+    pairs = [(ToolCall(f"c{n}", "t"), outcome) for n, outcome in enumerate(OUTCOMES.values())]
+    told = str(PROVIDERS[provider].results(pairs))
+    assert all(repr(call.id) in told for call, _ in pairs)
+    assert "look" in str(PROVIDERS[provider].messages(PROMPT)[0])
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_texts_and_calls_are_answered(provider: str) -> None:
+    """F-API-11"""
+    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
+    response = APIS[provider]([]).whole("I look.", [("c", "a", {"x": 1})])
+    text, use = PROVIDERS[provider].answer(response, asked)["content"]
+    assert text == {"type": "text", "text": "I look."}
+    assert (use["type"], use["name"], use["input"]) == ("tool_use", "a", {"x": 1})
