@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -16,13 +17,7 @@ from .limits import Limits, MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
 from .tool_calls import RawCall, ToolCall, read_calls
 
-
-class _AnyMedia(MediaRules):
-    def takes(self, media_type: str) -> bool:
-        return True
-
-
-_ANY_MEDIA = _AnyMedia()
+_ANY_MEDIA = MediaRules(takes_all=True)
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ class AgentTool:
         outcome = await self._call(call, options)
         if validate_output and isinstance(outcome, CallToolResult) and not outcome.is_error:
             problem = _mismatch(self.tool, outcome)
-            if problem is not None:
+            if problem:
                 outcome = refusal(f"the result does not fit its schema: {problem}")
         made = prepared(outcome, self._limits, _ANY_MEDIA)
         structured = outcome.structured if isinstance(outcome, CallToolResult) else None
@@ -170,8 +165,10 @@ class AgentTool:
 
         Raises `UsageError` in the event loop's thread, and after the loop has stopped.
         """
-        loop = self._loop
-        if loop is None or not loop.is_running() or _runs_here(loop):
+        loop, running = self._loop, None
+        with suppress(RuntimeError):
+            running = asyncio.get_running_loop()
+        if loop is None or not loop.is_running() or running is loop:
             raise UsageError(
                 "execute_sync blocks, so it needs a running event loop in another thread: await "
                 "execute instead, or use mcpclient.sync"
@@ -180,21 +177,12 @@ class AgentTool:
         return asyncio.run_coroutine_threadsafe(made, loop).result()
 
 
-def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
+def _mismatch(tool: Tool, result: CallToolResult) -> str:
     try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
-
-
-def _mismatch(tool: Tool, result: CallToolResult) -> str | None:
-    if tool.output_schema is None:
-        return None
-    try:
-        violations = compile_schema(tool.output_schema).validate(result.structured)
+        schema = compile_schema({} if tool.output_schema is None else tool.output_schema)
+        return "; ".join(map(str, schema.validate(result.structured)))
     except McpError as error:
         return str(error)
-    return "; ".join(map(str, violations)) or None
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -194,10 +194,10 @@ def define(
             made.problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
             continue
         if tool.name in by_name:
-            told[tool.name].append(_TWICE)
+            told[tool.name].append("a second tool of this name was left out")
             continue
         converted = listed.converted.get(tool.name)
-        if converted is None or not _is_same(converted.binding.tool, tool):
+        if converted is None or converted.binding.tool.raw != tool.raw:
             converted = _converted(tool, rules, strict, inline_refs)
             listed.converted[tool.name] = converted
         name = listed.names[tool.name]
@@ -228,13 +228,6 @@ def define(
 
 
 NOT_FOR_MODELS = "left out: it is not for models"
-
-
-def _is_same(known: Tool, tool: Tool) -> bool:
-    return known is tool or known.raw == tool.raw
-
-
-_TWICE = "a second tool of this name was left out"
 
 
 class _StrictBudget:
@@ -340,9 +333,7 @@ def _with_properties_renamed(
     for keyword in ("required", "propertyOrdering"):
         if keyword in result:
             result[keyword] = [fitted.get(name, name) for name in result[keyword]]
-    if (
-        "patternProperties" in result
-    ):  # additionalProperties excepts the patterns that are deleted below
+    if "patternProperties" in result:  # deleted below, and excepted by additionalProperties
         result.pop("additionalProperties", None)
     for keyword in _NAMING & result.keys():
         del result[keyword]
@@ -355,9 +346,7 @@ def _with_items(schema: JsonSchema) -> JsonSchema:
     def add(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         kinds = value.get("type")
         is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-        return Rewritten(
-            {**value, "items": {}} if is_array and "items" not in value else value, True
-        )
+        changed = {**value, "items": {}} if is_array and "items" not in value else value
+        return Rewritten(changed, True)
 
-    result: JsonSchema = rewritten(schema, add).schema
-    return result
+    return dict(rewritten(schema, add).schema)

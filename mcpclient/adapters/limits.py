@@ -105,10 +105,8 @@ _SIGNATURES = (
 )
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _BRANDS = {
-    b"avif": "image/avif",
-    b"heic": "image/heic",
-    b"heix": "image/heic",
-    b"mif1": "image/heif",
+    **{b"avif": "image/avif", b"heic": "image/heic"},
+    **{b"heix": "image/heic", b"mif1": "image/heif"},
 }
 # Other names of the same types.
 _SYNONYMS = {
@@ -158,21 +156,19 @@ class Media:
 class MediaRules:
     """The media that an API accepts by type, and the most bytes of each kind (before Base64).
 
-    ``taken``: the accepted media types, each with the API's word for it.
+    ``taken``: the accepted media types, each with the API's word for it. ``takes_all``: whether
+    all others are, too.
     """
 
     taken: Mapping[str, str] = field(default_factory=dict)
     most_bytes: Mapping[str, int] = field(default_factory=dict)
-
-    def takes(self, media_type: str) -> bool:
-        """Whether the API accepts this type at all."""
-        return media_type in self.taken
+    takes_all: bool = False
 
     def refusal(self, media: Media, most_image_bytes: int) -> str | None:
         """Return the reason why the API does not get these media, or None."""
         if not media.data:
             return f"{media.description}: it is empty or damaged"
-        if not self.takes(media.media_type):
+        if not self.takes_all and media.media_type not in self.taken:
             return f"{media.description}: the model does not accept this type here"
         limit = self.most_bytes.get(media.kind)
         if media.kind == "image":

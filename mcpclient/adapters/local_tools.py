@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Protocol
+from typing import Any, Callable
 
 from ..client.events.around import Around
 from ..errors import McpError, UsageError
 from ..protocol.tool_search import search_tools
-from ..protocol.types import CallToolResult, ReadResourceResult, Resource, ResourceTemplate, Tool
+from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
 from .definitions import Definition, ToolDefinitions
 
 # The most resources in a list, and the most tools that a search finds.
@@ -19,8 +19,6 @@ _LISTED = 200
 _FOUND = 5
 _NAMED = 50
 _SHOWN_DESCRIPTION = 200
-_NOTHING: Mapping[str, Any] = {}
-_READ_ONLY = {"readOnlyHint": True}
 
 
 @dataclass(frozen=True)
@@ -42,24 +40,8 @@ class LocalTool:
         return replace(self, tool=Tool({**self.tool.raw, "name": name}))
 
 
-class ResourceSource(Protocol):
-    """A client or a manager, as the resource tools use it."""
-
-    async def list_resources(self) -> Sequence[Resource]:
-        """Return all resources."""
-        ...
-
-    async def list_resource_templates(self) -> Sequence[ResourceTemplate]:
-        """Return all resource templates."""
-        ...
-
-    async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
-        """Return the content of a resource; ``server``: its server, of a manager."""
-        ...
-
-
-def resource_tools(source: ResourceSource) -> list[LocalTool]:
-    """Return the tools ``list_resources`` and ``read_resource``."""
+def resource_tools(source: Any) -> list[LocalTool]:
+    """Return the tools ``list_resources`` and ``read_resource`` of a client or a manager."""
 
     async def list_resources(
         arguments: Mapping[str, Any], around: Sequence[Around] = ()
@@ -86,12 +68,13 @@ def resource_tools(source: ResourceSource) -> list[LocalTool]:
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
         return CallToolResult({"content": blocks})
 
-    listing = _tool("list_resources", "List the resources that can be read.", {})
-    uri = {"uri": {"type": "string", "description": "as list_resources gives it"}}
     has_servers = hasattr(source, "servers")
-    server = {"type": "string", "description": "as list_resources gives it, where it does"}
-    optional = {"server": server} if has_servers else {}
-    reading = _tool("read_resource", "Read a resource by its URI.", uri, optional)
+    given = {"uri": {"type": "string", "description": "as list_resources gives it"}}
+    if has_servers:
+        said = "as list_resources gives it, where it does"
+        given["server"] = {"type": "string", "description": said}
+    listing = _tool("list_resources", "List the resources that can be read.", {})
+    reading = _tool("read_resource", "Read a resource by its URI.", given, needed=["uri"])
     return [LocalTool(listing, list_resources), LocalTool(reading, read_resource)]
 
 
@@ -113,15 +96,11 @@ def search_tool(
         matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
         if not matches:
             return text_result("No tool fits. Try other words.")
-        lines = [
-            json.dumps(
-                {"name": one.name, "description": one.description, "parameters": one.schema},
-                ensure_ascii=False,
-            )
-            for one in matches
-        ]
-        said = "Call these with call_tool, by name, with arguments that fit the parameters:"
-        return text_result("\n".join([said, *lines]))
+        lines = ["Call these with call_tool, by name, with arguments that fit the parameters:"]
+        for one in matches:
+            found = {"name": one.name, "description": one.description, "parameters": one.schema}
+            lines.append(json.dumps(found, ensure_ascii=False))
+        return text_result("\n".join(lines))
 
     query = {"query": {"type": "string", "description": "words of what the tool should do"}}
     names = ", ".join(_short(name) for name in servers[:_NAMED])
@@ -157,12 +136,12 @@ def call_tool() -> LocalTool:
 
 
 def _tool(
-    name: str, description: str, needed: dict[str, Any], optional: Mapping[str, Any] = _NOTHING
+    name: str, description: str, properties: dict[str, Any], needed: Iterable[str] | None = None
 ) -> Tool:
-    properties = {**needed, **optional}
-    schema = {"type": "object", "properties": properties, "required": list(needed)}
+    required = list(properties if needed is None else needed)
+    schema = {"type": "object", "properties": properties, "required": required}
     raw = {"name": name, "description": description, "inputSchema": schema}
-    return Tool({**raw, "annotations": _READ_ONLY})
+    return Tool({**raw, "annotations": {"readOnlyHint": True}})
 
 
 def text_result(text: str, is_error: bool = False) -> CallToolResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Callable, Protocol, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Callable, TypedDict, Union
 
 from ..client.connection.options import check_names
 from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
@@ -26,7 +26,6 @@ from .functions import function_tool
 from .limits import Limits
 from .local_tools import (
     LocalTool,
-    ResourceSource,
     SearchRule,
     call_tool,
     resource_tools,
@@ -35,6 +34,10 @@ from .local_tools import (
 from .parts import Outcome
 from .providers import Provider, provider_of
 from .tool_calls import RawCall, ToolCall, read_calls
+
+if TYPE_CHECKING:
+    from ..client.client import Client
+    from ..manager.manager import Manager
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -62,14 +65,6 @@ class ToolboxOptions(TypedDict, total=False):
     strict: bool
     inline_refs: bool | None
     defer: bool | Callable[[Tool], bool]
-
-
-class _Client(ResourceSource, Protocol):
-    """A client or a manager, as a toolbox uses it; a manager also has ``tools``."""
-
-    async def call_tool(
-        self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
-    ) -> CallToolResult: ...
 
 
 class Toolbox:
@@ -109,7 +104,7 @@ class Toolbox:
 
     def __init__(
         self,
-        source: _Client,
+        source: Client | Manager,
         provider: str | Provider,
         *,
         functions: Sequence[Callable[..., Any]] = (),
@@ -127,7 +122,7 @@ class Toolbox:
         for patterns in (include, exclude):
             if isinstance(patterns, str):
                 raise UsageError(f"include and exclude are lists of patterns, not {patterns!r}")
-        self._source = source
+        self._source: Any = source  # one has what the other has not
         self._provider = provider_of(provider)
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._approve = approve
@@ -156,10 +151,7 @@ class Toolbox:
         self._version: object = None
 
     def __await__(self) -> Generator[Any, None, Toolbox]:
-        return self._ready().__await__()
-
-    async def _ready(self) -> Toolbox:
-        await self.refresh()
+        yield from self.refresh().__await__()
         return self
 
     @property
@@ -190,7 +182,7 @@ class Toolbox:
         """List the tools of the client or manager again. Raises what `list_tools` does."""
         self._loop = asyncio.get_running_loop()
         live = self._live()
-        tools = list(await self._source.list_tools() if live is None else live)  # type: ignore[attr-defined]
+        tools = list(await self._source.list_tools() if live is None else live)
         admitted = [tool for tool in tools if is_for_models(tool) and self._admits(tool)]
         for start in range(0, len(admitted), _SLICE):
             self._define(self._remembering(admitted[start : start + _SLICE], {}))
@@ -367,7 +359,8 @@ class Toolbox:
             return await local.run(call.arguments, options.get("around", ()))
         if self._approve is not None:
             options = {**options, "around": (*options.get("around", ()), self._approval(call))}
-        return await self._source.call_tool(call.name, call.arguments, **options)
+        made: CallToolResult = await self._source.call_tool(call.name, call.arguments, **options)
+        return made
 
     def _found_call(self, call: ToolCall) -> ToolCall:
         """Return the call inside the arguments of `call_tool`."""

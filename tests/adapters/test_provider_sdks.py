@@ -200,7 +200,8 @@ class Everything:
     def toolbox(self, provider: str) -> Any:
         from mcpclient.adapters.toolbox import Toolbox
 
-        return Toolbox(self, provider)
+        source: Any = self
+        return Toolbox(source, provider)
 
     async def list_resources(self) -> list[Any]:
         return []
