@@ -29,11 +29,14 @@ from .limits import RequestOptions
 from .opening import Opening, explain, plan_for
 from .options import Options, Route
 from .session import Session
+from .states import USABLE, Event, State, step
 
 _logger = logger_for("mcpclient.client")
 
 # The id of an opening that is written down from memory; no request of this client's has it.
 _RECALLED_ID = "opening"
+
+_FORGOTTEN = (State.EXPIRED, State.REFUSED)
 
 
 class Connection(LoopBound):
@@ -47,18 +50,25 @@ class Connection(LoopBound):
         self.generation: int = 0
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
+        # The state while there is no session, and once the caller has closed it.
+        self._resting: State = State.UNOPENED
         self._session: Session | None = None
         self._connecting: Session | None = None
-        self._lock: asyncio.Lock | None = None
-        self._closed = False
-        self._is_forgotten = False
+        self._opening: asyncio.Lock  # made for the loop it lives in
         self._keep_alive_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def state(self) -> State:
+        """The state in `states.TABLE`: that of the session of the moment, where it has one."""
+        if self._session is None or self._resting is State.CLOSED:
+            return self._resting
+        return self._session.state
 
     @property
     def is_open(self) -> bool:
         """Whether calls can be made now."""
         session = self._session
-        if session is None or session.ended is not None or self._closed:
+        if session is None or session.state not in USABLE or self._resting is State.CLOSED:
             return False
         return session.loop is self.loop and not session.loop.is_closed()
 
@@ -72,7 +82,7 @@ class Connection(LoopBound):
         session = self._session
         if session is None or not self.is_open:
             return False
-        return session.transport.unreachable is None and not self._is_forgotten
+        return session.transport.unreachable is None and session.state is not State.REFUSED
 
     @property
     def is_to_be_closed(self) -> bool:
@@ -81,7 +91,7 @@ class Connection(LoopBound):
         In a forked copy of the program that opened it there is not: it is the parent's. Even its
         sockets are better left alone, since parent and child share what watches them.
         """
-        return self.loop is not None and not self._closed and not self.is_inherited
+        return self.loop is not None and self._resting is not State.CLOSED and not self.is_inherited
 
     def expect(self, version: str) -> None:
         """Expect the server to speak the era of a revision that it agreed on earlier."""
@@ -95,9 +105,11 @@ class Connection(LoopBound):
         A connection stays where it is until it is closed, or its loop has stopped.
         """
         with claiming:
-            if self.claim(is_free=self._closed):
-                self._lock = asyncio.Lock()
-            self._closed = False
+            is_closed = self._resting is State.CLOSED
+            if self.claim(is_free=is_closed):
+                self._opening = asyncio.Lock()
+            if is_closed:
+                self._resting = step(self._resting, Event.CLAIM)
 
     @property
     def era(self) -> EraRules | None:
@@ -112,10 +124,10 @@ class Connection(LoopBound):
     @property
     def session(self) -> Session:
         """The session. Raises `ClientClosed` when there is none, or why it ended."""
-        if self._session is None and not self._closed:
-            raise ClientClosed("not connected yet: use async with, or await client.connect()")
-        if self._session is None or self._closed:
+        if self._resting is State.CLOSED:
             raise ClientClosed()
+        if self._session is None:
+            raise ClientClosed("not connected yet: use async with, or await client.connect()")
         return self._session
 
     def require_session(self) -> None:
@@ -146,7 +158,8 @@ class Connection(LoopBound):
             if earlier is not None and (has_one_transport or not self.is_open):
                 await self._leave(earlier)
                 earlier = None  # else it may reach the server yet, and is left only for another
-            if self._closed:  # while this waited, for another attempt or for the earlier session
+            # While this waited, for another attempt or for the end of the earlier session.
+            if self._resting is State.CLOSED:
                 raise ClientClosed()
             self._connecting = session = self._new_session()
             eras, key = self.options.eras, self.route.key
@@ -192,10 +205,11 @@ class Connection(LoopBound):
         self.require_session()
         if not self.is_open:
             await self.open()
-        elif self.session.expired is not None:
+        elif self.state in _FORGOTTEN:
             await self.renew(self.generation)
-            if self.session.expired is not None:  # another's attempt, which failed
-                raise self.session.expired.again()
+            session = self.session
+            if session.state in _FORGOTTEN and session.expired is not None:
+                raise session.expired.again()  # another's attempt, which failed
 
     async def reopen_channel(self) -> None:
         """Ask for the server's own channel once more, where it was given up."""
@@ -204,11 +218,6 @@ class Connection(LoopBound):
         if session.channel_error is not None and headers is not None:
             session.channel_error = None
             await session.transport.listen(headers)
-
-    @property
-    def _opening(self) -> asyncio.Lock:
-        assert self._lock is not None, "it lives nowhere"
-        return self._lock
 
     def _new_session(self) -> Session:
         events, callbacks = self.options.events, EventCallbacks(self.name, self.observers)
@@ -248,8 +257,7 @@ class Connection(LoopBound):
         return recorder.add(target, recalled, session.transport.stderr_tail.splitlines())
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
-        session.era = agreement.era
-        self._is_forgotten = False
+        session.agreed(agreement.era)
         self._session = session
         self.agreement = agreement
         self.generation += 1
@@ -310,6 +318,8 @@ class Connection(LoopBound):
             if self.generation != generation:
                 return
             session = self.session
+            if session.ended is not None:
+                raise session.ended.again()
             plan = plan_for(self.route, self.options, session.transport, None)
             version = session.era.version if session.era is not None else LATEST_HANDSHAKE
             if era_of(version) is None:  # accepted from the server, but not to be offered to it
@@ -320,8 +330,7 @@ class Connection(LoopBound):
                 agreement = await opening.follow(plan, version)
             except McpError as error:
                 self.generation += 1
-                session.expired = error
-                self._is_forgotten = True
+                session.refused(error)
                 for observer in list(self.observers):
                     observer.lost(error)
                 raise
@@ -354,7 +363,7 @@ class Connection(LoopBound):
             self.route.authorizer.abort()
 
     def _end(self) -> None:
-        self._closed = True
+        self._resting = step(self._resting, Event.CLOSE)
         self._cancel_keep_alive()
         for observer in list(self.observers):
             observer.closed()
@@ -362,7 +371,8 @@ class Connection(LoopBound):
     # LIFE-8
 
     def _schedule_keep_alive(self) -> None:
-        self._cancel_keep_alive()
+        if self._keep_alive_timer is not None:
+            self._cancel_keep_alive()
         interval = self.options.keep_alive
         if not interval or self.agreement is None or self.loop is None:
             return

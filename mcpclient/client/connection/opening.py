@@ -44,6 +44,7 @@ from ...transports.recording import recorded
 from .limits import RequestOptions
 from .options import Options, Route
 from .session import Session
+from .states import State
 
 if TYPE_CHECKING:
     from ...recording import redaction
@@ -241,8 +242,8 @@ class Opening:
     async def _replace_transport(self, transport: Transport) -> None:
         await self._withdraw()
         await self._session.transport.close()
-        if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
-            raise self._session.ended.again()
+        if self._session.state is State.CLOSED:  # by the caller, who wants no other
+            raise ClientClosed()
         transport = recorded(transport, self._options.network.recorder)
         self._session.use_transport(transport)
         await self._within("connect", transport.open(self._session))

@@ -33,6 +33,7 @@ from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests, TaskReceiver
 from ..events.callbacks import OrderedCallback
 from .limits import Deadlines, RequestOptions
+from .states import ENDED, Event, State, step
 
 _logger = logger_for("mcpclient.session")
 
@@ -79,8 +80,11 @@ class Session:
         self.transport: Transport = transport
         self.era: EraRules | None = None
         self.log_level: str | None = None
+        self.state: State = step(State.UNOPENED, Event.OPEN)
+        self.ended: McpError | None = None
+        """The reason for the end; None while it works."""
         self.expired: McpError | None = None
-        """Why there has to be a handshake before the server is heard again; None: it is heard."""
+        """The server's refusal of this session, or of another one; None: there was none."""
         self.channel_error: McpError | None = None
         """Why the server's own channel was given up; None: it was not, or there never was one."""
         self.log: MessageLog | None = None
@@ -94,26 +98,15 @@ class Session:
         self._on_error = on_error
         self._on_lost = on_lost
         self._on_channel_lost = on_channel_lost
-        self._loop = asyncio.get_running_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
-        self.deadlines: Deadlines = Deadlines(self._correlator, self._loop)
+        self.deadlines: Deadlines = Deadlines(self._correlator, self.loop)
         """The clocks of its calls, which stand still while a human is asked."""
         self._answering = InboundRequests(
             handlers, self.tasks, self.deadlines, self._send_answer, on_error
         )
-        self._ended: McpError | None = None
         self._closing: asyncio.Task[None] | None = None
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop it lives in."""
-        return self._loop
-
-    @property
-    def ended(self) -> McpError | None:
-        """Why the connection is over; None while it works."""
-        return self._ended
 
     @property
     def in_flight(self) -> int:
@@ -147,9 +140,9 @@ class Session:
 
         Raises the reason when it cannot be sent.
         """
-        if self._ended is not None:
-            raise self._ended.again()
-        loop = self._loop
+        if self.ended is not None:
+            raise self.ended.again()
+        loop = self.loop
         waiter: asyncio.Future[Message] = loop.create_future()
         relay = (
             OrderedCallback(options.on_progress, self.tasks)
@@ -195,7 +188,7 @@ class Session:
         finally:
             self._correlator.close(pending)
         if relay is not None:
-            left = pending.total_deadline - self._loop.time()
+            left = pending.total_deadline - self.loop.time()
             await relay.finish(min(pending.idle or math.inf, max(left, 0.0)))
         return result_of(message)
 
@@ -242,7 +235,7 @@ class Session:
             if outgoing.cancel is Cancel.CLOSE_STREAM and outcome is Abandoned.STREAM_CLOSED:
                 return
             request_id = outgoing.request_id
-            if self.era is not None and request_id is not None and self._ended is None:
+            if self.era is not None and request_id is not None and self.ended is None:
                 text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
                 self._post(self.era.cancellation(request_id, text))
         except McpError as error:
@@ -252,8 +245,8 @@ class Session:
         self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
     ) -> None:
         """Send a notification."""
-        if self._ended is not None:
-            raise self._ended.again()
+        if self.ended is not None:
+            raise self.ended.again()
         rules = era or self.era
         assert rules is not None, "no era has been agreed on"
         sending = self._send(rules.notification(method, params))
@@ -285,7 +278,7 @@ class Session:
 
     def message_received(self, message: Message) -> None:
         """Dispatch one message from the server."""
-        if self._ended is not None:
+        if self.ended is not None:
             return
         if self.log is not None:
             self.log.received(message)
@@ -325,7 +318,7 @@ class Session:
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/progress":
-            if not self._correlator.progress(params, self._loop.time()):
+            if not self._correlator.progress(params, self.loop.time()):
                 _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
             self._answering.cancel(params.get("requestId"))
@@ -377,7 +370,10 @@ class Session:
 
     def channel_lost(self, error: McpError) -> None:
         """Handle the loss of the server's own channel, or of its session."""
+        if self.state in ENDED:
+            return
         if isinstance(error, SessionExpired):
+            self._move(Event.EXPIRED)
             self.expired = error
             self._answering.withdraw()
         else:
@@ -386,28 +382,45 @@ class Session:
 
     def begin_anew(self) -> None:
         """Forget the session that has expired, since another handshake begins."""
+        self._move(Event.RENEW)
         self.expired = self.channel_error = None
         self._answering.withdraw()
 
     def connection_lost(self, error: McpError) -> None:
         """Handle the end of the connection: every call in flight fails with the reason."""
-        if self._ended is None:
+        if self.ended is None:
             if self.log is not None:
                 self.log.lost(error)
-            self._end(error)
+            self._end(Event.LOST, error)
             if self.era is not None:  # before, whoever is connecting learns of it
                 self._on_lost(error)
 
-    # The end
+    # Its states
+
+    def _move(self, event: Event) -> None:
+        self.state = step(self.state, event)
+
+    def agreed(self, era: EraRules) -> None:
+        """Take calls from now on, under the rules of an era."""
+        self.state = step(self.state, Event.AGREED)
+        self.era = era
+
+    def refused(self, error: McpError) -> None:
+        """Note that the server gave no other session."""
+        if self.state not in ENDED:
+            self._move(Event.REFUSED)
+            self.expired = error
 
     def use_transport(self, transport: Transport) -> None:
         """Continue over another transport, after the first has shown which one the server needs."""
+        self._move(Event.SWITCH)
         self.transport = transport
         self.log = None
-        self._ended = None
+        self.ended = None
 
-    def _end(self, error: McpError) -> None:
-        self._ended = error
+    def _end(self, event: Event, error: McpError) -> None:
+        self._move(event)
+        self.ended = error
         self._correlator.fail_all(error.again)
         self._answering.withdraw()
         cancel(self.opening)
@@ -416,14 +429,14 @@ class Session:
 
     async def close(self, seconds: float) -> None:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
-        if not isinstance(self._ended, ClientClosed):
+        if self.state is not State.CLOSED:
             if self.log is not None:
                 self.log.closed()
-            self._end(ClientClosed())
-        deadline = self._loop.time() + seconds
+            self._end(Event.CLOSE, ClientClosed())
+        deadline = self.loop.time() + seconds
         closing = self._closing
         if closing is None or closing.done():  # else whoever wants the transport anew has to wait
-            closing = self._closing = self._loop.create_task(self._close())
+            closing = self._closing = self.loop.create_task(self._close())
             closing.add_done_callback(consume_exception)
         try:
             await asyncio.wait({closing}, timeout=seconds)
@@ -436,7 +449,7 @@ class Session:
         if failure is not None:
             _logger.warning("closing failed", exc_info=failure)
         # From this task and no other: it may be one of those, closing from within a callback.
-        await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))
+        await self.tasks.wait(min(1.0, max(deadline - self.loop.time(), 0.0)))
 
     async def _close(self) -> None:
         await self._departures.wait(_DEPARTURE_TIMEOUT)
@@ -456,7 +469,9 @@ class Session:
     def abort(self) -> None:
         """Free everything without waiting, from a finalizer or when the loop is gone."""
         self._loop_end.forget()
-        self._ended = self._ended or ConnectionLost("the client was freed without being closed")
+        if self.ended is None:
+            self._move(Event.LOST)
+            self.ended = ConnectionLost("the client was freed without being closed")
         self.transport.abort()
 
 

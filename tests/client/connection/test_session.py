@@ -90,7 +90,8 @@ class Bench:
             on_lost=self.lost.append,
             on_channel_lost=self.deaf.append,
         )
-        self.session.era = era
+        if era is not None:
+            self.session.agreed(era)
 
     def call(
         self, options: RequestOptions = PATIENT, method: str = "tools/call"

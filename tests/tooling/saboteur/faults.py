@@ -547,7 +547,7 @@ OTHERS = [
     Fault(
         "client.connection.opening",
         "a server is started for who has closed",
-        "if isinstance(self._session.ended, ClientClosed):",
+        "if self._session.state is State.CLOSED:",
         "if False:",
     ),
     Fault(
@@ -565,13 +565,13 @@ OTHERS = [
     Fault(
         "client.connection.connection",
         "pings of an earlier session go on",
-        "    def _schedule_keep_alive(self) -> None:\n        self._cancel_keep_alive()",
-        "    def _schedule_keep_alive(self) -> None:",
+        "        if self._keep_alive_timer is not None:\n            self._cancel_keep_alive()\n        interval",
+        "        interval",
     ),
     Fault(
         _SESSION,
         "a callback holds up closing",
-        "await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))",
+        "await self.tasks.wait(min(1.0, max(deadline - self.loop.time(), 0.0)))",
         "await self.tasks.wait(100)",
     ),
     Fault(
