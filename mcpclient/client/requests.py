@@ -203,9 +203,9 @@ class Requests:
         if around or self._around:
 
             async def make(call: hooks.Call) -> CallToolResult:
+                limits = self._limits("tools/call", timeout, max_timeout, headers=call.headers)
                 request = self._request_tool(
-                    *(call.name, call.arguments, timeout, max_timeout, on_progress),
-                    *(call.meta, call.headers),
+                    call.name, call.arguments, limits, on_progress, call.meta
                 )
                 return await self._listed.checked(
                     call.name, await request, self._caller.refresh_tools
@@ -214,9 +214,8 @@ class Requests:
             hooks = (*around, *self._around)
             result = await self._call_through(hooks, make, name, arguments, meta, headers, trace)
         else:
-            request = self._request_tool(
-                name, arguments, timeout, max_timeout, on_progress, meta, headers
-            )
+            limits = self._limits("tools/call", timeout, max_timeout, headers=headers)
+            request = self._request_tool(name, arguments, limits, on_progress, meta)
             result = await self._listed.checked(name, await request, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
@@ -285,11 +284,9 @@ class Requests:
         self,
         name: str,
         arguments: Mapping[str, Any] | None,
-        timeout: Seconds,
-        max_timeout: Seconds,
+        limits: RequestOptions,
         on_progress: ProgressHandler | None,
         meta: Mapping[str, Any] | None,
-        headers: Mapping[str, str] | None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
         if name in self._listed.only_tasks and self._tasks.design.may_ask():
@@ -297,7 +294,8 @@ class Requests:
             if on_progress is not None:
                 token = self._tasks.progress.add(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
-        limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
+        if on_progress is not None:
+            limits = limits._replace(on_progress=_progress_params(on_progress))
         if meta:
             params = with_meta(params, meta)
         if "task" in params or self._connection.options.tasks:

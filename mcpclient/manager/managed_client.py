@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
-from ..client.connection.limits import RequestOptions, Seconds
+from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target
 from ..client.events.callbacks import Observer
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .server import Server
 
 T = TypeVar("T")
-
-_Answering = Coroutine[Any, Any, dict[str, Any]]
 
 
 class ManagedClient(Client):
@@ -97,26 +95,15 @@ class ManagedClient(Client):
         self,
         name: str,
         arguments: Mapping[str, Any] | None,
-        timeout: Seconds,
-        max_timeout: Seconds,
+        limits: RequestOptions,
         on_progress: ProgressHandler | None,
         meta: Mapping[str, Any] | None,
-        headers: Mapping[str, str] | None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
-        limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
-
-        def request(client: ManagedClient, rest: RequestOptions) -> _Answering:
-            return super()._request_tool(
-                name, arguments, rest.timeout, rest.max_timeout, on_progress, meta, headers
-            )
-
-        return self._in_owner_loop(self._persistent, name, request, limits)
+        asked = (name, arguments, limits, on_progress, meta)
+        return self._in_owner_loop(self._persistent, *asked)
 
     async def _persistent(
-        self,
-        tool: str,
-        request: Callable[[ManagedClient, RequestOptions], _Answering],
-        limits: RequestOptions,
+        self, tool: str, arguments: Any, limits: RequestOptions, *others: Any
     ) -> dict[str, Any]:
         """Make a call when there is a connection, and once more if that is safe.
 
@@ -128,7 +115,8 @@ class ManagedClient(Client):
         if not server.is_connected:
             client, rest = await self._ready(time, limits)
         try:
-            result = await request(client, rest)
+            request = super(ManagedClient, client)._request_tool
+            result = await request(tool, arguments, rest, *others)
         except McpError as error:
             server.call_failed(client, error)
             if isinstance(error, ClientClosed) and server.loss is not None:
@@ -141,7 +129,8 @@ class ManagedClient(Client):
             return result
         client, rest = await self._ready(time, limits)
         try:
-            return await request(client, rest)
+            request = super(ManagedClient, client)._request_tool
+            return await request(tool, arguments, rest, *others)
         except McpError as error:
             server.call_failed(client, error)
             raise
