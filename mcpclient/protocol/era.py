@@ -55,7 +55,7 @@ class ClientIdentity(NamedTuple):
 
 
 class EraRules(Protocol):
-    """The rules of one era for wording a call. Two classes implement it, one per era."""
+    """The rules of one era for wording a call. It has two subclasses, one per era."""
 
     version: str
     """The revision spoken."""
@@ -103,8 +103,9 @@ class EraRules(Protocol):
         ...
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
-        """Return the message that cancels a request."""
-        ...
+        """Return the message that cancels a request, where no stream can be closed instead."""
+        params = {"requestId": request_id, "reason": reason}
+        return self.notification("notifications/cancelled", params)
 
     def input_requests(
         self, method: str, result: Mapping[str, Any], *, takes_tasks: bool

@@ -7,12 +7,11 @@ from typing import Any
 
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from .era import REPEATABLE, ClientIdentity, Params
-from .header_parameters import HeaderParameters
+from .era import REPEATABLE, ClientIdentity, EraRules, Params
 from .outgoing import Cancel, Outgoing
 
 
-class HandshakeEra:
+class HandshakeEra(EraRules):
     """The rules for wording a call after, and during, the handshake.
 
     ``version`` is the revision agreed on; while it is being negotiated (``agreed=False``), no
@@ -25,23 +24,21 @@ class HandshakeEra:
     caches_answers = False
     listens_with_a_request = False
     tasks_are_an_extension = False
-    header_parameters: HeaderParameters | None = None
+    header_parameters = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
         self.version = version
         self._identity = identity
         self.headers: dict[str, str] = {"MCP-Protocol-Version": version} if agreed else {}
-        self.channel_headers: Mapping[str, str] | None = self.headers
+        self.channel_headers = self.headers
 
     def initialize_params(self) -> Params:
         """Return the params of ``initialize``, offering this era's version."""
+        own = self._identity
         return {
             "protocolVersion": self.version,
-            "capabilities": {
-                **self._identity.capabilities,
-                **self._identity.handshake_capabilities,
-            },
-            "clientInfo": self._identity.info,
+            "capabilities": {**own.capabilities, **own.handshake_capabilities},
+            "clientInfo": own.info,
         }
 
     def request(
@@ -72,12 +69,6 @@ class HandshakeEra:
     def answer(self, message: Message) -> Outgoing:
         """Return the answer to a request of the server's."""
         return Outgoing(message, headers=self.headers)
-
-    def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
-        """Return ``notifications/cancelled`` for a request."""
-        return self.notification(
-            "notifications/cancelled", {"requestId": request_id, "reason": reason}
-        )
 
     def input_requests(
         self, method: str, result: Mapping[str, Any], *, takes_tasks: bool

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from .era import REPEATABLE, ClientIdentity, Params
+from .era import REPEATABLE, ClientIdentity, EraRules, Params
 from .header_parameters import HeaderParameters, encode_header_value
 from .mrtr import input_requests_of
 from .outgoing import Cancel, Outgoing
@@ -30,7 +30,7 @@ _NAMED_BY = {
 }
 
 
-class StatelessEra:
+class StatelessEra(EraRules):
     """The rules for wording a call when nothing is remembered between requests."""
 
     allows_server_requests = False
@@ -39,11 +39,11 @@ class StatelessEra:
     caches_answers = True
     listens_with_a_request = True
     tasks_are_an_extension = True
-    channel_headers: Mapping[str, str] | None = None
+    channel_headers = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         self.version = version
-        self.header_parameters: HeaderParameters | None = HeaderParameters()
+        self.header_parameters = HeaderParameters()
         self._meta: dict[str, Any] = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
@@ -99,12 +99,6 @@ class StatelessEra:
         """Return an answer to a request that the server had no right to send (an error)."""
         headers = {"MCP-Protocol-Version": self.version}
         return Outgoing(message, headers=headers, in_session=False)
-
-    def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
-        """Return ``notifications/cancelled``, for transports without a stream per request."""
-        return self.notification(
-            "notifications/cancelled", {"requestId": request_id, "reason": reason}
-        )
 
     def input_requests(
         self, method: str, result: Mapping[str, Any], *, takes_tasks: bool

@@ -128,8 +128,11 @@ class ListenFilter:
 
     def to_wire(self) -> dict[str, Any]:
         """Return the ``notifications`` param of ``subscriptions/listen``."""
+        wanted = {key: getattr(self, name) for name, key in _WIRE.items()}
         return {
-            key: _plain(getattr(self, name)) for name, key in _WIRE.items() if getattr(self, name)
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in wanted.items()
+            if value
         }
 
     @classmethod
@@ -174,13 +177,15 @@ class ListenFilter:
             return bool(self.uris)
         if isinstance(event, TaskChanged):
             return event.task.id in self.tasks
-        return (
-            (isinstance(event, ToolsChanged) and self.tools)
-            or (isinstance(event, PromptsChanged) and self.prompts)
-            or (isinstance(event, ResourcesChanged) and self.resources)
-        )
+        return type(event) in _LISTS and getattr(self, _LISTS[type(event)])
 
 
+# The changes of lists, which are gathered, and the field of a filter that asks for each.
+_LISTS: dict[type[ListenEvent], str] = {
+    ToolsChanged: "tools",
+    PromptsChanged: "prompts",
+    ResourcesChanged: "resources",
+}
 _WIRE = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -188,10 +193,6 @@ _WIRE = {
     "uris": "resourceSubscriptions",
     "tasks": "taskIds",
 }
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 class Stream:
@@ -271,7 +272,7 @@ class Backlog:
         self._weight = 0
         self._waiting: dict[tuple[type[ListenEvent], str], tuple[ListenEvent, int]] = {}
         self._due: dict[type[ListenEvent], float] = {}
-        self._paces = {kind: ChangePace() for kind in _GATHERED}
+        self._paces = {kind: ChangePace() for kind in _LISTS}
 
     def put(self, event: ListenEvent, now: float) -> None:
         """Add an event, or let it take the place of an earlier one like it."""
@@ -306,6 +307,3 @@ class Backlog:
     def next_due(self) -> float:
         """Return the time at which the next event is due; ``math.inf`` where none waits."""
         return min((self._due.get(kind, -math.inf) for kind, _ in self._waiting), default=math.inf)
-
-
-_GATHERED: tuple[type[ListenEvent], ...] = (ToolsChanged, PromptsChanged, ResourcesChanged)
