@@ -21,6 +21,8 @@ _MAX_DEPTH = 32
 _OPENING = r"---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
 _BLOCK_SCALAR = r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?"
+# A line of a folded block, and the end that it loses; indented lines keep theirs.
+_FOLDED = r"(?m)^([^ \t\n].*)\n(\n*)(?=[^ \t\n])"
 _COMMENT = r"(?:^|[ \t])#.*"
 _KEY_END = r":(?=[ \t]|$)|[ \t]#"
 _NOT_READ = "&*!|>%@`,]}"
@@ -223,7 +225,7 @@ class _Blocks:
                 self._next += 1
                 if part != content:
                     break
-        return scalar(folded(parts))
+        return scalar(folded("\n".join(parts).rstrip()))
 
     def _block_scalar(self, header: re.Match[str], indent: int) -> str:
         style, before, digit, after = header.groups()
@@ -236,16 +238,16 @@ class _Blocks:
                     raise self._error(f"line {number + 1} of a block is not indented like it")
         self._next += len(lines)
         content = [line[width:] for line in lines]
-        trailing = self._empty_lines() if before + after == "+" else 0
-        text = "\n".join(content) if style == "|" else _folded_block(content)
-        if before + after == "-" or not content:
-            return text + "\n" * trailing
-        return text + "\n" * (trailing + 1)
-
-    def _empty_lines(self) -> int:
-        """Return how many lines from here on are empty. The last one has no end of its own."""
-        rest = self._lines[self._next : -1]
-        return next((number for number, line in enumerate(rest) if line.strip()), len(rest))
+        if style == "|":
+            text = "\n".join(content)
+        else:
+            text = "\n".join([line if line.strip() else "" for line in content])
+            text = re.sub(_FOLDED, lambda found: found[1] + (found[2] or " "), text)
+        ends = 0 if before + after == "-" or not content else 1
+        if before + after == "+":  # the empty lines from here on; the last has no end of its own
+            rest = self._lines[self._next : -1]
+            ends += next((number for number, line in enumerate(rest) if line.strip()), len(rest))
+        return text + "\n" * ends
 
     def _error(self, reason: str, *, lines_back: int = 0) -> FrontMatterError:
         line = min(self._next + 1 - lines_back, len(self._lines))
@@ -258,23 +260,3 @@ def _is_item(content: str) -> bool:
 
 def _indent_of(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-def _folded_block(lines: list[str]) -> str:
-    """Join the lines of a folded block. Those that are indented further keep their line ends."""
-    parts: list[str] = []
-    empty, was_indented = 0, False
-    for line in lines:
-        if not line.strip():
-            empty += 1
-            continue
-        is_indented = line[0] in " \t"
-        if parts and (is_indented or was_indented):
-            parts.append("\n" * (empty + 1))
-        elif parts and not empty:
-            parts.append(" ")
-        else:
-            parts.append("\n" * empty)
-        parts.append(line)
-        empty, was_indented = 0, is_indented
-    return "".join(parts)

@@ -33,6 +33,8 @@ _ESCAPES = {
     **{"N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
 }
 
+# Ends of lines, with the spaces around them; a run of spaces is looked at once.
+_LINE_ENDS = r"(?<![ \t])[ \t]*\n[ \t\n]*"
 # Spaces, line ends and comments between the parts of a collection.
 _GAP = r"(?:[ \t\n]|(?<=[ \t\n])#[^\n]*)*"
 # A plain scalar inside brackets: ends at a comma, a bracket, a colon with a gap, a comment.
@@ -112,7 +114,7 @@ class FlowReader:
         if match is None or match.group()[0] in _NOT_READ:
             raise FrontMatterError(not_read("a value", self.text[self.position :]))
         self.position = match.end()
-        return folded([line.strip(" \t") for line in match.group().strip().split("\n")])
+        return folded(match.group().strip())
 
     def _quoted(self) -> str:
         quoted = read_quoted(self.text, self.position)
@@ -137,21 +139,12 @@ def read_quoted(text: str, position: int) -> tuple[str, int] | None:
     content = match.group(1)
     if is_double:
         content = re.sub(_JOINED, lambda found: found.group(1) or "", content)
-    first, *others = content.split("\n")
-    if others:
-        *middle, last = others
-        inner = [line.strip(" \t") for line in middle]
-        content = folded([first.rstrip(" \t"), *inner, last.lstrip(" \t")], keep_last=True)
-    if is_double:
-        return _paired(re.sub(_ESCAPE, _unescaped, content)), match.end()
-    return content.replace("''", "'"), match.end()
-
-
-def _paired(text: str) -> str:
-    """Join the two halves of a character that were escaped one by one, as JSON does."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    content = folded(content)
+    if not is_double:
+        return content.replace("''", "'"), match.end()
+    # Two halves of a character that were escaped one by one are joined, as JSON does.
+    halves = re.sub(_ESCAPE, _unescaped, content).encode("utf-16-le", "surrogatepass")
+    return halves.decode("utf-16-le", "surrogatepass"), match.end()
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -179,17 +172,6 @@ def scalar(text: str) -> Any:
     return float(text) if re.fullmatch(_FLOAT, text) else text
 
 
-def folded(lines: list[str], *, keep_last: bool = False) -> str:
-    """Join lines as YAML folds them: one end of line is a space, each further one stays.
-
-    Empty lines at the end count for nothing, unless the last one is to be kept as a space.
-    """
-    parts = [lines[0]]
-    empty = 0
-    for number, line in enumerate(lines[1:], start=1):
-        if line or (keep_last and number == len(lines) - 1):
-            parts += ["\n" * empty if empty else " ", line]
-            empty = 0
-        else:
-            empty += 1
-    return "".join(parts)
+def folded(text: str) -> str:
+    """Join lines as YAML folds them: one end of line is a space, each further one stays."""
+    return re.sub(_LINE_ENDS, lambda ends: "\n" * (ends[0].count("\n") - 1) or " ", text)

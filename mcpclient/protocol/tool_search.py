@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from ..errors import safe_str
@@ -48,10 +48,13 @@ def search_tools(query: str, tools: Iterable[AnyTool], *, limit: int = 5) -> lis
     words = set(_words(query))
     asked = words - _STOP_WORDS or words
     weights = [_weights_of(tool) for tool in candidates]
-    rarity = _rarity(asked, weights)
+    having = Counter(word for weight in weights for word in asked if _weight(word, weight))
+    rarity = {word: math.log(1 + len(weights) / count) for word, count in having.items()}
     wanted = query.strip().lower()
     scores = [
-        math.inf if tool.name.lower() == wanted else _score(rarity, weight)
+        math.inf
+        if tool.name.lower() == wanted
+        else sum(rare * _weight(word, weight) for word, rare in rarity.items())
         for tool, weight in zip(candidates, weights)
     ]
     order = sorted(range(len(candidates)), key=lambda index: -scores[index])
@@ -77,15 +80,6 @@ def _weights_of(tool: Tool) -> dict[str, float]:
         (_NAME, [tool.name]),
     ]
     return {word: weight for weight, found in places for word in _words(" ".join(found))}
-
-
-def _rarity(asked: Iterable[str], weights: Sequence[dict[str, float]]) -> dict[str, float]:
-    having = Counter(word for weight in weights for word in asked if _weight(word, weight))
-    return {word: math.log(1 + len(weights) / count) for word, count in having.items()}
-
-
-def _score(rarity: dict[str, float], weights: dict[str, float]) -> float:
-    return sum(rare * _weight(word, weights) for word, rare in rarity.items())
 
 
 def _weight(word: str, weights: dict[str, float]) -> float:

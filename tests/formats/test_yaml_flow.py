@@ -104,5 +104,6 @@ def test_a_quoted_scalar_without_end() -> None:
 
 
 def test_folding() -> None:
-    assert folded(["a", "b", "", "", "c", ""]) == "a b\n\nc"
-    assert folded(["a", ""], keep_last=True) == "a "
+    assert folded("a\nb\n\n\nc") == "a b\n\nc"
+    assert folded("a \n\t\n  b") == "a\nb"
+    assert folded("a\n") == "a "

@@ -33,6 +33,8 @@ from .pattern_syntax import (
     parse_pattern,
 )
 
+# Finds the places of a string, as indexes, at which a condition holds.
+Places = Callable[[str, "Spend"], Iterable[int]]
 # Called with a number of steps of work that are about to be taken; raises when there were too many.
 Spend = Callable[[int], None]
 
@@ -121,8 +123,7 @@ class _Automaton:
         self._backward = backward
         self._max_states = max_states
         self._states = [_State(())]
-        self._conditions: dict[Boundary | int, tuple[int, Callable[[str, Spend], Iterable[int]]]]
-        self._conditions = {}
+        self._conditions: dict[str | int, tuple[int, Places]] = {}
         # Of the looks, and of what makes a character class more than a look-up.
         self._further_size = 0
         self._entry = self._emit(expression, _FINAL)
@@ -155,10 +156,8 @@ class _Automaton:
             return self._add(_State(tuple(starts)))
         if isinstance(expression, Repeat):
             return self._emit_repeat(expression, target)
-        if isinstance(expression, Boundary):
-            bit = self._condition(expression._replace(expected=True), _BOUNDARIES[expression.kind])
-            return self._add(_State((target,), None, bit, expression.expected))
-        return self._emit_look(expression, target)
+        bit = self._condition(expression)
+        return self._add(_State((target,), None, bit, expression.expected))
 
     def _emit_repeat(self, expression: Repeat, target: int) -> int:
         part, least, most = expression
@@ -176,17 +175,17 @@ class _Automaton:
             target = start
         return target
 
-    def _emit_look(self, expression: Look, target: int) -> int:
-        if id(expression) not in self._conditions:
-            rest = self._max_states - self.size
-            automaton = _Automaton(expression.part, not expression.behind, rest, self._memory)
-            self._further_size += automaton.size
-            self._condition(id(expression), automaton.places)
-        bit, _ = self._conditions[id(expression)]
-        return self._add(_State((target,), None, bit, expression.expected))
-
-    def _condition(self, key: Boundary | int, places: Callable[[str, Spend], Iterable[int]]) -> int:
+    def _condition(self, expression: Boundary | Look) -> int:
+        """Return the bit that says whether a boundary or a look holds at a place."""
+        key = expression.kind if isinstance(expression, Boundary) else id(expression)
         if key not in self._conditions:
+            if isinstance(expression, Boundary):
+                places = _BOUNDARIES[expression.kind]
+            else:
+                rest = self._max_states - self.size
+                look = _Automaton(expression.part, not expression.behind, rest, self._memory)
+                self._further_size += look.size
+                places = look.places
             self._conditions[key] = 1 << len(self._conditions), places
         return self._conditions[key][0]
 
@@ -268,7 +267,7 @@ def _word_edges(text: str, spend: Spend) -> Iterable[int]:
     return (edge.start() for edge in re.finditer(r"(?a)\b", text))
 
 
-_BOUNDARIES: dict[str, Callable[[str, Spend], Iterable[int]]] = {
+_BOUNDARIES: dict[str, Places] = {
     "^": lambda text, spend: (0,),
     "$": lambda text, spend: (len(text),),
     "b": _word_edges,
