@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mcpclient
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.inprocess import InProcessTransport
 from tests.client.inside import VERSIONS, Server, use
 from tests.support.virtual_time import run
 
@@ -28,6 +32,30 @@ def test_tools_are_listed_with_all_they_have(version: str) -> None:
         assert server.asked == [("tools/list", {})]
 
     use(server, work, version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_call_is_followed_in_three_files(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-2: all that stands between the caller and the transport."""
+    passed: list[str] = []
+    send = InProcessTransport.send
+
+    def watched(transport: InProcessTransport, outgoing: Outgoing) -> None:
+        passed.extend(Path(frame.filename).as_posix() for frame in traceback.extract_stack())
+        send(transport, outgoing)
+
+    async def work(client: mcpclient.Client) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(InProcessTransport, "send", watched)
+            await client.call_tool("echo", {"message": "hi"})
+
+    use(Server(tools_call={"content": []}), work, version)
+    files = [path.rpartition("/mcpclient/")[2] for path in passed if "/mcpclient/client/" in path]
+    assert list(dict.fromkeys(files)) == [
+        "client/requests.py",
+        "client/connection/call_recovery.py",
+        "client/connection/session.py",
+    ]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
