@@ -7,11 +7,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
 from ..framing.logs import logger_for
-from ..net.futures import cancel
+from ..net.futures import NextChange, cancel
 from ..protocol.listen import Backlog, EventsMissed, ListenEvent, ListenFilter, Stream, event_of
 from ..transports.backoff import Retries
 from .connection.call_recovery import CallRecovery
@@ -22,26 +22,10 @@ from .events.callbacks import Observer
 _logger = logger_for("mcpclient.client")
 
 
-class Listener(Protocol):
-    """Whom a source tells what it hears."""
-
-    wanted: ListenFilter
-    refusal: PeerError | None
-
-    def acknowledge(self, granted: ListenFilter) -> None:
-        """Take note of what the server has agreed to tell from now on."""
-
-    def take(self, event: ListenEvent) -> None:
-        """Take an event that was asked for."""
-
-    def report_error(self, error: McpError) -> None:
-        """Take a failure that ends nothing."""
-
-
 class FeedSource(ABC):
     """Hears of changes for one listener, over one connection."""
 
-    def __init__(self, connection: Connection, caller: CallRecovery, listener: Listener) -> None:
+    def __init__(self, connection: Connection, caller: CallRecovery, listener: Feed) -> None:
         self._connection = connection
         self._caller = caller
         self._listener = listener
@@ -64,7 +48,7 @@ class FeedSource(ABC):
         """Take back what was subscribed to, but for the resources that others still want."""
 
 
-def source_for(connection: Connection, caller: CallRecovery, listener: Listener) -> FeedSource:
+def source_for(connection: Connection, caller: CallRecovery, listener: Feed) -> FeedSource:
     """Return the source of the design that the connection's era has."""
     era = connection.era
     with_request = era is not None and era.listens_with_a_request
@@ -197,7 +181,7 @@ class Feed(Observer):
         self._source: FeedSource | None = None
         self._runner: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._changed: asyncio.Future[None] | None = None
+        self._change = NextChange()
         self._heard = False
         self._ended = False
         self._error: McpError | None = None
@@ -223,7 +207,7 @@ class Feed(Observer):
         """
         self._start()
         while self.acknowledged is None and not self._ended:
-            await self._change()
+            await self._change.wait()
         if self._error is not None:
             raise self._error.again()
         if self.acknowledged is None:
@@ -246,7 +230,7 @@ class Feed(Observer):
             if self._ended:
                 return None
             due = self._backlog.next_due
-            await self._change(None if due == math.inf else max(due - clock(), _MIN_WAIT))
+            await self._change.wait(None if due == math.inf else max(due - clock(), _MIN_WAIT))
 
     async def close(self) -> None:
         """End the subscription and wait until that is done."""
@@ -280,16 +264,6 @@ class Feed(Observer):
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
             self._runner.add_done_callback(self._finish)
 
-    async def _change(self, seconds: float | None = None) -> None:
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        await asyncio.wait({self._changed}, timeout=seconds)
-
-    def _note_change(self) -> None:
-        changed, self._changed = self._changed, None
-        if changed is not None and not changed.done():
-            changed.set_result(None)
-
     # Keeping it up
 
     async def _keep_up(self) -> None:
@@ -319,7 +293,7 @@ class Feed(Observer):
             self._error = error  # of closing, the caller knows
         elif isinstance(error, Exception) and not isinstance(error, McpError):
             _logger.error("a subscription failed", exc_info=error)
-        self._note_change()
+        self._change.notify()
 
     # What its source tells
 
@@ -331,7 +305,7 @@ class Feed(Observer):
         if self.acknowledged is not None:
             self._put(EventsMissed())
         self.acknowledged = granted
-        self._note_change()
+        self._change.notify()
 
     def take(self, event: ListenEvent) -> None:
         """Take an event that was asked for."""
@@ -341,11 +315,11 @@ class Feed(Observer):
     def report_error(self, error: McpError) -> None:
         """Raise an error to whoever iterates, once, and go on."""
         self._reported_error = error
-        self._note_change()
+        self._change.notify()
 
     def _put(self, event: ListenEvent) -> None:
         self._backlog.put(event, asyncio.get_running_loop().time())
-        self._note_change()
+        self._change.notify()
 
     # Observer
 

@@ -7,7 +7,7 @@ requests inside a result in the stateless one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
@@ -31,29 +31,6 @@ PAUSES_TIMEOUTS = frozenset({"elicitation/create", "sampling/createMessage"})
 client's gets closer to its timeout meanwhile."""
 
 
-class Answerer(Protocol):
-    """Answers one method of the server's, through a handler of the caller's.
-
-    ``method``: what the server asks. ``capability``: what promises an answer.
-    """
-
-    method: str
-    capability: str
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings to declare the capability with."""
-        ...
-
-    async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
-        """Return the result; ``server`` says who asks.
-
-        Raises `ProtocolViolation` for a request that breaks the rules, and `HandlerFailed` when
-        there is no answer that can be sent.
-        """
-        ...
-
-
 class Handlers:
     """The handlers given, and the capabilities they amount to. ``ping`` is always answered."""
 
@@ -69,7 +46,7 @@ class Handlers:
             elicitations.ElicitationAnswerer(elicitation) if elicitation is not None else None
         )
         self._roots = rooted.RootsAnswerer(roots) if roots is not None else None
-        given: tuple[Answerer | None, ...] = (self._sampling, self._elicitation, self._roots)
+        given = (self._sampling, self._elicitation, self._roots)
         self._answerers = {each.method: each for each in given if each is not None}
 
     @property

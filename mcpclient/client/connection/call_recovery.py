@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, NamedTuple, TypeVar
+from typing import Any, Callable, TypeVar
 
 from ...errors import (
     CallTimeout,
@@ -62,13 +62,13 @@ def counted_time(connection: Connection) -> float:
 
 
 class CallDeadline:
-    """Keeps the limit ``max_timeout`` of one call over everything the call consists of.
+    """One call that may take several requests, and its limit ``max_timeout`` over all of them.
 
     ``started``: when the call began, by `counted_time`; None: now. Time in which a human is asked
     is not counted.
     """
 
-    __slots__ = ("_connection", "_method", "_options", "_params", "_started")
+    __slots__ = ("_connection", "_started", "method", "options", "params")
 
     def __init__(
         self,
@@ -79,9 +79,9 @@ class CallDeadline:
         started: float | None = None,
     ) -> None:
         self._connection = connection
-        self._method = method
-        self._options = options
-        self._params = params
+        self.method = method
+        self.options = options
+        self.params = params
         self._started = counted_time(connection) if started is None else started
 
     @property
@@ -92,20 +92,20 @@ class CallDeadline:
     @property
     def left(self) -> float:
         """Seconds that it may still take; infinity where there is no limit."""
-        seconds = self._options.max_timeout
+        seconds = self.options.max_timeout
         return seconds - self.spent if seconds else math.inf
 
     @property
     def timeout(self) -> CallTimeout:
         """The error to raise when it is up."""
-        limit, reason = self._options.max_timeout or 0.0, self._connection.wait_reason
-        return self.named(CallTimeout(self._method, limit, "total", reason))
+        limit, reason = self.options.max_timeout or 0.0, self._connection.wait_reason
+        return self.named(CallTimeout(self.method, limit, "total", reason))
 
     def named(self, error: AnyNamed) -> AnyNamed:
         """Add the server, the method and the subject of the call to an error."""
-        params = self._params or {}
+        params = self.params or {}
         subject = params.get("name") or params.get("uri")
-        error.method = self._method
+        error.method = self.method
         error.target = self._connection.name
         error.subject = subject if isinstance(subject, str) else ""
         return error
@@ -126,15 +126,31 @@ class CallDeadline:
         """
         if self.left == math.inf:
             return await work
-        alarm = _Alarm(self)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        cancellations, is_up = _cancellations_of(task), False
+        timer: asyncio.TimerHandle
+
+        def ring() -> None:
+            nonlocal timer, is_up
+            if self.left > 0:  # the clock stood still meanwhile
+                timer = loop.call_later(max(self.left, _MIN_WAIT), ring)
+            else:
+                is_up = True
+                task.cancel()
+
+        timer = loop.call_later(max(self.left, _MIN_WAIT), ring)
         try:
             return await work
         except asyncio.CancelledError:
-            if not alarm.is_why_it_was_cancelled():
+            if is_up and hasattr(task, "uncancel"):
+                task.uncancel()
+            # Other code may have cancelled the task as well (known from Python 3.11 on).
+            if not is_up or _cancellations_of(task) > cancellations:
                 raise
             raise self.timeout from None
         finally:
-            alarm.stop()
+            timer.cancel()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -146,53 +162,9 @@ class CallDeadline:
             self._started += counted_time(self._connection) - before
 
 
-class _Alarm:
-    """Cancels the running task when the time of its call is up."""
-
-    def __init__(self, time: CallDeadline) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._task = task
-        self._time = time
-        self._has_rung = False
-        self._cancellations = _cancellations_of(task)
-        self._timer: asyncio.TimerHandle
-        self._set()
-
-    def _set(self) -> None:
-        seconds = max(self._time.left, _MIN_WAIT)
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
-
-    def _ring(self) -> None:
-        if self._time.left > 0:  # the clock stood still meanwhile
-            self._set()
-        else:
-            self._has_rung = True
-            self._task.cancel()
-
-    def is_why_it_was_cancelled(self) -> bool:
-        """Whether no other code has cancelled the task as well (known from Python 3.11 on)."""
-        if self._has_rung and hasattr(self._task, "uncancel"):
-            self._task.uncancel()
-        return self._has_rung and _cancellations_of(self._task) <= self._cancellations
-
-    def stop(self) -> None:
-        """Ring no more."""
-        self._timer.cancel()
-
-
 def _cancellations_of(task: asyncio.Task[Any]) -> int:
     count: Callable[[], int] | None = getattr(task, "cancelling", None)
     return count() if count is not None else 0
-
-
-class _Call(NamedTuple):
-    """A call that takes more than one request: what it asks, its limits, and its time so far."""
-
-    method: str
-    params: Mapping[str, Any] | None
-    options: RequestOptions
-    time: CallDeadline
 
 
 class CallRecovery:
@@ -253,7 +225,7 @@ class CallRecovery:
         except McpError as error:
             outcome = error
         time = time or CallDeadline(self._connection, method, options, params, started)
-        return await self._complete(outcome, generation, _Call(method, params, options, time))
+        return await self._complete(outcome, generation, params, time)
 
     async def call_together(
         self, method: str, calls: Sequence[Mapping[str, Any]], options: RequestOptions
@@ -273,8 +245,7 @@ class CallRecovery:
                 outcome, is_complete = await self._first_outcome(session, method, request)
                 if not is_complete:
                     time = CallDeadline(self._connection, method, options, params, started)
-                    call = _Call(method, params, options, time)
-                    rest = self._complete(outcome, generation, call)
+                    rest = self._complete(outcome, generation, params, time)
                     unfinished[len(outcomes)] = asyncio.ensure_future(rest)
                 outcomes.append(outcome)
             for position, task in unfinished.items():
@@ -302,14 +273,18 @@ class CallRecovery:
             return error, False
 
     async def _complete(
-        self, outcome: dict[str, Any] | McpError, generation: int, call: _Call
+        self,
+        outcome: dict[str, Any] | McpError,
+        generation: int,
+        params: Mapping[str, Any] | None,
+        call: CallDeadline,
     ) -> dict[str, Any]:
         """Return the complete result of a call, of which the first request had this outcome."""
-        sent, rounds = call, 0
+        sent, rounds = params, 0
         while True:
             session = self._connection.session
             result = (
-                await self._recover(outcome, generation, sent)
+                await self._recover(outcome, generation, sent, call)
                 if isinstance(outcome, McpError)
                 else outcome
             )
@@ -318,17 +293,19 @@ class CallRecovery:
                 return result
             rounds += 1
             answers = await self._input(call, asked, rounds)
-            sent = call._replace(params=retry_params(call.params or {}, result, answers))
+            sent = retry_params(params or {}, result, answers)
             generation = self._connection.generation
             try:
-                outcome = await self._request(sent)
+                outcome = await self._request(sent, call)
             except McpError as error:
                 outcome = error
 
-    async def _request(self, call: _Call) -> dict[str, Any]:
+    async def _request(
+        self, params: Mapping[str, Any] | None, call: CallDeadline
+    ) -> dict[str, Any]:
         """Make a further request for a call, in the time that is left to it."""
-        limits = call.time.rest_of(call.options)
-        return await self._connection.session.request(call.method, call.params, limits)
+        limits = call.rest_of(call.options)
+        return await self._connection.session.request(call.method, params, limits)
 
     def _asked(
         self, session: Session, method: str, result: Mapping[str, Any]
@@ -337,14 +314,16 @@ class CallRecovery:
         assert session.era is not None, "there is a result, so there was an agreement"
         return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
-    async def _input(self, call: _Call, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+    async def _input(
+        self, call: CallDeadline, asked: Mapping[str, Any], rounds: int
+    ) -> dict[str, Any]:
         """Return the input that the server asks for; before a mere retry, wait a little."""
         if rounds > MAX_ROUNDS:
             raise ProtocolViolation(f"{call.method}: the server asked for input {rounds} times")
         if asked:
-            with call.time.paused():
+            with call.paused():
                 return await self.answers(asked)
-        await call.time.limit(asyncio.sleep(pause_before_retry(rounds)))
+        await call.limit(asyncio.sleep(pause_before_retry(rounds)))
         return {}
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
@@ -379,55 +358,63 @@ class CallRecovery:
             raise ProtocolViolation(f"the server asked for input with invalid params of {method}")
         return await self._connection.options.handlers.answer(method, params)
 
-    async def _recover(self, error: McpError, generation: int, call: _Call) -> dict[str, Any]:
+    async def _recover(
+        self,
+        error: McpError,
+        generation: int,
+        params: Mapping[str, Any] | None,
+        call: CallDeadline,
+    ) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
-            raise call.time.timeout if error.limit == "total" else call.time.named(error)
+            raise call.timeout if error.limit == "total" else call.named(error)
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:
-                    return await self._request_when_ready(call, error)
+                    return await self._request_when_ready(params, call, error)
             elif await self._is_mended(error, generation, call):
                 try:
-                    return await self._request(call)
+                    return await self._request(params, call)
                 except SessionExpired as again:
                     again.is_new = isinstance(error, SessionExpired)
                     raise
             raise error
         except PeerError as refusal:
-            call.time.named(refusal)
+            call.named(refusal)
             if self._cache is not None:
-                self._cache.refused(call.method, call.params, refusal)
+                self._cache.refused(call.method, params, refusal)
             raise
 
-    async def _is_mended(self, error: McpError, generation: int, call: _Call) -> bool:
+    async def _is_mended(self, error: McpError, generation: int, call: CallDeadline) -> bool:
         connection = self._connection
         if isinstance(error, SessionExpired):
-            await call.time.limit(connection.renew(generation))
+            await call.limit(connection.renew(generation))
             return True
         if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
-            with call.time.paused():
+            with call.paused():
                 return await connection.options.handlers.ask_for_visits(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
         if headers_changed and call.method == "tools/call":
-            await call.time.limit(self.refresh_tools())
+            await call.limit(self.refresh_tools())
             return True
         return False
 
-    async def _request_when_ready(self, call: _Call, busy: HttpError) -> dict[str, Any]:
+    async def _request_when_ready(
+        self, params: Mapping[str, Any] | None, call: CallDeadline, busy: HttpError
+    ) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its limits allow."""
         limits = [limit for limit in (call.options.timeout, call.options.max_timeout) if limit]
         longest = min(limits, default=math.inf)
         for _ in range(_MAX_RETRIES):
             header = busy.headers.get("retry-after", "")
             delay = max(retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
-            if delay > min(longest - call.time.spent, _MAX_RETRY_AFTER):
+            if delay > min(longest - call.spent, _MAX_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy
             await asyncio.sleep(delay)
             try:
-                return await self._request(call)
+                return await self._request(params, call)
             except HttpError as error:
                 if error.status not in _BUSY:
                     raise

@@ -18,6 +18,7 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import response
+from ...net.futures import BackgroundTasks
 from ...net.loops import LoopBound, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
@@ -220,16 +221,10 @@ class Connection(LoopBound):
             await session.transport.listen(headers)
 
     def _new_session(self) -> Session:
-        events, callbacks = self.options.events, EventCallbacks(self.name, self.observers)
-        session = Session(
-            recorded(self.route.open(), self.options.network.recorder),
-            self.receiver,
-            on_notification=callbacks.notification,
-            on_error=callbacks.error,
-            on_lost=callbacks.lost,
-            on_channel_lost=callbacks.channel_lost,
-        )
-        callbacks.wire(session.tasks, events)
+        transport, tasks = self.route.open(), BackgroundTasks()
+        events = EventCallbacks(self.name, self.observers, self.options.events, tasks)
+        transport = recorded(transport, self.options.network.recorder)
+        session = Session(transport, self.receiver, events, tasks)
         if self._session is not None:
             session.log_level = self._session.log_level
             session.deadlines.go_on_from(self._session.deadlines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -31,7 +31,7 @@ from ...transports.base import Abandoned, Transport
 from ...transports.recording import MessageLog
 from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests, TaskReceiver
-from ..events.callbacks import OrderedCallback
+from ..events.callbacks import EventCallbacks, OrderedCallback
 from .limits import Deadlines, RequestOptions
 from .states import ENDED, Event, State, step
 
@@ -62,20 +62,16 @@ class Sent(NamedTuple):
 class Session:
     """The traffic of one client over one transport.
 
-    ``on_notification`` takes method and params of every notification; ``on_error`` takes failures
-    that belong to no call; ``on_lost`` takes the reason when the connection ends by itself, and
-    ``on_channel_lost`` when only what the server says unasked can come no more.
+    ``events`` are told everything that is not the answer to a call; their callbacks, and the
+    answers to the server, run in ``tasks``.
     """
 
     def __init__(
         self,
         transport: Transport,
         handlers: Handlers | TaskReceiver,
-        *,
-        on_notification: Callable[[str, Mapping[str, Any]], None],
-        on_error: Callable[[McpError], None],
-        on_lost: Callable[[McpError], None],
-        on_channel_lost: Callable[[McpError], None],
+        events: EventCallbacks,
+        tasks: BackgroundTasks,
     ) -> None:
         self.transport: Transport = transport
         self.era: EraRules | None = None
@@ -91,20 +87,17 @@ class Session:
         """Where messages are written down, of a transport that was opened without a record."""
         self.opening: asyncio.Task[Any] | None = None
         """What opens it and still takes time; it ends with the session."""
-        self.tasks: BackgroundTasks = BackgroundTasks()
+        self.tasks: BackgroundTasks = tasks
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = BackgroundTasks()
-        self._on_notification = on_notification
-        self._on_error = on_error
-        self._on_lost = on_lost
-        self._on_channel_lost = on_channel_lost
+        self._events = events
         self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
         self.deadlines: Deadlines = Deadlines(self._correlator, self.loop)
         """The clocks of its calls, which stand still while a human is asked."""
         self._answering = InboundRequests(
-            handlers, self.tasks, self.deadlines, self._send_answer, on_error
+            handlers, self.tasks, self.deadlines, self._send_answer, events.error
         )
         self._closing: asyncio.Task[None] | None = None
 
@@ -263,7 +256,7 @@ class Session:
         try:
             await sending
         except McpError as error:
-            self._on_error(error)
+            self._events.error(error)
 
     @property
     def stray_ids(self) -> tuple[object, ...]:
@@ -322,7 +315,7 @@ class Session:
                 _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
             self._answering.cancel(params.get("requestId"))
-        self._on_notification(method, params)
+        self._events.notification(method, params)
 
     def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
         if not isinstance(request_id, (int, str)):
@@ -366,7 +359,7 @@ class Session:
 
     def _report(self, error: McpError) -> None:
         _logger.warning("%s: %s", self.transport.description, error)
-        self._on_error(error)
+        self._events.error(error)
 
     def channel_lost(self, error: McpError) -> None:
         """Handle the loss of the server's own channel, or of its session."""
@@ -378,7 +371,7 @@ class Session:
             self._answering.withdraw()
         else:
             self.channel_error = error
-        self._on_channel_lost(error)
+        self._events.channel_lost(error)
 
     def begin_anew(self) -> None:
         """Forget the session that has expired, since another handshake begins."""
@@ -393,7 +386,7 @@ class Session:
                 self.log.lost(error)
             self._end(Event.LOST, error)
             if self.era is not None:  # before, whoever is connecting learns of it
-                self._on_lost(error)
+                self._events.lost(error)
 
     # Its states
 

@@ -88,7 +88,10 @@ class OrderedCallback:
         try:
             while outcome is not None or self._waiting:
                 if outcome is not None:
-                    await self._await(outcome)
+                    try:
+                        await outcome
+                    except Exception:
+                        _logger.exception("callback %r failed", self._function)
                 outcome = self._call(self._next()) if self._waiting else None
         except asyncio.CancelledError:
             if self._tasks.has_cancelled(asyncio.current_task()):
@@ -107,12 +110,6 @@ class OrderedCallback:
             self._weight = 0
         if inspect.iscoroutine(outcome):
             outcome.close()
-
-    async def _await(self, outcome: Any) -> None:
-        try:
-            await outcome
-        except Exception:
-            _logger.exception("callback %r failed", self._function)
 
     async def finish(self, seconds: float | None) -> None:
         """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""
@@ -185,24 +182,20 @@ class Events(NamedTuple):
 
 
 class EventCallbacks:
-    """The library's observers and the caller's event callbacks, as one session calls them."""
+    """The library's observers and the caller's event callbacks, as one session calls them.
 
-    def __init__(self, server: str, observers: Sequence[Observer]) -> None:
+    ``tasks``: those of the session, in which callbacks run.
+    """
+
+    def __init__(
+        self, server: str, observers: Sequence[Observer], events: Events, tasks: BackgroundTasks
+    ) -> None:
         self._server = server
         self._observers = observers
-        self._notification: OrderedCallback | None = None
-        self._log: OrderedCallback | None = None
-        self._error: OrderedCallback | None = None
-        self._close: OrderedCallback | None = None
-
-    def wire(self, tasks: BackgroundTasks, events: Events) -> None:
-        """Bind the callbacks to the tasks of the session, in which they run."""
-        made = {
-            name: OrderedCallback(function, tasks) if function is not None else None
-            for name, function in events._asdict().items()
-        }
-        self._notification, self._log = made["notification"], made["log"]
-        self._error, self._close = made["error"], made["close"]
+        self._notification, self._log, self._error, self._close = [
+            OrderedCallback(function, tasks) if function is not None else None
+            for function in events
+        ]
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass on a notification; log messages also go to the standard `logging` tree."""
@@ -216,10 +209,9 @@ class EventCallbacks:
     def _take_log(self, message: LogMessage) -> None:
         level = LOG_LEVELS.get(message.level, logging.INFO)
         if _server_logger.isEnabledFor(level):
-            logger_name = f" {message.logger}" if message.logger else ""
+            name = f" {message.logger}" if message.logger else ""
             data = message.data if isinstance(message.data, str) else safe_repr(message.data, None)
-            said = f"{logger_name}: {data}"
-            _server_logger.log(level, "%s%s", self._server, said)
+            _server_logger.log(level, "%s%s: %s", self._server, name, data)
         if self._log is not None:
             self._log(message)
 

@@ -13,6 +13,7 @@ import pytest
 from mcpclient.client.answers.handlers import Handlers
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.connection.session import Session
+from mcpclient.client.events.callbacks import EventCallbacks
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -25,6 +26,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.jsonrpc.messages import Message
+from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.era import ClientIdentity, EraRules
 from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
@@ -73,6 +75,25 @@ class Wire(Transport):
         return [message.get("method") for message in self.sent]
 
 
+class Heard(EventCallbacks):
+    """What a session reports, for its bench."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:
+        self.bench.notifications.append((method, params))
+
+    def error(self, error: McpError) -> None:
+        self.bench.errors.append(error)
+
+    def lost(self, error: McpError) -> None:
+        self.bench.lost.append(error)
+
+    def channel_lost(self, error: McpError) -> None:
+        self.bench.deaf.append(error)
+
+
 class Bench:
     """A session on a wire, and everything it reported."""
 
@@ -82,14 +103,7 @@ class Bench:
         self.errors: list[McpError] = []
         self.lost: list[McpError] = []
         self.deaf: list[McpError] = []
-        self.session = Session(
-            self.wire,
-            handlers or Handlers(),
-            on_notification=lambda method, params: self.notifications.append((method, params)),
-            on_error=self.errors.append,
-            on_lost=self.lost.append,
-            on_channel_lost=self.deaf.append,
-        )
+        self.session = Session(self.wire, handlers or Handlers(), Heard(self), BackgroundTasks())
         if era is not None:
             self.session.agreed(era)
 

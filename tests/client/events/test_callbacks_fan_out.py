@@ -113,8 +113,8 @@ def test_what_is_logged_is_harmless_for_a_terminal(caplog: pytest.LogCaptureFixt
     logs: list[Any] = []
 
     async def main() -> None:
-        callbacks = EventCallbacks("the server", [])
-        callbacks.wire(BackgroundTasks(), Events(log=logs.append))
+        events = Events(log=logs.append)
+        callbacks = EventCallbacks("the server", [], events, BackgroundTasks())
         said = {"level": "info", "logger": "d\x1b[1mb", "data": "10 %\r\x1b[2Jslow\nand \u202eeht"}
         callbacks.notification("notifications/message", said)
 
@@ -136,7 +136,7 @@ def test_the_end_of_the_channel_is_not_that_of_the_session() -> None:
 
     heard: list[Any] = []
     given_up, expired = ConnectionLost("given up"), SessionExpired(404, {}, b"")
-    callbacks = EventCallbacks("the server", [Ears()])
+    callbacks = EventCallbacks("the server", [Ears()], Events(), BackgroundTasks())
     callbacks.channel_lost(given_up)
     callbacks.channel_lost(expired)
     callbacks.lost(given_up)
@@ -150,9 +150,8 @@ def test_a_log_message_may_be_too_deep_to_be_written(caplog: pytest.LogCaptureFi
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    callbacks = EventCallbacks("server", [])
     heard: list[Any] = []
-    callbacks.wire(BackgroundTasks(), Events(log=heard.append))
+    callbacks = EventCallbacks("server", [], Events(log=heard.append), BackgroundTasks())
     callbacks.notification("notifications/message", {"level": "error", "data": deep})
     assert "server: <list, nested too deeply to be shown>" in caplog.text
     assert len(heard) == 1

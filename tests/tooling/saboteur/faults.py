@@ -414,7 +414,7 @@ OTHERS = [
     Fault(
         _SESSION,
         "a failure is never told",
-        '        _logger.warning("%s: %s", self.transport.description, error)\n        self._on_error(error)',
+        '        _logger.warning("%s: %s", self.transport.description, error)\n        self._events.error(error)',
         '        _logger.warning("%s: %s", self.transport.description, error)',
     ),
     Fault(
@@ -738,10 +738,10 @@ OTHERS = [
         "return dict(servers.servers)  #",
     ),
     Fault(
-        "client.feed",
+        "net.futures",
         "who stops waiting for an event stops all",
-        "await asyncio.wait({self._changed}, timeout=seconds)",
-        "await asyncio.wait_for(self._changed, seconds)",
+        "await asyncio.wait({self._future}, timeout=seconds)",
+        "await asyncio.wait_for(self._future, seconds)",
     ),
     Fault(
         "cli.running",
