@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from ..lazy import OnDemand, import_part
+from ..lazy import OnDemand
 from .clocks import timestamp
 
 if TYPE_CHECKING:
-    from ..recording.transcript import HttpChannel
-    from ..recording.writing import TranscriptWriter
+    from ..recording import redaction, transcript, writing
     from . import regular_files
 else:
+    redaction = OnDemand("..recording.redaction", __name__)
+    transcript = OnDemand("..recording.transcript", __name__)
+    writing = OnDemand("..recording.writing", __name__)
     regular_files = OnDemand(".regular_files", __name__)
 
 _logger = logger_for("mcpclient.trace")
@@ -40,7 +42,7 @@ class Recorder:
 
     def __init__(self, target: TraceTarget | None = None) -> None:
         self._targets: list[Callable[[str], Any]] = []
-        self._writer_at_work: TranscriptWriter | None = None
+        self._redactor_at_work: redaction.Redactor | None = None
         self._variables: dict[str, str] = {}
         self._schemas: dict[str, Any] = {}
         self._connection: tuple[str, str, str] | None = None
@@ -63,7 +65,7 @@ class Recorder:
         """
         write = _writing_to(target)
         if self._connection is not None:
-            self._put(self._writer.header(*self._connection), [write])
+            self._put(writing.header(*self._connection), [write])
         for direction, message in zip(("sent", "received"), recalled):
             now = round(time.monotonic() - self._began, 6)
             facts = {"channel": "recalled", "message": message}
@@ -87,7 +89,7 @@ class Recorder:
         self._began = time.monotonic()
         self._connection = (transport, target, timestamp())
         if self._targets:
-            self._put(self._writer.header(*self._connection), self._targets)
+            self._put(writing.header(*self._connection), self._targets)
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""
@@ -101,7 +103,7 @@ class Recorder:
         """Write a note of a failure."""
         if not self._targets:
             return
-        self.record("note", channel, {**facts, "error": self._writer.error_facts(error)})
+        self.record("note", channel, {**facts, "error": writing.error_facts(error, self._redactor)})
 
     def stderr_line(self, line: str) -> None:
         """Write a line that the server process wrote to its stderr."""
@@ -110,37 +112,32 @@ class Recorder:
     def learn(self, variables: Mapping[str, str]) -> None:
         """Remember the secrets among variables, to redact them in every record."""
         self._variables.update(variables)
-        if self._writer_at_work is not None:
-            self._writer_at_work.learn(variables)
+        if self._redactor_at_work is not None:
+            self._redactor_at_work.learn(variables)
 
     def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
         """Remember input schemas of tools, by name, which mark arguments as secret."""
         self._schemas.update(schemas)
-        if self._writer_at_work is not None:
-            self._writer_at_work.learn_schemas(schemas)
 
     def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of a call without the arguments that are known to be secret."""
-        return self._writer.masked(params)
+        return self._redactor.masked(params)
 
     @property
-    def _writer(self) -> TranscriptWriter:
-        writer = self._writer_at_work
-        if writer is None:
-            writing: Any = import_part("..recording.writing", __package__)
-            writer = self._writer_at_work = writing.TranscriptWriter()
-            writer.learn(self._variables)
-            writer.learn_schemas(self._schemas)
-        return writer
+    def _redactor(self) -> redaction.Redactor:
+        if self._redactor_at_work is None:
+            self._redactor_at_work = redaction.Redactor(self._schemas)
+            self._redactor_at_work.learn(self._variables)
+        return self._redactor_at_work
 
-    def http_channel(self) -> HttpChannel:
+    def http_channel(self) -> transcript.HttpChannel:
         """Begin the record of a request and its response."""
         self._channels += 1
-        return self._writer.http_channel(self, f"http-{self._channels}")
+        return transcript.HttpChannel(self, f"http-{self._channels}")
 
     def _put(self, value: Mapping[str, Any], targets: Iterable[Callable[[str], Any]]) -> None:
         try:
-            line = self._writer.line(value) if targets else ""
+            line = transcript.write_line(self._redactor.record(value)) if targets else ""
         except Exception:
             self._complain()
             return

@@ -105,8 +105,8 @@ class Redactor:
     ``schemas``: the input schemas of tools, by name, that mark some.
     """
 
-    def __init__(self) -> None:
-        self.schemas: dict[str, Any] = {}
+    def __init__(self, schemas: dict[str, Any] | None = None) -> None:
+        self.schemas: dict[str, Any] = {} if schemas is None else schemas
         self._names: dict[str, str] = {}
         self._known = KnownSecrets()
         self._is_received = False  # the record at hand
@@ -139,6 +139,8 @@ class Redactor:
         All of 8 characters and more; a shorter one where its name says so.
         """
         for name, value in variables.items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                continue  # it is refused where it is used
             self.text(value)  # a part of it may be one, such as the password in a URL
             if _may_be_secret(name, value):
                 self.name_of(value)
