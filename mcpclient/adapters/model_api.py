@@ -58,8 +58,7 @@ class ModelApi(ABC):
 
         Raises `UsageError` for anything else.
         """
-        found = map(self._call_in, self._blocks(response))
-        return read_calls([call for call in found if call is not None], tools)
+        return read_calls(filter(None, map(self._call_in, self._blocks(response))), tools)
 
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None

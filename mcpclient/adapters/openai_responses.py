@@ -55,8 +55,7 @@ class _OpenAIResponses(ModelApi):
         output = whole if isinstance(whole, list) else first_present(whole, "output")
         if not isinstance(output, list):
             raise self._unreadable("output", response)
-        # The text first, then the calls: so an assistant's message has it in Chat Completions.
-        return sorted(map(plain, output), key=lambda item: self._call_in(item) is not None)
+        return list(map(plain, output))
 
     def _call_in(self, block: Any) -> RawCall | None:
         if first_present(block, "type") != "function_call":
