@@ -8,7 +8,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ..client.client import Client
-from ..client.connection.limits import DEFAULT, Seconds
+from ..client.connection.limits import DEFAULT
 from ..client.events.around import Around
 from ..errors import McpError, PeerError, UsageError
 from ..framing.escaping import escape_line
@@ -23,9 +23,9 @@ from ..protocol.types import (
     Resource,
     ResourceTemplate,
 )
+from ..protocol.wire_object import WireObject
 from ..suggestions import there_is_no
 from .machine import Status
-from .naming import ToolNames
 from .server import Server
 from .tools import Catalog
 
@@ -41,40 +41,39 @@ _logger = logger_for("mcpclient.manager")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class ManagedResource(Resource):
-    """A resource of one of many servers; ``server`` is its name in the manager."""
+class _OfServer(WireObject):
+    """Something that one of many servers lists; ``server`` is its name in the manager."""
 
-    __slots__ = ("server",)
+    __slots__ = ()
+    server: str
 
     def __init__(self, raw: Mapping[str, Any], server: str) -> None:
         super().__init__(raw)
-        self.server: str = server
+        self.server = server  # type: ignore[misc]  # in the slot of a subclass
+
+
+class ManagedResource(_OfServer, Resource):
+    """A resource of one of many servers; ``server`` is its name in the manager."""
+
+    __slots__ = ("server",)
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.ManagedResource {self.server}:{self.uri}>")
 
 
-class ManagedResourceTemplate(ResourceTemplate):
+class ManagedResourceTemplate(_OfServer, ResourceTemplate):
     """A resource template of one of many servers; ``server`` is its name in the manager."""
 
     __slots__ = ("server",)
-
-    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
-        super().__init__(raw)
-        self.server: str = server
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>")
 
 
-class ManagedPrompt(Prompt):
+class ManagedPrompt(_OfServer, Prompt):
     """A prompt of one of many servers. ``name`` is ``server:prompt``, ``raw_name`` the server's."""
 
     __slots__ = ("server",)
-
-    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
-        super().__init__(raw)
-        self.server: str = server
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.ManagedPrompt {self.name}>")
@@ -140,7 +139,6 @@ class Calls(abc.ABC):
 
     _servers: dict[str, Server]
     _uris: dict[str, frozenset[str]]  # the resources that each server listed last
-    _names: ToolNames
     _catalog: Catalog
 
     @abc.abstractmethod
@@ -186,21 +184,19 @@ class Calls(abc.ABC):
         `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
         what `Client.call_tool` raises.
         """
-        if self._names.owner(name) is None:
-            await self._look_for(name, options.get("timeout", DEFAULT))
-        server, tool = self._catalog.owner(name)
+        owner = self._catalog.names.owner(name)
+        if owner is None:  # it may be of a server that has not listed its tools yet
+            claiming = self._servers.get(self._catalog.names.claimed_by(name) or "")
+            if claiming is not None and not claiming.is_connected:
+                await claiming.ready(options.get("timeout", DEFAULT))
+            owner = self._catalog.owner(name)
+        server, tool = owner
         if server not in self._servers:  # it was removed, and its tools' names are reserved for it
             raise UsageError(there_is_no("server", server, self._servers))
         client = self._servers[server].client
         if returns is None:
             return await client.call_tool(tool, arguments, **options)
         return await client.call_tool(tool, arguments, returns=returns, **options)
-
-    async def _look_for(self, name: str, timeout: Seconds) -> None:
-        """Wait for the server that an unknown tool may belong to."""
-        server = self._servers.get(self._names.claimed_by(name) or "")
-        if server is not None and not server.is_connected:
-            await server.ready(timeout)
 
     async def call_tools(
         self,
@@ -257,7 +253,7 @@ class Calls(abc.ABC):
                 if each.name not in listed and _may_have_resources(each)
             ]
             server, uri = find_resource_server(uri, listed, self._servers, unsure)
-        client = await self._ready(server, "resources/read")
+        client = await self._server(server).ready(request="resources/read")
         return await client.read_resource(uri, around=around)
 
     async def get_prompt(
@@ -275,11 +271,8 @@ class Calls(abc.ABC):
         """
         if server is None:
             server, name = split_prompt_name(name, self._servers)
-        client = await self._ready(server, "prompts/get")
+        client = await self._server(server).ready(request="prompts/get")
         return await client.get_prompt(name, arguments, around=around)
-
-    async def _ready(self, name: str, request: str) -> Client:
-        return await self._server(name).ready(request=request)
 
     async def _of_all(
         self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]

@@ -25,17 +25,18 @@ from ..errors import (
     UsageError,
 )
 from ..framing.logs import logger_for
-from ..gate.gate import Approvals, Gate
+from ..gate.gate import Approvals
 from ..gate.load import load_config
 from ..lazy import OnDemand
 from ..net.loops import LoopBound, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
-from .configured import Changes, Shared, Slots, compare_servers, configured_servers, same_server
+from .configured import Changes, Shared, Slots
 from .events import Events, EventStream, ManagerEvent
+from .fleet import Fleet
 from .machine import Reconnect, Status
-from .memory import Memory, memory_key
+from .memory import Memory
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server
@@ -66,6 +67,36 @@ class _Lock(asyncio.Lock):
     def release(self) -> None:
         with suppress(RuntimeError):
             super().release()
+
+
+class _State:
+    """The state of a manager, which other event loops and threads look at.
+
+    ``is_wanted``: from an ``open()`` on, until ``close()``. ``changing``: how many of both are
+    under way, in any event loop; one at a time holds the `lock`. ``is_open``: it has servers.
+    ``was_open``: it has been open before.
+    """
+
+    def __init__(self) -> None:
+        self._lock: _Lock | None = None
+        self.changing = 0
+        self.is_wanted = self.is_open = self.was_open = False
+
+    @property
+    def lock(self) -> _Lock:
+        """The lock of the event loop that has the manager."""
+        assert self._lock is not None
+        return self._lock
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody uses the manager, so that another event loop may have it."""
+        is_locked = self._lock is not None and self._lock.locked()
+        return not (self.is_wanted or self.is_open or self.changing or is_locked)
+
+    def renew_lock(self) -> None:
+        """Make another lock: that of an event loop that has stopped may be held for ever."""
+        self._lock = _Lock()
 
 
 class Manager(Calls):
@@ -138,18 +169,17 @@ class Manager(Calls):
             raise UsageError(
                 "approvals and inputs are for files: give these servers to load_config() with them"
             )
-        self._pins, self._gate = pins, Gate(policy)
-        self._config = servers if isinstance(servers, Config) else Config()
-        self._configs = configured_servers(servers, self._gate)
-        self._lazy, self._wait, self._required = lazy, wait, required
+        self._pins, self._wait, self._required = pins, wait, required
+        self._state = _State()
         self._home = LoopBound()
         self._home.kind = "manager"
         self._events = Events(on_event, self._home)
         self._names = ToolNames(naming, name_limit)
-        for server in self._configs.values():
-            self._names.add_server(server.name, server.naming)
         self._catalog = Catalog(self._names, self._events.tell)
-        self._memory = Memory(memory) if memory is not None or self._is_lazy else None
+        fleet = self._fleet = Fleet(servers, policy, self._names, self._require_open)
+        fleet.is_lazy = lazy
+        if memory is not None or lazy or any(config.lazy for config in fleet.configs.values()):
+            fleet.memory = Memory(memory)
         self._make_shared = partial(
             Shared,
             home=self._home,
@@ -157,29 +187,16 @@ class Manager(Calls):
             catalog=self._catalog,
             events=self._events,
             reconnect=reconnect,
-            admit=self._admit,
+            admit=fleet.admit,
             pins=pins,
-            memory=self._memory,
+            memory=fleet.memory,
             auto_refresh=auto_refresh,
         )
-        self._shared: Shared | None = None
-        self._servers: dict[str, Server] = {}
+        self._servers = fleet.servers
         self._uris = {}
-        self._lock: _Lock | None = None  # one opens or closes at a time
-        self._is_wanted = False  # from the first open() on, until close()
-        self._changing = 0  # how many open() and close() are under way, in any event loop
-        self._is_open = False
-        self._require_known()
-
-    @property
-    def _is_lazy(self) -> bool:
-        return self._lazy or any(config.lazy for config in self._configs.values())
-
-    def _require_known(self) -> None:
-        if not isinstance(self._required, bool):
-            for name in self._required:
-                if name not in self._configs:
-                    raise UsageError(there_is_no("server", name, self._configs))
+        for name in () if isinstance(required, bool) else required:
+            if name not in fleet.configs:
+                raise UsageError(there_is_no("server", name, fleet.configs))
 
     # Connecting and closing
 
@@ -189,38 +206,30 @@ class Manager(Calls):
         Raises `ServersFailed` when one that is required is not connected; then all are closed.
         Raises `ClientClosed` when the manager is closed meanwhile.
         """
+        state = self._state
         with claiming:
-            in_use = self._is_wanted or self._is_open or self._changing
-            if self._home.claim(is_free=not in_use and not self._is_locked):
+            if self._home.claim(is_free=state.is_free):
                 self._abort()  # the leftovers of an event loop that has stopped
-                self._lock = _Lock()
-            self._is_wanted = True
-            self._changing += 1
+                state.renew_lock()
+            state.is_wanted = True
+            state.changing += 1
         try:
             await self._home.run(self._open)
         finally:
             with claiming:
-                self._changing -= 1
+                state.changing -= 1
         return self
 
-    @property
-    def _is_locked(self) -> bool:
-        return self._lock is not None and self._lock.locked()
-
     async def _open(self) -> None:
-        assert self._lock is not None
-        async with self._lock:
+        async with self._state.lock:
             self._require_wanted()  # it may have been closed while this waited
-            if self._is_open:
+            if self._state.is_open:
                 return
-            self._shared = self._make_shared(slots=Slots(os.environ))
-            self._is_open = True
+            shared = self._make_shared(slots=Slots(os.environ))
+            self._state.is_open = self._state.was_open = True
             self._events.open()
             try:
-                self._servers.update(
-                    (name, Server(config, self._shared)) for name, config in self._configs.items()
-                )
-                self._recall(self._servers.values())
+                self._fleet.make_all(shared)
                 for server in self._servers.values():
                     server.start()
                 await self._await_attempts()
@@ -232,26 +241,8 @@ class Manager(Calls):
                 raise
 
     def _require_wanted(self) -> None:
-        if not self._is_wanted:
+        if not self._state.is_wanted:
             raise ClientClosed("the manager was closed while it was being opened")
-
-    def _recall(self, servers: Iterable[Server]) -> None:
-        """Restore the remembered tools of servers, and reserve the prefixes of their names."""
-        remembered = {} if self._memory is None else self._memory.recall()
-        found = {server: remembered.get(memory_key(server.config)) for server in servers}
-        for server, each in found.items():
-            if each is not None:
-                self._names.recall(server.name, each.names)
-        self._names.reserve(self._standing)
-        for server, each in found.items():
-            if each is not None:
-                server.remember(each, defer=self._lazy or server.config.lazy)
-        self._names.hold()
-
-    def _standing(self, name: str) -> tuple[bool, bool]:
-        """Return the rank of a server among those that would have the same names."""
-        config = self._configs[name]
-        return config.state != "ready", config.scope == "project"
 
     async def _await_attempts(self) -> None:
         """Wait for the attempts as long as the caller wants to."""
@@ -270,11 +261,14 @@ class Manager(Calls):
     def _check_required(self) -> None:
         required = self._servers if self._required is True else self._required or ()
         good = (Status.CONNECTED, Status.DEFERRED)
-        failures = {
-            name: _as_mcp_error(self._servers[name])
-            for name in required
-            if self._servers[name].status not in good
-        }
+        failures: dict[str, McpError] = {}
+        for name in required:
+            server = self._servers[name]
+            if server.status not in good:
+                error = server.unavailable()
+                if not isinstance(error, McpError):
+                    error = UsageError(f"{name}: {error!r}")
+                failures[name] = error
         if failures:
             raise ServersFailed(failures)
 
@@ -288,44 +282,38 @@ class Manager(Calls):
         if self._home.loop is None or self._home.is_inherited:
             return
         with claiming:
-            self._is_wanted = False
-            self._changing += 1
+            self._state.is_wanted = False
+            self._state.changing += 1
         try:
             await self._home.run(self._close)
         except ConnectionLost:  # its event loop has stopped
             self._abort()
         finally:
             with claiming:
-                self._changing -= 1
+                self._state.changing -= 1
 
     async def _close(self) -> None:
-        assert self._lock is not None
         for server in self._servers.values():
             server.forgo()  # so that nobody waits for it any more, and an open() that does ends
-        async with self._lock:
-            if self._is_open:
+        async with self._state.lock:
+            if self._state.is_open:
                 await self._shut_down()
 
     def _abort(self) -> None:
         """Free everything without waiting, where the event loop it lived in has stopped."""
-        self._is_wanted = self._is_open = False
+        self._state.is_wanted = self._state.is_open = False
         for server in self._servers.values():
             server.abort()
 
     async def _shut_down(self) -> None:
-        self._is_open = False
+        self._state.is_open = False
         servers = list(self._servers.values())
-        closing = [asyncio.ensure_future(server.end()) for server in servers]
-        if self._memory is not None:
-            for server in servers:
-                names = self._names.to_record(server.name)
-                self._memory.note_names(memory_key(server.config), names)
-            closing.append(asyncio.ensure_future(_save(self._memory)))
+        closing = [asyncio.ensure_future(self._fleet.save_memory())]
+        closing += [asyncio.ensure_future(server.end()) for server in servers]
         try:
-            if closing:
-                _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
-                for each in late:
-                    each.cancel()
+            _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
+            for each in late:
+                each.cancel()
         finally:
             for server in servers:
                 server.abort()
@@ -356,7 +344,7 @@ class Manager(Calls):
     def problems(self) -> list[Problem]:
         """Mistakes in the configuration, and tools that are repeated or not as locked."""
         return [
-            *self._config.problems,
+            *self._fleet.config.problems,
             *(
                 Problem(
                     "warning",
@@ -411,23 +399,7 @@ class Manager(Calls):
         The same name with the same configuration is the same connection. How it went is in
         `Server.status`. Raises `UsageError`.
         """
-        return await self._home.run(self._add, name, server)
-
-    async def _add(self, name: str, server: Target | ServerConfig) -> Server:
-        self._require_open()
-        config = configured_servers({name: server}, self._gate)[name]
-        while (before := self._servers.get(name)) is not None:
-            if same_server(before.config, config) and not before.is_over:
-                await before.connect()
-                if not before.is_over:  # it may have been removed meanwhile
-                    return before
-            await self._drop(before)  # meanwhile, another of this name may have been added
-        self._require_open()
-        added = self._make(config)
-        added.start()
-        await added.settled()
-        self._names.settle()
-        return added
+        return await self._home.run(self._fleet.add, name, server)
 
     async def connect(self, name: str) -> Server:
         """Connect a server, also one that is disabled, has failed, or needed a login.
@@ -444,14 +416,7 @@ class Manager(Calls):
 
     async def remove(self, name: str) -> None:
         """Close a server and forget about it. Its tools' names stay reserved for it."""
-        await self._home.run(self._drop, self._server(name))
-
-    async def _drop(self, server: Server) -> None:
-        await server.end()
-        if self._servers.get(server.name) is server:
-            self._catalog.update(server, ())
-            del self._servers[server.name]
-            self._configs.pop(server.name, None)
+        await self._home.run(self._fleet.drop, self._server(name))
 
     async def reload(self, config: Config | None = None) -> Changes:
         """Apply another configuration, by default the present content of the files.
@@ -460,37 +425,7 @@ class Manager(Calls):
         made in code stay as they are. Raises `UsageError` when none came from a file and there is
         no ``config``.
         """
-        return await self._home.run(self._reload, config)
-
-    async def _reload(self, config: Config | None) -> Changes:
-        self._require_open()
-        assert self._lock is not None
-        async with self._lock:  # else two that change the same servers would mix
-            self._require_open()
-            after = await self._read_again() if config is None else self._take(config)
-            before = {name: server.config for name, server in self._servers.items()}
-            changes = compare_servers(before, after)
-            gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
-            await asyncio.gather(*(self._drop(server) for server in gone))
-            self._require_open()
-            new = [name for name in (*changes.added, *changes.changed) if name not in self._servers]
-            made = [self._make(after[name]) for name in new]
-            for server in made:
-                server.start()
-            for name in after:  # in the order of the file; `servers` shows this very mapping
-                if name in self._servers:
-                    self._servers[name] = self._servers.pop(name)
-        await asyncio.gather(*(server.settled() for server in made))
-        self._names.settle()
-        return changes
-
-    def _make(self, config: ServerConfig) -> Server:
-        assert self._shared is not None
-        self._names.add_server(config.name, config.naming)
-        self._configs[config.name] = config
-        made = self._servers[config.name] = Server(config, self._shared)
-        self._recall([made])
-        return made
+        return await self._home.run(self._fleet.reload, config, self._state.lock)
 
     def lock(self, pins: Pins) -> None:
         """Write the tools of every connected server into a lock file. Raises `OSError`."""
@@ -502,29 +437,6 @@ class Manager(Calls):
             }
         )
 
-    def _take(self, config: Config) -> dict[str, ServerConfig]:
-        after = configured_servers(config, self._gate)
-        self._config = config
-        return after
-
-    async def _read_again(self) -> dict[str, ServerConfig]:
-        """Return the servers as their files have them now."""
-        if self._config.load_again is not None:
-            load = self._config.load_again
-            return self._take(await asyncio.get_running_loop().run_in_executor(None, load))
-        before = {name: server.config for name, server in self._servers.items()}
-        if not any(each.judge_again for each in before.values()):
-            raise UsageError("these servers came from no file: give reload() a Config")
-        return {name: await self._admit(each, as_it_is=True) for name, each in before.items()}
-
-    async def _admit(
-        self, server: ServerConfig, switched_on: bool = False, *, as_it_is: bool = False
-    ) -> ServerConfig:
-        admit = partial(self._gate.admit, server, switched_on=switched_on, as_it_is=as_it_is)
-        if server.judge_again is None:  # no file is read
-            return admit()
-        return await asyncio.get_running_loop().run_in_executor(None, admit)
-
     def _server(self, name: str) -> Server:
         self._require_open()
         if name not in self._servers:
@@ -532,9 +444,9 @@ class Manager(Calls):
         return self._servers[name]
 
     def _require_open(self) -> None:
-        if self._is_open and self._is_wanted:
+        if self._state.is_open and self._state.is_wanted:
             return
-        if self._shared is not None:
+        if self._state.was_open:
             raise ClientClosed("the manager is closed; open it again to make calls")
         raise UsageError("the manager is not open: use it in `async with`, or await it")
 
@@ -545,16 +457,3 @@ connect_all = Manager
 
 def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-
-
-def _as_mcp_error(server: Server) -> McpError:
-    error = server.unavailable()
-    return error if isinstance(error, McpError) else UsageError(f"{server.name}: {error!r}")
-
-
-async def _save(memory: Memory) -> None:
-    """Save in a thread, since another process may hold the file for a while."""
-    try:
-        await asyncio.get_running_loop().run_in_executor(None, memory.save)
-    except RuntimeError:  # the interpreter ends, and begins no thread any more
-        memory.save()

@@ -403,7 +403,8 @@ class Server:
     def _keep_tools(self) -> None:
         self._tools.stale = True
 
-    def _drop_tools(self) -> None:
+    def withdraw(self) -> None:
+        """Offer no tools any more."""
         self._tools.withdraw()
 
     def _rest(self) -> None:
@@ -499,7 +500,7 @@ _ACTIONS: Mapping[Action, Callable[[Server], None]] = {
     Action.STOP: Server._stop,
     Action.CLOSE: Server._close,
     Action.KEEP_TOOLS: Server._keep_tools,
-    Action.DROP_TOOLS: Server._drop_tools,
+    Action.DROP_TOOLS: Server.withdraw,
     Action.OPEN: Server._open,
     Action.PAUSE: Server._pause,
     Action.REST: Server._rest,

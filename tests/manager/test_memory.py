@@ -205,7 +205,7 @@ def test_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
     run(main())
     assert not list(tmp_path.rglob("tools.json"))
-    assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._memory
+    assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._fleet.memory
 
 
 def test_names_are_remembered_with_their_server(tmp_path: Path) -> None:

@@ -47,4 +47,4 @@ def test_a_list_of_targets() -> None:
     targets = ["https://a.example/1", "https://a.example/2", "npx x"]
     assert list(name_targets(targets)) == ["a", "a_2", "npx"]
     manager = mcpclient.connect_all(targets)
-    assert list(manager._configs) == ["a", "a_2", "npx"]
+    assert list(manager._fleet.configs) == ["a", "a_2", "npx"]

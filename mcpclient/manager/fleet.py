@@ -1,0 +1,164 @@
+"""The servers of a manager, by name: made, remembered, added, and replaced on a reload."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import Callable
+
+from ..client.connection.targets import Target
+from ..config.config import Config, ServerConfig
+from ..config.policy.policy import Policy
+from ..errors import UsageError
+from ..gate.gate import Gate
+from .configured import Changes, Shared, compare_servers, configured_servers, same_server
+from .memory import Memory, memory_key
+from .naming import ToolNames
+from .server import Server
+
+
+class Fleet:
+    """The servers of one manager.
+
+    ``config``: what they were loaded as. ``configs``: each as it is configured; ``servers``: those
+    that were made of them while the manager is open, in the order of the configuration.
+    ``shared``: what they share, once the manager was opened. ``require_open``: raises where the
+    manager is not open.
+    """
+
+    def __init__(
+        self,
+        servers: object,
+        policy: Policy | None,
+        names: ToolNames,
+        require_open: Callable[[], None],
+    ) -> None:
+        self._gate = Gate(policy)
+        self.config: Config = servers if isinstance(servers, Config) else Config()
+        self.configs: dict[str, ServerConfig] = configured_servers(servers, self._gate)
+        self.servers: dict[str, Server] = {}
+        self.shared: Shared | None = None
+        self.memory: Memory | None = None
+        self.is_lazy: bool = False
+        self._names = names
+        self._require_open = require_open
+        for server in self.configs.values():
+            names.add_server(server.name, server.naming)
+
+    def make_all(self, shared: Shared) -> None:
+        """Make every server that is configured."""
+        self.shared = shared
+        made = {name: Server(config, shared) for name, config in self.configs.items()}
+        self.servers.update(made)
+        self._recall(self.servers.values())
+
+    def _make(self, config: ServerConfig) -> Server:
+        assert self.shared is not None
+        self._names.add_server(config.name, config.naming)
+        self.configs[config.name] = config
+        made = self.servers[config.name] = Server(config, self.shared)
+        self._recall([made])
+        return made
+
+    def _recall(self, servers: Iterable[Server]) -> None:
+        """Restore the remembered tools of servers, and reserve the prefixes of their names."""
+        remembered = {} if self.memory is None else self.memory.recall()
+        found = {server: remembered.get(memory_key(server.config)) for server in servers}
+        for server, each in found.items():
+            if each is not None:
+                self._names.recall(server.name, each.names)
+
+        def standing(name: str) -> tuple[bool, bool]:
+            """Return the rank of a server among those that would have the same names."""
+            config = self.configs[name]
+            return config.state != "ready", config.scope == "project"
+
+        self._names.reserve(standing)
+        for server, each in found.items():
+            if each is not None:
+                server.remember(each, defer=self.is_lazy or server.config.lazy)
+        self._names.hold()
+
+    async def save_memory(self) -> None:
+        """Remember the tools and their names; in a thread, since another process may write too."""
+        if self.memory is None:
+            return
+        for server in self.servers.values():
+            names = self._names.to_record(server.name)
+            self.memory.note_names(memory_key(server.config), names)
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self.memory.save)
+        except RuntimeError:  # the interpreter ends, and begins no thread any more
+            self.memory.save()
+
+    async def add(self, name: str, server: Target | ServerConfig) -> Server:
+        """Add a server and connect it; see `Manager.add`."""
+        self._require_open()
+        config = configured_servers({name: server}, self._gate)[name]
+        while (before := self.servers.get(name)) is not None:
+            if same_server(before.config, config) and not before.is_over:
+                await before.connect()
+                if not before.is_over:  # it may have been removed meanwhile
+                    return before
+            await self.drop(before)  # meanwhile, another of this name may have been added
+        self._require_open()
+        added = self._make(config)
+        added.start()
+        await added.settled()
+        self._names.settle()
+        return added
+
+    async def drop(self, server: Server) -> None:
+        """Close a server and forget about it."""
+        await server.end()
+        if self.servers.get(server.name) is server:
+            server.withdraw()
+            del self.servers[server.name]
+            self.configs.pop(server.name, None)
+
+    async def reload(self, config: Config | None, lock: asyncio.Lock) -> Changes:
+        """Apply another configuration; see `Manager.reload`."""
+        self._require_open()
+        async with lock:  # else two that change the same servers would mix
+            self._require_open()
+            after = await self._read_again() if config is None else self._take(config)
+            before = {name: server.config for name, server in self.servers.items()}
+            changes = compare_servers(before, after)
+            gone = [self.servers[name] for name in (*changes.removed, *changes.changed)]
+            await asyncio.gather(*(self.drop(server) for server in gone))
+            self._require_open()
+            new = [name for name in (*changes.added, *changes.changed) if name not in self.servers]
+            made = [self._make(after[name]) for name in new]
+            for server in made:
+                server.start()
+            for name in after:  # in the order of the file; `Manager.servers` shows this very dict
+                if name in self.servers:
+                    self.servers[name] = self.servers.pop(name)
+        await asyncio.gather(*(server.settled() for server in made))
+        self._names.settle()
+        return changes
+
+    def _take(self, config: Config) -> dict[str, ServerConfig]:
+        after = configured_servers(config, self._gate)
+        self.config = config
+        return after
+
+    async def _read_again(self) -> dict[str, ServerConfig]:
+        """Return the servers as their files have them now."""
+        if self.config.load_again is not None:
+            load = self.config.load_again
+            return self._take(await asyncio.get_running_loop().run_in_executor(None, load))
+        before = {name: server.config for name, server in self.servers.items()}
+        if not any(each.judge_again for each in before.values()):
+            raise UsageError("these servers came from no file: give reload() a Config")
+        return {name: await self.admit(each, as_it_is=True) for name, each in before.items()}
+
+    async def admit(
+        self, server: ServerConfig, switched_on: bool = False, *, as_it_is: bool = False
+    ) -> ServerConfig:
+        """Return a server as the gate allows it now; see `Gate.admit`."""
+        admit = partial(self._gate.admit, server, switched_on=switched_on, as_it_is=as_it_is)
+        if server.judge_again is None:  # no file is read
+            return admit()
+        return await asyncio.get_running_loop().run_in_executor(None, admit)
