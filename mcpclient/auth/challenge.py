@@ -6,8 +6,9 @@ Sources: RFC 9110 section 11, RFC 6750, and MCP authorization (scope selection, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 # Longer header fields are not read to the end; no known server sends as much.
 _MAX_FIELD_LENGTH = 16_384
@@ -20,21 +21,17 @@ _PARAMETER = re.compile(
     re.DOTALL,
 )
 _SCHEME = re.compile(rf"(?P<scheme>{_TOKEN})(?:[ \t]+|(?=,)|$)")
-_TOKEN68 = re.compile(r"(?P<token68>[0-9A-Za-z._~+/-]+=*)[ \t]*(?=,|$)")
+_TOKEN68 = re.compile(r"[0-9A-Za-z._~+/-]+=*[ \t]*(?=,|$)")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SEPARATORS = re.compile(r"[ \t,]*")
 _SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"?|[^,"]+', re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Challenge:
-    """One challenge: its scheme as written, and its parameters under lower-case names.
-
-    Of a parameter named twice, the first counts. ``token68`` is kept for schemes that use it.
-    """
+class Challenge(NamedTuple):
+    """One challenge: its scheme as written, and its parameters under lower-case names."""
 
     scheme: str
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    token68: str | None = None
+    parameters: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -55,44 +52,36 @@ def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
 
     Never raises: text outside the grammar is skipped up to the next comma.
     """
-    challenges: list[Challenge] = []
-    for text in fields:
-        challenges.extend(_parse_field(text[:_MAX_FIELD_LENGTH]))
-    return challenges
+    return [challenge for text in fields for challenge in _parse_field(text[:_MAX_FIELD_LENGTH])]
 
 
 def _parse_field(text: str) -> list[Challenge]:
-    found: list[tuple[str, dict[str, str], str | None]] = []
+    found: list[Challenge] = []
     position = _skip(_SEPARATORS, text, 0)
     while position < len(text):
         parameter = _PARAMETER.match(text, position)
         scheme = _SCHEME.match(text, position)
         if parameter and found:
-            _, parameters, _ = found[-1]
-            parameters.setdefault(parameter["name"].lower(), _value(parameter))
+            quoted, plain = parameter["quoted"], parameter["plain"]
+            value = plain if quoted is None else _ESCAPED.sub(r"\1", quoted)
+            # Of a parameter that is named twice, the first counts.
+            found[-1].parameters.setdefault(parameter["name"].lower(), value)
             position = parameter.end()
         elif scheme:
             position = scheme.end()
+            found.append(Challenge(scheme["scheme"], {}))
             token68 = _TOKEN68.match(text, position)
             if token68:
                 position = token68.end()
-            found.append((scheme["scheme"], {}, token68["token68"] if token68 else None))
         else:
             position = _skip(_SKIPPED, text, position)
         position = _skip(_SEPARATORS, text, position)
-    return [Challenge(scheme, parameters, token68) for scheme, parameters, token68 in found]
+    return found
 
 
 def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
     match = pattern.match(text, position)
     return match.end() if match else position + 1
-
-
-def _value(parameter: re.Match[str]) -> str:
-    quoted = parameter["quoted"]
-    if quoted is None:
-        return parameter["plain"]
-    return re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
 
 
 def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:

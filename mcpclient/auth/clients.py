@@ -113,8 +113,11 @@ def choose_method(
         return NONE
     if supported is None:
         return SECRET_BASIC
-    preferred = (SECRET_BASIC, SECRET_POST, NONE)
-    return next((method for method in preferred if method in supported), SECRET_BASIC)
+    return _first_of((SECRET_BASIC, SECRET_POST, NONE), supported)
+
+
+def _first_of(preferred: Sequence[str], supported: Sequence[str]) -> str:
+    return next((method for method in preferred if method in supported), preferred[0])
 
 
 def authenticate(
@@ -242,11 +245,9 @@ def _register(
     except TokenRequestFailed as error:
         said = error.error if fields.get("error") else f"HTTP {response.status}"
         reason = f"it refused to register the client ({said}) {error.description}".strip()
-        # The endpoint may be a guess, where the server has no metadata.
-        is_there = response.status not in (404, 405)
-        raise RegistrationRequired(
-            server.issuer, reason if is_there else _NO_REGISTRATION
-        ) from None
+        if response.status in (404, 405):  # a guess, where the server has no metadata
+            reason = _NO_REGISTRATION
+        raise RegistrationRequired(server.issuer, reason) from None
     client = _registered_client(server, fields)
     yield from Save(
         _client_key(server.issuer),
@@ -262,47 +263,35 @@ def _register(
 def _client_metadata(
     server: AuthorizationServer, options: OAuth, redirect_uri: str | None, scopes: tuple[str, ...]
 ) -> dict[str, object]:
+    # A program on a user's machine keeps no secret, so it is a public client where it may be one.
+    method = options.token_endpoint_auth_method or _first_of(
+        (NONE, SECRET_BASIC, SECRET_POST), server.token_endpoint_auth_methods_supported or (NONE,)
+    )
+    grant = DEVICE_GRANT if redirect_uri is None else "authorization_code"
     metadata: dict[str, object] = {
         "client_name": options.client_name,
-        "token_endpoint_auth_method": _registration_method(server, options),
+        "token_endpoint_auth_method": method,
+        "grant_types": [grant, "refresh_token"],
+        "response_types": [] if redirect_uri is None else ["code"],
+        "application_type": "native",
     }
-    if redirect_uri is None:
-        metadata["grant_types"] = [DEVICE_GRANT, "refresh_token"]
-        metadata["response_types"] = []
-        metadata["application_type"] = "native"
-    else:
-        metadata["grant_types"] = ["authorization_code", "refresh_token"]
-        metadata["response_types"] = ["code"]
+    if redirect_uri is not None:
         metadata["redirect_uris"] = [redirect_uri]
-        metadata["application_type"] = _application_type(redirect_uri)
+        # Everything on the web but this machine (OpenID Connect Registration section 2).
+        is_web = urlsplit(redirect_uri).scheme in ("http", "https")
+        if is_web and host_of(redirect_uri) not in LOOPBACK_HOSTS:
+            metadata["application_type"] = "web"
     if scopes:
         metadata["scope"] = " ".join(scopes)
     return metadata
 
 
-def _registration_method(server: AuthorizationServer, options: OAuth) -> str:
-    if options.token_endpoint_auth_method is not None:
-        return options.token_endpoint_auth_method
-    supported = server.token_endpoint_auth_methods_supported or (NONE,)
-    # A program on a user's machine keeps no secret, so it is a public client where it may be one.
-    preferred = (NONE, SECRET_BASIC, SECRET_POST)
-    return next((method for method in preferred if method in supported), NONE)
-
-
-def _application_type(redirect_uri: str) -> str:
-    """Return the application_type of a client (OpenID Connect Registration section 2)."""
-    if urlsplit(redirect_uri).scheme not in ("http", "https"):
-        return "native"
-    return "native" if host_of(redirect_uri) in LOOPBACK_HOSTS else "web"
-
-
 def _registered_client(server: AuthorizationServer, fields: StoredItem) -> RegisteredClient:
-    client_id, secret = fields.get("client_id"), fields.get("client_secret")
+    client_id, secret = fields.get("client_id"), fields.get("client_secret") or None
     if not isinstance(client_id, str) or not client_id:
-        raise AuthError(
-            f"{without_query(server.issuer)} registered the client, but named no client_id"
-        )
-    if not isinstance(secret, str) or not secret:
+        shown = without_query(server.issuer)
+        raise AuthError(f"{shown} registered the client, but named no client_id")
+    if not isinstance(secret, str):
         secret = None
     method = fields.get("token_endpoint_auth_method")
     if not isinstance(method, str):
@@ -323,16 +312,16 @@ def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -
     Where several servers try the same unbound secret at once, the first is trusted before the next
     may try: hence the lock. Raises RegistrationRequired.
     """
+
+    def checked() -> Flow[T]:
+        yield from check_binding(options, server_name, issuer)
+        return (yield from flow)
+
     key = _credential_key(options)
     yield from check_binding(options, server_name, issuer)
     if key is None or (yield from Load(key)) is not None:
         return (yield from flow)
-    return (yield from Exclusive(key, _first(options, server_name, issuer, flow)))
-
-
-def _first(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
-    yield from check_binding(options, server_name, issuer)
-    return (yield from flow)
+    return (yield from Exclusive(key, checked()))
 
 
 def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 
 from ..display import shown_url
@@ -182,8 +182,6 @@ def discover(
     ``protocol_version`` is sent with every request. Raises AuthError when there is no usable
     metadata, SsrfError for unsafe URLs.
     """
-    headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
-    finder = _Finder(server_url, trust, policy, headers)
     endpoints = trust.endpoints
     if endpoints is not None:
         issuer = trust.issuer or _site_and_path(endpoints.token_endpoint)[0]
@@ -193,16 +191,13 @@ def discover(
             issuer, **vars(endpoints), code_challenge_methods_supported=pkce
         )
         return Discovery(server, None)
+    headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
+    finder = _Finder(server_url, trust, policy, headers)
     resource = yield from finder.protected_resource(resource_metadata_url)
     if resource is None:
         server = yield from finder.legacy_server()
     else:
         server = yield from finder.listed_server(resource)
-    _check_endpoints(server, policy)
-    return Discovery(server, resource, resource_metadata_url)
-
-
-def _check_endpoints(server: AuthorizationServer, policy: UrlPolicy) -> None:
     for endpoint in (
         server.authorization_endpoint,
         server.token_endpoint,
@@ -211,6 +206,7 @@ def _check_endpoints(server: AuthorizationServer, policy: UrlPolicy) -> None:
     ):
         if endpoint is not None:
             assert_safe_url(endpoint, server.issuer, policy)
+    return Discovery(server, resource, resource_metadata_url)
 
 
 @dataclass(frozen=True)
@@ -253,24 +249,20 @@ class _Finder:
         listed = resource.authorization_servers
         chosen = next((issuer for issuer in listed if issuer == self.trust.issuer), listed[0])
         assert_safe_url(chosen, None, self.policy)
-        server = yield from self._server(chosen, {chosen})
-        if server is None:
-            raise self._no_metadata(chosen)
-        return server
+        return (yield from self._server(chosen, {chosen})) or self._no_metadata(chosen)
 
     def legacy_server(self) -> Flow[AuthorizationServer]:
         # Revision 2025-03-26: the server's own origin is the authorization server.
         origin, _ = _site_and_path(self.server_url)
-        if self.trust.issuer is not None:
-            server = yield from self._server(self.trust.issuer, {self.trust.issuer})
-            if server is not None:
-                return server
+        wanted, server = self.trust.issuer, None
+        if wanted is not None:
+            server = yield from self._server(wanted, {wanted})
         # The issuer is a guess here, and with or without a slash it has the same metadata URL.
-        server = yield from self._server(origin, {origin, f"{origin}/"})
+        server = server or (yield from self._server(origin, {origin, f"{origin}/"}))
         if server is not None:
             return server
-        if self.trust.issuer is not None:
-            raise self._no_metadata(self.trust.issuer)
+        if wanted is not None:
+            return self._no_metadata(wanted)
         return AuthorizationServer(
             issuer=origin,
             authorization_endpoint=f"{origin}/authorize",
@@ -307,15 +299,14 @@ class _Finder:
 
     def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
         """Return the issuer's own metadata: nothing else may say where a secret for it goes."""
-
-        def is_own(url: str, document: StoredItem) -> bool:
-            return AuthorizationServer.parse(document).issuer == issuer
-
-        urls = authorization_server_urls(issuer)
-        document = yield from self._first_document(urls, None, is_own)
-        if document is None:
-            raise self._no_metadata(issuer)
-        return AuthorizationServer.parse(document)
+        document = yield from self._first_document(
+            authorization_server_urls(issuer),
+            None,
+            lambda url, document: AuthorizationServer.parse(document).issuer == issuer,
+        )
+        return (
+            self._no_metadata(issuer) if document is None else AuthorizationServer.parse(document)
+        )
 
     def _first_document(
         self,
@@ -345,8 +336,8 @@ class _Finder:
             raise failure
         return None
 
-    def _no_metadata(self, issuer: str) -> AuthError:
-        return AuthError(
+    def _no_metadata(self, issuer: str) -> NoReturn:
+        raise AuthError(
             f"the authorization server {without_query(issuer)} has no metadata: "
             f"{self.unread[-1]}; if you know its endpoints, name them as endpoints="
         )

@@ -99,8 +99,7 @@ def needs_dpop(
 
 def by_client_credentials(request: GrantRequest, options: ClientCredentials) -> Flow[Grant]:
     """Obtain a grant for the program's own secret or key. Raises TokenRequestFailed."""
-    server = request.discovery.server
-    client = configured_client(options, options.client_id, server)
+    client = configured_client(options, options.client_id, request.discovery.server)
     return (yield from request.obtain(client, [("grant_type", "client_credentials")]))
 
 
@@ -128,19 +127,12 @@ def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Gra
     Raises TokenRequestFailed, of the identity provider or of the authorization server.
     """
     server = request.discovery.server
-    assertion = yield from _exchange(request, options)
-    client = configured_client(options, options.client_id, server)
-    form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
-    return (yield from request.obtain(client, form))
-
-
-def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
     provider = options.identity_provider
     subject = yield from token_from(provider.identity_assertion)
     form = [
         ("grant_type", _TOKEN_EXCHANGE),
         ("requested_token_type", _ID_JAG),
-        ("audience", request.discovery.server.issuer),
+        ("audience", server.issuer),
         ("resource", request.resource or request.server_url),
         ("subject_token", subject),
         ("subject_token_type", provider.assertion_type),
@@ -148,13 +140,14 @@ def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
     if request.scopes:
         form.append(("scope", " ".join(request.scopes)))
     method = NONE if provider.client_secret is None else SECRET_POST
-    client = RegisteredClient(
-        provider.client_id, provider.token_endpoint, method, provider.client_secret
-    )
-    fields = yield from request_token(provider.token_endpoint, client, form, request.policy, None)
+    url = provider.token_endpoint
+    client = RegisteredClient(provider.client_id, url, method, provider.client_secret)
+    fields = yield from request_token(url, client, form, request.policy, None)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
         raise AuthError("the identity provider issued another token than an ID-JAG")
-    return str(fields["access_token"])
+    form = [("grant_type", JWT_BEARER), ("assertion", str(fields["access_token"]))]
+    client = configured_client(options, options.client_id, server)
+    return (yield from request.obtain(client, form))
 
 
 _DEFAULT_INTERVAL = 5.0
@@ -209,16 +202,12 @@ def _slower(error: TokenRequestFailed) -> float:
 def _request_codes(
     request: GrantRequest, client: RegisteredClient, endpoint: str
 ) -> Flow[Mapping[str, object]]:
-    form: list[tuple[str, str]] = []
     headers: dict[str, str] = {}
-    if request.scopes:
-        form.append(("scope", " ".join(request.scopes)))
+    form = [("scope", " ".join(request.scopes))] if request.scopes else []
     if request.resource is not None:
         form.append(("resource", request.resource))
     yield from authenticate(client, form, headers)
-    response = yield from post(
-        endpoint, request.discovery.server.issuer, request.policy, headers, form
-    )
+    response = yield from post(endpoint, client.issuer, request.policy, headers, form)
     fields = parse_object(response.body) or {}
     raise_for_error(response, fields, (client.client_secret,) if client.client_secret else ())
     return fields
@@ -237,12 +226,11 @@ def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[st
     assert_safe_url(address, None, request.policy)
     if isinstance(complete, str):
         assert_safe_url(complete, None, request.policy)
-    lifetime = _seconds(fields.get("expires_in"), _MAX_LIFETIME)
     prompt = ShowDeviceCode(
         user_code=user_code,
         verification_uri=address,
         verification_uri_complete=complete if isinstance(complete, str) else None,
-        expires_in=min(lifetime, _MAX_LIFETIME),
+        expires_in=_seconds(fields.get("expires_in"), _MAX_LIFETIME),
     )
     return device_code, prompt
 

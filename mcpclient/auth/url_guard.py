@@ -11,49 +11,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
 from ..framing.browser_url import is_meant_as_ipv4, parse_canonical_ipv4
 from ..framing.uri import DEFAULT_PORTS
 
-_IPV4_RANGES = [
-    (IPv4Network(network), reason)
-    for network, reason in (
-        ("0.0.0.0/8", "unspecified"),
-        ("10.0.0.0/8", "private"),
-        ("100.64.0.0/10", "carrier-grade NAT"),
-        ("127.0.0.0/8", "loopback"),
-        ("169.254.0.0/16", "link-local"),
-        ("172.16.0.0/12", "private"),
-        ("192.0.0.0/24", "reserved"),
-        ("192.0.2.0/24", "reserved"),
-        ("192.88.99.0/24", "reserved"),
-        ("192.168.0.0/16", "private"),
-        ("198.18.0.0/15", "reserved"),
-        ("198.51.100.0/24", "reserved"),
-        ("203.0.113.0/24", "reserved"),
-        ("224.0.0.0/4", "multicast"),
-        ("255.255.255.255/32", "broadcast"),
-        ("240.0.0.0/4", "reserved"),
-    )
-]
-
-_IPV6_RANGES = [
-    (IPv6Network(network), reason)
-    for network, reason in (
-        ("::/128", "unspecified"),
-        ("::1/128", "loopback"),
-        ("fc00::/7", "private"),
-        ("fe80::/10", "link-local"),
-        ("fec0::/10", "private"),
-        ("ff00::/8", "multicast"),
-        ("2001::/32", "Teredo"),
-        ("2001::/23", "reserved"),
-        ("2001:db8::/32", "reserved"),
-        ("3fff::/20", "reserved"),
-    )
+# By the reason why they are not public; the first that fits is named.
+_FORBIDDEN = {
+    "unspecified": ("0.0.0.0/8", "::/128"),
+    "loopback": ("127.0.0.0/8", "::1/128"),
+    "private": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
+    "carrier-grade NAT": ("100.64.0.0/10",),
+    "link-local": ("169.254.0.0/16", "fe80::/10"),
+    "multicast": ("224.0.0.0/4", "ff00::/8"),
+    "broadcast": ("255.255.255.255/32",),
+    "Teredo": ("2001::/32",),
+    "reserved": (
+        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24"),
+        *("203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "3fff::/20"),
+    ),
+}
+_RANGES = [
+    (ip_network(network), reason) for reason, networks in _FORBIDDEN.items() for network in networks
 ]
 
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
@@ -72,13 +53,11 @@ def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
 
     None for a public address, the only kind to which a server may send a client.
     """
-    if isinstance(address, IPv4Address):
-        return next((reason for network, reason in _IPV4_RANGES if address in network), None)
     if getattr(address, "scope_id", None) is not None:
         return "zoned"
-    for network, reason in _IPV6_RANGES:
-        if address in network:
-            return reason
+    reason = next((reason for network, reason in _RANGES if address in network), None)
+    if reason is not None or isinstance(address, IPv4Address):
+        return reason
     for network, shift, name in _EMBEDDING:
         if address in network:
             embedded = forbidden_reason(IPv4Address((int(address) >> shift) & 0xFFFFFFFF))
@@ -90,7 +69,9 @@ def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
 
 
 # Names that resolve to the machine itself or only inside its network (RFC 6761, 6762, 8375, 9476).
-_LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "home.arpa", "lan"}
+_LOCAL_NAMES = (
+    *(".localhost", ".localdomain", ".local", ".internal", ".intranet", ".home.arpa", ".lan"),
+)
 
 _PLAIN_URL = re.compile(r"[!-~]+", re.ASCII)
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.(?!-)[A-Za-z0-9_-]{1,63})*", re.ASCII)
@@ -145,10 +126,7 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
 
 
 def check_address(address: str, url: str, policy: UrlPolicy) -> None:
-    """Raise `SsrfError` unless a request for ``url`` may connect to the IP ``address``.
-
-    Call it with the address of the connection itself, after the name was resolved.
-    """
+    """Raise `SsrfError` unless a request for ``url`` may connect to ``address``, as resolved."""
     if policy.allow_loopback or origin_of(url) in policy.trusted_origins:
         return
     try:
@@ -156,16 +134,19 @@ def check_address(address: str, url: str, policy: UrlPolicy) -> None:
     except ValueError:
         reason = "unreadable"
     if reason is not None:
-        raise SsrfError(
-            url,
-            f"the host resolves to {address}, which is not public ({reason}); {_LOCAL_HINT}",
-        )
+        found = f"the host resolves to {address}, which is not public ({reason})"
+        raise SsrfError(url, f"{found}; {_LOCAL_HINT}")
 
 
 def origin_of(url: str) -> str:
     """Return scheme, host and port of ``url`` in one spelling: ``https://example.com:443``."""
     parts = _split(url)
-    return f"{parts.scheme}://{_normal_host(url, parts)}:{_port(url, parts)}"
+    try:
+        port = parts.port
+    except ValueError:
+        raise SsrfError(url, "it names no valid port") from None
+    port = DEFAULT_PORTS.get(parts.scheme) if port is None else port
+    return f"{parts.scheme}://{_normal_host(url, parts)}:{port}"
 
 
 def host_of(url: str) -> str:
@@ -189,8 +170,7 @@ def without_query(url: str) -> str:
 
     It is for issuers, whose paths tell tenants apart; `display.shown_url` hides keys in paths too.
     """
-    shown = re.split(r"[?#]", url, maxsplit=1)[0]
-    scheme, separator, rest = shown.partition("://")
+    scheme, separator, rest = re.split(r"[?#]", url, maxsplit=1)[0].partition("://")
     authority, slash, path = rest.partition("/")
     return scheme + separator + authority.rpartition("@")[2] + slash + path
 
@@ -209,14 +189,6 @@ def _split(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise SsrfError(url, "it holds credentials")
     return parts
-
-
-def _port(url: str, parts: SplitResult) -> int | None:
-    try:
-        port = parts.port
-    except ValueError:
-        raise SsrfError(url, "it names no valid port") from None
-    return DEFAULT_PORTS.get(parts.scheme) if port is None else port
 
 
 def _normal_host(url: str, parts: SplitResult) -> str:
@@ -243,6 +215,4 @@ def _local_reason(url: str, host: str) -> str | None:
         if number is None:
             raise SsrfError(url, "its host is not a valid IPv4 address")
         return forbidden_reason(IPv4Address(number))
-    if any(host == name or host.endswith("." + name) for name in _LOCAL_NAMES):
-        return "local"
-    return None
+    return "local" if f".{host}".endswith(_LOCAL_NAMES) else None

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from types import FrameType
+from traceback import walk_tb
 from typing import Any, Callable, TypeVar, cast
 
 from ...auth.effects import (
@@ -80,6 +80,7 @@ class FlowRunner:
         self.clocks: PausableClocks | None = None
         self.needs_auth: NeedsAuthMemory = memory_of(provider)
         self._server_url = server_url
+        self._shown = shown_url(server_url)
         self._provider = provider
         self._fetcher = fetcher
         self._tasks = BackgroundTasks(self._note_failure)
@@ -91,10 +92,12 @@ class FlowRunner:
             Fetch: self._fetcher.fetch,
             Load: lambda effect: self._provider.load(effect.key),
             Now: lambda _: seconds_since_epoch(),
-            OpenRedirect: self._open_redirect,
+            OpenRedirect: lambda effect: self._user.open_redirect(
+                effect.configured, effect.registered
+            ),
             RandomBytes: lambda effect: os.urandom(effect.count),
             Save: lambda effect: self._provider.save(effect.key, effect.record),
-            ShowDeviceCode: self._show_device_code,
+            ShowDeviceCode: lambda effect: self._user.show_device_code(effect),
             Shielded: self._shielded,
             Wait: self._wait,
         }
@@ -141,10 +144,6 @@ class FlowRunner:
             reason = f"{type(effect).__name__} failed with {type(error).__name__}"
             raise AuthError(f"authorization of {self._shown}: {reason}") from error
 
-    @property
-    def _shown(self) -> str:
-        return shown_url(self._server_url)
-
     async def _exclusive(self, effect: Exclusive[object]) -> object:
         task = self._tasks.start(self._run_alone(effect))
         # Cancelling this wait leaves the task alone. `asyncio.shield` does so too, but since Python
@@ -182,7 +181,7 @@ class FlowRunner:
         remembered = await self.needs_auth.remembered([self._server_url])
         callback = None
         if not remembered:
-            with self._holding_deadlines():
+            with self._held_deadlines():
                 callback = await self._user.authorize(request)
         if callback is None or callback.error is not None:
             await self.needs_auth.mark(self._server_url)
@@ -196,14 +195,8 @@ class FlowRunner:
             raise AuthError("a login needs an AuthProvider; a store alone cannot reach the user")
         return cast(AuthProvider, self._provider)
 
-    async def _open_redirect(self, effect: OpenRedirect) -> str:
-        return await self._user.open_redirect(effect.configured, effect.registered)
-
-    async def _show_device_code(self, effect: ShowDeviceCode) -> None:
-        await self._user.show_device_code(effect)
-
     async def _wait(self, effect: Wait) -> None:
-        with self._holding_deadlines():  # for a user who enters a code somewhere
+        with self._held_deadlines():  # for a user who enters a code somewhere
             await asyncio.sleep(effect.seconds)
 
     @contextmanager
@@ -221,7 +214,7 @@ class FlowRunner:
             if clocks is not None and not self._waits:
                 clocks.wait_reason = None
 
-    def _holding_deadlines(self) -> AbstractContextManager[None]:
+    def _held_deadlines(self) -> AbstractContextManager[None]:
         return nullcontext() if self.clocks is None else self.clocks.held()
 
     async def close(self) -> None:
@@ -357,14 +350,7 @@ def forget_variables(error: BaseException) -> None:
             continue
         seen.add(id(link))
         chain += (link.__cause__, link.__context__)
-        entry = link.__traceback__
-        while entry is not None:
-            if _is_ours(entry.tb_frame):
+        for frame, _ in walk_tb(link.__traceback__):
+            if str(frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}."):
                 with suppress(RuntimeError):  # it still runs
-                    entry.tb_frame.clear()
-            entry = entry.tb_next
-
-
-def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")
-    return isinstance(name, str) and name.startswith(f"{_PACKAGE}.")
+                    frame.clear()

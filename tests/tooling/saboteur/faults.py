@@ -360,8 +360,8 @@ OTHERS = [
     Fault(
         "auth.url_guard",
         "an address of this machine is allowed",
-        '    if reason is not None:\n        raise SsrfError(\n            url,\n            f"the host resolves',
-        '    if False:\n        raise SsrfError(\n            url,\n            f"the host resolves',
+        "    if reason is not None:\n        found = ",
+        "    if False:\n        found = ",
     ),
     Fault(
         "auth.url_guard",
