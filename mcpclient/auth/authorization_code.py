@@ -139,10 +139,7 @@ def code_challenge(verifier: str) -> str:
 
 
 def parse_callback(text: str) -> Callback:
-    """Parse the address that a user pastes, whole or only its query.
-
-    Raises UsageError when it is not one, or has a parameter twice (RFC 6749 section 3.1).
-    """
+    """Parse the address that a user pastes, whole or only its query. Raises UsageError."""
     text = text.strip()
     query = text.partition("?")[2].partition("#")[0] if "?" in text else text
     try:
@@ -160,10 +157,7 @@ def parse_callback(text: str) -> Callback:
 
 
 def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pending]:
-    """Remove the authorization of ``state`` from the store and return it: it serves only once.
-
-    Raises AuthError for an unknown state.
-    """
+    """Remove the authorization of ``state`` from the store and return it. Raises AuthError."""
     kept: list[StoredItem] = []
     found = None
     for record in (yield from _pending_records(server_name)):

@@ -1,7 +1,4 @@
-"""The demand of a 401 or 403: the challenges in WWW-Authenticate, and the scopes to ask for.
-
-Sources: RFC 9110 section 11, RFC 6750, and MCP authorization (scope selection, step-up).
-"""
+"""The challenges of a 401 or 403 (RFC 9110 section 11, RFC 6750), and the scopes to ask for."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class AuthorizationChallenge:
 
 
 def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
-    """Parse the values of the WWW-Authenticate header fields, in order.
-
-    Never raises: text outside the grammar is skipped up to the next comma.
-    """
+    """Parse WWW-Authenticate header fields; text outside the grammar is skipped, up to a comma."""
     return [challenge for text in fields for challenge in _parse_field(text[:_MAX_FIELD_LENGTH])]
 
 
@@ -87,8 +81,7 @@ def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
 def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
     """Read the OAuth challenge of a 401 or 403 from its WWW-Authenticate header fields.
 
-    Each parameter comes from the first Bearer or DPoP challenge that has it (RFC 6750 section 3,
-    RFC 9728 section 5.1, RFC 9449 section 7.1).
+    Each parameter comes from the first Bearer or DPoP challenge that has it.
     """
     parameters: dict[str, str] = {}
     schemes = set()
@@ -138,13 +131,12 @@ def select_scopes(
 ) -> tuple[str, ...]:
     """Return the scopes for a token request; an empty tuple leaves the parameter out.
 
-    The ``challenged`` scopes are those that the server's challenge named. If it named none, those
-    of the resource's metadata (``resource_supported``) are used. Scopes that the user
-    ``configured`` replace those of the metadata, and are added to those of a challenge. ``held``
-    are the scopes asked for before; they are always kept, so that a step-up loses nothing.
-    ``offline_access`` is added where a refresh token is wanted and the authorization server lists
-    it (``server_supported``). Where that server lists its scopes without it, it is asked for only
-    when a challenge or the user named it.
+    The scopes that the challenge named (``challenged``) are used, or else those of the resource's
+    metadata (``resource_supported``). Scopes that the user ``configured`` replace those of the
+    metadata, and are added to those of a challenge. ``held``, asked for before, are always kept, so
+    that a step-up loses nothing. ``offline_access`` is added where a refresh token is wanted and
+    the authorization server lists it (``server_supported``); where that server lists its scopes
+    without it, it is asked for only when a challenge or the user named it.
     """
     if challenged is None and configured is None:
         wanted = resource_supported or ()

@@ -1,8 +1,7 @@
 """The identity of the client at one authorization server, and its proof at the token endpoint.
 
-Three ways are tried in the order of the MCP specification: the client is pre-registered, or names
-its own metadata document, or registers dynamically (RFC 7591). The result of a dynamic registration
-is stored under the issuer.
+The client is pre-registered, or names its own metadata document, or registers dynamically (RFC
+7591), which is stored under the issuer.
 
 Where the user named no issuer for credentials, they are bound to one. A secret cannot be taken back
 once it was shown, so it is bound by credential: whichever server names another authorization
@@ -68,10 +67,7 @@ class RegisteredClient:
     def from_record(
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> RegisteredClient | None:
-        """Read a record of `to_record`; None when it is damaged.
-
-        ``secret`` and ``signer`` are those the caller configured.
-        """
+        """Read a record of `to_record`, with what the caller configured; None when damaged."""
         client_id, issuer, method, stored_secret = (
             record.get(name) for name in ("client_id", "issuer", "method", "client_secret")
         )
@@ -123,10 +119,7 @@ def _first_of(preferred: Sequence[str], supported: Sequence[str]) -> str:
 def authenticate(
     client: RegisteredClient, form: list[tuple[str, str]], headers: dict[str, str]
 ) -> Flow[None]:
-    """Add the client's proof of its identity to ``form`` and ``headers`` of a token request.
-
-    Raises AuthError when a secret or signer is missing, or the method is not supported.
-    """
+    """Add the client's proof of its identity to ``form`` and ``headers``. Raises AuthError."""
     if client.method == NONE:
         # A workload's assertion may stand for its client as well.
         if client.client_id:
@@ -179,9 +172,8 @@ def identify_client(
 ) -> Flow[RegisteredClient]:
     """Return the client to use at ``server``, registered first if need be.
 
-    ``redirect_uri`` is None for the device grant, which does not redirect. Raises
-    RegistrationRequired when there is no way to register, or the server refused, and AuthError for
-    a registration without a client_id.
+    ``redirect_uri``: None for the device grant, which does not redirect. Raises
+    RegistrationRequired when there is no way to register, or the server refused; AuthError.
     """
     if options.client_id is not None:
         return configured_client(options, options.client_id, server)
@@ -377,10 +369,7 @@ def _server_key(server_name: str) -> str:
 
 
 def _credential_key(options: OAuthOptions) -> str | None:
-    """Return the name of the secret in the store, which does not contain the secret.
-
-    A secret or an assertion that was replaced by a newer one is still the same credential.
-    """
+    """Return the name of the secret in the store, the same for a newer secret."""
     if options.knows_issuer or not options.holds_secret:
         return None
     return f"credential {options.client_id or type(options).__name__}"

@@ -1,8 +1,7 @@
 """Finding the authorization server: RFC 9728, then RFC 8414 and OpenID Connect Discovery.
 
-The order is that of the MCP authorization specification. For servers that publish no metadata, the
-fallbacks of revision 2025-03-26 follow. Metadata is checked field by field: its author is not
-trusted.
+The order is that of the MCP authorization specification; the fallbacks of revision 2025-03-26
+follow. Metadata is checked field by field: its author is not trusted.
 """
 
 from __future__ import annotations
@@ -177,10 +176,9 @@ def discover(
 ) -> Flow[Discovery]:
     """Find the authorization server of ``server_url``.
 
-    ``trust``: the user's choice of the only issuer to accept, or of endpoints, with which no
-    metadata is fetched. ``resource_metadata_url``: that of the challenge, if it named one.
-    ``protocol_version`` is sent with every request. Raises AuthError when there is no usable
-    metadata, SsrfError for unsafe URLs.
+    ``trust``: the only issuer to accept, or endpoints, with which no metadata is fetched.
+    ``resource_metadata_url``: that of the challenge. ``protocol_version`` is sent with every
+    request. Raises AuthError when there is no usable metadata, SsrfError for unsafe URLs.
     """
     endpoints = trust.endpoints
     if endpoints is not None:

@@ -129,8 +129,7 @@ class Authorize(Effect[Callback]):
 class ShowDeviceCode(Effect[None]):
     """Tell the user to open ``verification_uri`` and to enter ``user_code``; answer at once.
 
-    ``verification_uri_complete``, when the server gave one, contains the code. ``expires_in``: in
-    seconds.
+    ``verification_uri_complete`` contains the code. ``expires_in``: in seconds.
     """
 
     user_code: str
@@ -279,8 +278,7 @@ def get_document(
 ) -> Flow[Response]:
     """GET ``url``, with a few redirects, each checked by the guard first.
 
-    Raises SsrfError for a URL or a redirect that the policy forbids; AuthError for a response that
-    is too long, and for too many redirects.
+    Raises SsrfError, and AuthError for a long response or too many redirects.
     """
     for _ in range(_MAX_REDIRECTS + 1):
         assert_safe_url(url, issuer_url, policy)

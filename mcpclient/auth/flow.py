@@ -81,9 +81,8 @@ class Replacement(Enum):
 
 
 class Authorization:
-    """The authorization of one server, by OAuth.
+    """The authorization of one server by OAuth. Tokens go only to the origin of ``server_url``.
 
-    ``server_url`` is the http or https URL that the user named; tokens go to its origin only.
     ``protocol_version`` is sent with every request for metadata.
     """
 
@@ -110,10 +109,7 @@ class Authorization:
         return AuthorizedRequest(self, method, url)
 
     def current_grant(self) -> Flow[Grant | None]:
-        """Return the grant to use now, renewed if it is time; None when there is none yet.
-
-        Raises as `log_in` when a grant has ended and cannot be refreshed.
-        """
+        """Return the grant to use now, renewed if it is time; None for none. Raises as `log_in`."""
         if not self._loaded:
             stored = yield from self.stored_grant()
             if not self._loaded:  # another request may have got a newer one while this one loaded
@@ -129,8 +125,7 @@ class Authorization:
     def stored_grant(self) -> Flow[Grant | None]:
         """Return the grant in the store, expired or not; None when there is none for these options.
 
-        Account, scopes, resource and key must be those of the options: two entries of one URL may
-        ask for different logins.
+        Two entries of one URL may ask for different accounts, scopes, resources and keys.
         """
         grant, options = (yield from self._known_grant()), self.options
         if grant is None or not grant.is_as_asked(
@@ -159,10 +154,7 @@ class Authorization:
         return grant
 
     def probe(self) -> Flow[Response | None]:
-        """Return how the server refuses a request without credentials: it says where to log in.
-
-        None when it answers otherwise.
-        """
+        """Return how the server refuses a request without credentials; None if it does not."""
         url, policy = self.server_url, self.policy
         probe = Fetch("POST", url, _PROBE_HEADERS, _PROBE, policy, _MAX_PROBE_BODY)
         response = cast(Response, (yield probe))
@@ -171,19 +163,15 @@ class Authorization:
     def log_in(self, refusal: Response | None = None) -> Flow[None]:
         """Get a new grant, even if there is one already.
 
-        ``refusal``, the response to a request without credentials, names the server's metadata and
-        the scopes it requires; without it the well-known URLs are tried. Raises
-        AuthorizationRequired, AuthorizationDenied, RegistrationRequired, TokenRequestFailed,
-        SsrfError and AuthError.
+        ``refusal``: the response to a request without credentials, which names the metadata and
+        scopes; without it the well-known URLs are tried. Raises AuthorizationRequired,
+        AuthorizationDenied, RegistrationRequired, TokenRequestFailed, SsrfError and AuthError.
         """
         fields = [] if refusal is None else refusal.header_values("www-authenticate")
         yield from Exclusive(self.key, self._obtain(read_challenge(fields), (), None))
 
     def log_out(self) -> Flow[Grant | None]:
-        """Forget every grant of the server, unfinished logins and bindings.
-
-        Returns the grant of these options, for `grants.revoke`.
-        """
+        """Forget all grants, unfinished logins and bindings; return the grant, for `revoke`."""
         return (yield from Exclusive(self.key, self._log_out()))
 
     def finish(self, callback: Callback) -> Flow[None]:

@@ -61,8 +61,7 @@ class GrantTerms:
     ) -> Flow[Grant]:
         """Obtain a grant with one token request for ``form``, and store it with ``keep``.
 
-        Raises as `request_token` does, and AuthError when the token is not bound to a key as
-        requested.
+        Raises as `request_token` does; AuthError when the token is not bound to a key as requested.
         """
         return (yield from Shielded(self._exchange(form, policy, keep)))
 
@@ -94,10 +93,7 @@ class GrantTerms:
 def terms_from(
     record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
 ) -> GrantTerms | None:
-    """Read the terms in a record; None when it is damaged.
-
-    ``secret`` and ``signer`` are those the caller configured.
-    """
+    """Read the terms in a record, with what the caller configured; None when it is damaged."""
     client = RegisteredClient.from_record(part_of(record, "client"), secret=secret, signer=signer)
     token_endpoint, key = string_of(record, "token_endpoint"), string_of(record, "dpop_key")
     if client is None or token_endpoint is None:
@@ -154,10 +150,7 @@ class Grant(GrantTerms):
     def is_as_asked(
         self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool
     ) -> bool:
-        """Whether it fits these options; without scopes, any fit.
-
-        ``dpop``: only tokens that are bound to a key fit.
-        """
+        """Whether it fits these options; without scopes, any fit. ``dpop``: it must have a key."""
         if scopes is not None:
             asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
             if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:
@@ -229,10 +222,9 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
 
 
 def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
-    """Revoke the tokens at the authorization server (RFC 7009 section 2.1).
+    """Revoke the tokens (RFC 7009 section 2.1) where the server has an endpoint for it.
 
-    Does nothing where it has no revocation endpoint. Raises TokenRequestFailed when it refuses,
-    SsrfError when the guard forbids the endpoint.
+    Raises TokenRequestFailed when it refuses, SsrfError when the guard forbids the endpoint.
     """
     if grant.revocation_endpoint is None:
         return
@@ -289,10 +281,7 @@ def _post_form(
 
 
 def store_name(server_url: str) -> str:
-    """Return the name of a server in stored records: its URL, with a hash of its query.
-
-    The query itself may contain a key. The part that `account_url` has added stays.
-    """
+    """Return the name of a server in stored records: its URL, its query (maybe a key) as a hash."""
     parts = urlsplit(server_url)
     query, account = parts.query, parts.fragment
     name = without_query(server_url)

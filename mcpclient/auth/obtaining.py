@@ -1,8 +1,7 @@
 """Obtaining a grant: the grant type that fits the options, and those without a browser here.
 
 Client credentials (RFC 6749 section 4.4), workload identity (RFC 7523 section 2.1),
-enterprise-managed authorization (RFC 8693, then RFC 7523) and the device grant (RFC 8628). The
-authorization code grant has a module of its own.
+enterprise-managed authorization (RFC 8693, then RFC 7523) and the device grant (RFC 8628).
 """
 
 from __future__ import annotations
@@ -72,9 +71,8 @@ def scopes_for(
 def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:
     """Return the resource indicator to send (RFC 8707), None for none.
 
-    It is byte for byte as the metadata has it. Without metadata, or where the user named endpoints,
-    it is the server's own URL, as it is required "regardless of whether authorization servers
-    support it" (MCP authorization, resource parameter implementation).
+    It is byte for byte as the metadata has it; without metadata, the server's own URL, required
+    "regardless of whether authorization servers support it" (MCP authorization).
     """
     if options.resource is not None:
         return options.resource or None
@@ -107,10 +105,7 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 
 def by_workload_identity(request: GrantRequest, options: WorkloadIdentity) -> Flow[Grant]:
-    """Obtain a grant for the workload's JWT, in exactly one token request.
-
-    Raises TokenRequestFailed, without a retry.
-    """
+    """Obtain a grant for the workload's JWT, in exactly one request. Raises TokenRequestFailed."""
     assertion = yield from token_from(options.assertion)
     form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
     client = RegisteredClient(options.client_id or "", request.discovery.server.issuer)

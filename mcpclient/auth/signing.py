@@ -39,10 +39,7 @@ _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 
 def read_private_pem(text: str | bytes) -> int:
-    """Return the private number in ``text``. Raises UsageError, which shows nothing of the key.
-
-    A private key that does not fit its public key is an error: no server would accept a signature.
-    """
+    """Return the private number in ``text``. Raises UsageError, which shows nothing of the key."""
     if isinstance(text, bytes):
         text = text.decode("ascii", "replace")
     blocks = {match[1]: match[2] for match in _PEM.finditer(text)}
@@ -262,10 +259,7 @@ class DpopProver:
     _nonces: dict[tuple[str, bool], str] = field(default_factory=dict, repr=False)
 
     def proof(self, method: str, url: str, access_token: str | None = None) -> Flow[str]:
-        """Return the value of the DPoP header for one request.
-
-        ``access_token``: for requests to the resource; None for a request for a token.
-        """
+        """Return the value of the DPoP header; ``access_token``: None for a request for a token."""
         claims: dict[str, object] = {
             "jti": base64url((yield from RandomBytes(16))),
             "htm": method,

@@ -94,8 +94,7 @@ def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[
 def token_set(fields: Mapping[str, object], now: float, previous: TokenSet | None) -> TokenSet:
     """Return the tokens in ``fields``; fields that a refresh leaves out stay as in ``previous``.
 
-    ``now`` is in seconds since the epoch. Raises AuthError for a token_type other than Bearer and
-    DPoP.
+    ``now``: seconds since the epoch. Raises AuthError for an unknown token_type.
     """
     token_type = str(fields.get("token_type") or "Bearer")
     if token_type.lower() not in ("bearer", "dpop"):
@@ -179,10 +178,7 @@ def _number(value: object) -> float | None:
 
 
 class StaticRequest:
-    """The authorization of one HTTP request by a `BearerToken` or an `ApiKey`.
-
-    ``server_url``: the server that the token is for; ``url``: that of the request.
-    """
+    """The authorization of one request to ``url`` by a `BearerToken` or `ApiKey` for a server."""
 
     def __init__(self, server_url: str, options: BearerToken | ApiKey, url: str) -> None:
         self._server_url = server_url
@@ -192,10 +188,9 @@ class StaticRequest:
         self._was_repeated = False
 
     def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
-        """Return the header to send now, to ``url`` after a redirect.
+        """Return the header to send now, to ``url`` after a redirect; none to another origin.
 
-        Empty for any other origin than the server's. Raises UsageError when a header cannot carry
-        the token.
+        Raises UsageError when a header cannot carry the token.
         """
         if url is not None:
             self._url = url

@@ -2,9 +2,8 @@
 
 There are two gates: `assert_safe_url` checks the URL before a request is made, and `check_address`
 checks the IP address about to be connected to, since a harmless name may resolve to a private one.
-
-The tables of addresses follow the IANA special-purpose registries for IPv4 and IPv6. They stand
-here in full, because `ipaddress.is_private` differs between Python versions.
+The tables follow the IANA special-purpose registries, because `ipaddress.is_private` differs
+between Python versions.
 """
 
 from __future__ import annotations
@@ -49,10 +48,7 @@ _EMBEDDING = [
 
 
 def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
-    """Return the kind of an address that is not public: "loopback", "IPv4-mapped private".
-
-    None for a public address, the only kind to which a server may send a client.
-    """
+    """Return the kind of an address that is not public ("IPv4-mapped private"), None if it is."""
     if getattr(address, "scope_id", None) is not None:
         return "zoned"
     reason = next((reason for network, reason in _RANGES if address in network), None)
@@ -155,10 +151,7 @@ def host_of(url: str) -> str:
 
 
 def resolve(base: str, reference: str) -> str:
-    """Resolve ``reference``, which a server named, against ``base``.
-
-    The result is not checked, and may point anywhere. Raises `SsrfError` for an invalid URL.
-    """
+    """Resolve a server's ``reference`` against ``base``, without a check. Raises `SsrfError`."""
     try:
         return urljoin(base, reference)
     except ValueError:

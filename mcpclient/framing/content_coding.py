@@ -36,18 +36,17 @@ _INPUT_SLICE = 16_384
 class ContentDecoder:
     """One body's decoded bytes, for one value of ``Content-Encoding``; empty means no coding.
 
-    No bytes make it raise. The output comes from an iterator, decompressed in pieces of at most
-    `MAX_PIECE` bytes, so that the expansion of a small input is never held at once, and a caller
-    can stop or yield to others between two pieces. A piece is empty where so much work had no
-    output.
+    No bytes make it raise. The output is an iterator of pieces of at most `MAX_PIECE` bytes, some
+    of them empty, so that the expansion of a small input is never held at once, and a caller can
+    stop or yield to others between two pieces.
 
-    ``max_output`` bounds the bytes that each coding of the whole body decodes to. None is for event
-    streams, which have no end and whose events are bounded one by one. Several codings
-    together may expand no more than a single one could.
+    ``max_output`` bounds the bytes that each coding of the whole body decodes to; None is for event
+    streams, whose events are bounded one by one. Several codings together may expand no more than a
+    single one could.
 
     ``fault``: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
     unknown coding, broken data or a bomb, `MessageTooLarge` for more than ``max_output`` bytes.
-    None while there is no fault; after one, all input is ignored.
+    After a fault, all input is ignored.
     """
 
     __slots__ = ("_layers", "_received", "fault")
@@ -107,10 +106,7 @@ class _Identity:
         return False
 
     def decode(self, pieces: Iterator[bytes], expansion: int) -> Iterator[bytes]:
-        """Decode pieces of this layer's input as they are asked for.
-
-        ``expansion``: bytes it may have put out in all once they are used up.
-        """
+        """Decode pieces as they are asked for, to at most ``expansion`` bytes in all."""
         for piece in pieces:
             for output in self._expand(piece):
                 self._output += len(output)

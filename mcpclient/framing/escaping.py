@@ -1,8 +1,7 @@
 """A server's words made harmless for a terminal or a log.
 
-They are never trusted: an escape sequence could rewrite the screen, a bidirectional override could
-show a name as another one, an invisible character could hide an instruction, and a line feed could
-forge a line of a log.
+An escape sequence could rewrite the screen, a bidirectional override could show a name as another
+one, an invisible character could hide an instruction, a line feed could forge a line of a log.
 """
 
 from __future__ import annotations
@@ -86,10 +85,7 @@ def _written_out(match: re.Match[str]) -> str:
 
 
 def _has_a_use(character: str, text: str, index: int) -> bool:
-    """Whether an invisible character has an effect that the reader needs.
-
-    Two in a row never do: nothing can be spelled with them.
-    """
+    """Whether an invisible character has an effect that the reader needs; two in a row never do."""
     before, after = text[max(index - 1, 0) : index], text[index + 1 : index + 2]
     if character in _JOINERS:
         if before == "\ufe0f":  # of an emoji; the style stands before the joiner

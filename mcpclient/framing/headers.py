@@ -41,12 +41,9 @@ class Headers(Mapping[str, str]):
     """The fields of one message: case-insensitive names, in order, with repeated values kept.
 
     As a mapping it has each name once, in lower case, in the order of first appearance, and its
-    value is all values of that name joined by ``", "`` (RFC 9110, section 5.2). ``Set-Cookie``
-    cannot be joined; its value is the first one. `get_all` gives the values apart.
-
-    Two of them are equal when they have the same values for the same names. Against another
-    mapping the joined values are compared. It cannot be changed. Its repr has all names, but values
-    only where they are known to hold no secret.
+    value is all values of that name joined by ``", "`` (RFC 9110, section 5.2), of ``Set-Cookie``
+    the first one. Against another mapping the joined values are compared. Its repr has all names,
+    but values only where they are known to hold no secret.
     """
 
     __slots__ = ("_values",)
@@ -109,12 +106,10 @@ class Headers(Mapping[str, str]):
 
 
 def parse_fields(block: str) -> Headers:
-    """Parse field lines, each with its line end, without the empty line that follows them.
+    """Parse field lines, decoded as Latin-1, each with its line end, CRLF or LF.
 
-    ``block`` is the received bytes decoded as Latin-1. Lines end with CRLF or LF; folded lines are
-    joined by a space (RFC 9112, section 5.2).
-
-    Raises `ProtocolViolation` when a line is not a field line, or there are more than `MAX_FIELDS`.
+    Folded lines are joined by a space (RFC 9112, section 5.2). Raises `ProtocolViolation` when a
+    line is not a field line, or there are more than `MAX_FIELDS`.
     """
     if "\n " in block or "\n\t" in block:
         block = _FOLD.sub(" ", block)

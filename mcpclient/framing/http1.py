@@ -1,7 +1,6 @@
 """HTTP/1.1 (RFC 9112): requests to bytes and a connection's bytes to events, without any I/O.
 
-The end of the module turns this around for the small server of this machine: the head of a request
-in, that of a response out. Each of its connections serves one request.
+The end turns this around for the small server of this machine.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ class InformationalHead(NamedTuple):
 class ResponseHead(NamedTuple):
     """The answer's status line and header fields; ``http_version`` is like ``"1.1"``.
 
-    ``request``: the head of the request that was refused, where that is known: an answer that
-    repeats its credentials must not be shown as it is.
+    ``request``: the head of the request, if known: an answer may repeat its credentials.
     """
 
     status: int
@@ -86,11 +84,8 @@ def encode_request(
     """Return the bytes of one request, ``Content-Length`` included when there is a body.
 
     ``target`` is the path with its query, an absolute URL for a proxy, or ``host:port`` for
-    CONNECT, already percent-encoded. ``headers`` must include ``Host``, and must not include
-    ``Content-Length`` or ``Transfer-Encoding``.
-
-    Raises `UsageError` when a part of the request holds characters that HTTP does not allow there,
-    or the headers say how long the body is.
+    CONNECT, already percent-encoded. ``headers`` must include ``Host``. Raises `UsageError` when a
+    part holds characters that HTTP does not allow there, or the headers give the body's length.
     """
     if not TOKEN.fullmatch(method):
         raise UsageError(f"{method!r} cannot be an HTTP method")
@@ -112,13 +107,12 @@ class ResponseParser:
     """A parser of the bytes that one connection receives into events, one request at a time.
 
     Call `start` before writing the first byte of a request, `feed` with whatever arrives, and
-    `feed_eof` when the peer has closed. No bytes make it raise: a breach of the protocol gives one
-    `Fault`, after which everything is ignored. Bytes that answer no request are a fault as well;
-    empty lines between answers are not.
+    `feed_eof` when the peer has closed. No bytes make it raise: a breach of the protocol, also
+    bytes that answer no request, gives one `Fault`, after which everything is ignored.
 
     ``fault``: the exception for the `Fault`, ready to be raised: `ProtocolViolation` for bad bytes,
-    `ConnectionLost` for an answer cut short. None as long as there is no fault. ``answer_begun``:
-    whether any byte of the answer to the latest request has arrived.
+    `ConnectionLost` for an answer cut short. ``answer_begun``: whether any byte of the answer to
+    the latest request has arrived.
     """
 
     def __init__(self) -> None:
@@ -144,10 +138,7 @@ class ResponseParser:
         return self._keep_alive and self._read is ResponseParser._read_unsolicited
 
     def start(self, method: str) -> None:
-        """Expect the answer to a request with this method.
-
-        Raises `RuntimeError` when the connection is not `reusable`.
-        """
+        """Expect the answer to a request. Raises `RuntimeError` when it is not `reusable`."""
         if not self.reusable:
             raise RuntimeError("this connection cannot take another request")
         self._method = method
@@ -410,9 +401,8 @@ def _content_length(text: str) -> int:
 class GatheredResponse:
     """A response as far as it has arrived. Start its ``parser`` before the request is written.
 
-    ``parser``: knows the `ResponseParser.fault`, and what came after the response. ``head``: None
-    until it is complete. ``body``: the bytes so far, ``longest_body`` at most. ``is_complete``:
-    whether the response has ended as it should.
+    ``head``: None until it is complete. ``body``: the bytes so far, ``longest_body`` at most.
+    ``is_complete``: whether the response has ended as it should.
     """
 
     def __init__(self, longest_body: int = 0) -> None:
@@ -452,8 +442,7 @@ class RequestHead(NamedTuple):
 def parse_request_head(head: bytes) -> RequestHead:
     """Parse everything up to the empty line, that line included.
 
-    Raises `ProtocolViolation` for anything but a request for a path, with one ``Host`` and, for
-    a body, its length.
+    Raises `ProtocolViolation` unless it is for a path, with one ``Host`` and its body's length.
     """
     text = head.decode("latin-1")
     line = _REQUEST_LINE.match(text)
@@ -471,9 +460,6 @@ def parse_request_head(head: bytes) -> RequestHead:
 
 
 def encode_response_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
-    """Return the status line and the fields, with the empty line that ends them.
-
-    Raises `UsageError` for fields that HTTP does not allow.
-    """
+    """Return the status line, the fields and the empty line. Raises `UsageError`."""
     first = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode("ascii")
     return b"".join([first, *(encode_header(*header) for header in headers), b"\r\n"])

@@ -9,10 +9,7 @@ from .escaping import escape_line
 
 
 def logger_for(name: str) -> logging.Logger:
-    """Return the logger of this name; strings and exceptions in its records are escaped.
-
-    They may quote a server. A level or a handler is set on it as on any other.
-    """
+    """Return the logger of this name; strings and exceptions in its records are escaped."""
     logger = logging.getLogger(name)
     logger.addFilter(_escape_arguments)
     return logger

@@ -1,7 +1,6 @@
 """Server-sent events: bytes to events, exactly as the WHATWG algorithm has it.
 
-Source: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6,
-"Interpreting an event stream".
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ _MAX_NAME_LENGTH = len(b"data: ")
 class ServerSentEvent(NamedTuple):
     """One event: its type, ``"message"`` if none was given, its data, and the last event id.
 
-    The id may come from an earlier event, since one stays in force until the next; it is empty as
-    long as none was sent.
+    The id may come from an earlier event, and is empty as long as none was sent.
     """
 
     event: str
@@ -41,17 +39,16 @@ Event = Union[ServerSentEvent, OversizedEvent]
 
 
 class EventDecoder:
-    """Turns the bytes of one event stream into events; a new connection needs a new decoder.
+    """A decoder of one event stream; a new connection needs a new one.
 
-    No bytes make it raise. Nothing has to be called at the end of the stream: an event that is
-    still incomplete then is dropped, as the algorithm demands. An event with more than
-    ``max_event_size`` bytes of data, or with a single line longer than that, is skipped, except
-    that its id counts; it is reported as one `OversizedEvent` as soon as its size is known. The
-    decoder never holds more than twice ``max_event_size`` and what it was fed last.
+    No bytes make it raise. An event that is incomplete at the end of the stream is dropped, as the
+    algorithm demands. One with more than ``max_event_size`` bytes of data, or a longer line, is
+    skipped, except that its id counts, and reported as one `OversizedEvent` as soon as its size is
+    known. The decoder never holds more than twice ``max_event_size`` and what it was fed last.
 
-    ``last_event_id``: the last event id string, for ``Last-Event-ID``; empty if there is none. It
-    changes where an event ends, with or without data. ``retry``: the reconnection time in
-    milliseconds, at most `MAX_RETRY`; None if none was given.
+    ``last_event_id``: the last event id string, for ``Last-Event-ID``; it changes where an event
+    ends, with or without data. ``retry``: the reconnection time in milliseconds, at most
+    `MAX_RETRY`.
     """
 
     __slots__ = (

@@ -1,7 +1,4 @@
-"""URLs of servers, parsed once into the parts of a connection.
-
-Sources: RFC 3986, and RFC 9110 section 4 for ``http`` and ``https``.
-"""
+"""URLs of servers (RFC 3986, RFC 9110 section 4), parsed once into the parts of a connection."""
 
 from __future__ import annotations
 
@@ -78,9 +75,8 @@ class Url(NamedTuple):
 def parse_url(text: str) -> Url:
     """Parse an absolute http, https, ws, wss, tcp or unix URL; the fragment is dropped.
 
-    A unix URL has no host, and its target is the path of the socket, not percent-encoded.
-
-    Raises `UsageError`, which names the fault and shows neither credentials nor query.
+    A unix URL has no host, and its target is the path of the socket, not percent-encoded. Raises
+    `UsageError`, which names the fault and shows neither credentials nor query.
     """
     try:
         parts = urlsplit(text.strip())

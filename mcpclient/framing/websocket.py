@@ -49,11 +49,7 @@ _SUBPROTOCOL = "mcp"
 
 
 class Accepted(NamedTuple):
-    """The connection is a WebSocket now.
-
-    ``subprotocol`` is the one the server chose, None if it named none. ``deflate``: the
-    agreed compression, None for none.
-    """
+    """The connection is a WebSocket now; ``subprotocol`` and ``deflate``: None if not agreed."""
 
     subprotocol: str | None
     deflate: DeflateParameters | None
@@ -62,8 +58,7 @@ class Accepted(NamedTuple):
 class Rejected(NamedTuple):
     """The connection is not a WebSocket and has to be closed.
 
-    ``status`` is the HTTP status of the answer: with 101 the server broke the protocol, with any
-    other it declined. ``reason`` is a sentence for the user.
+    With the ``status`` 101 the server broke the protocol, with any other it declined.
     """
 
     status: int
@@ -72,8 +67,6 @@ class Rejected(NamedTuple):
 
 class WebSocketHandshake:
     """One opening handshake, which offers the subprotocol of MCP and permessage-deflate.
-
-    ``random_bytes`` makes the key.
 
     ``headers``: the fields to send with a GET request, beside ``Host`` and the caller's own.
     """
@@ -100,9 +93,8 @@ class WebSocketHandshake:
     def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
         """Judge the server's answer by RFC 6455 section 4.1. Never raises for it.
 
-        ``headers`` is looked up by names in lower case; values of one name are joined by commas.
-        A server that names no subprotocol is accepted: the RFC lets it decline the offer and
-        forbids only one that was not offered.
+        ``headers`` is looked up by names in lower case. A server that names no subprotocol is
+        accepted: the RFC lets it decline the offer and forbids only one that was not offered.
         """
         fault = self._find_fault(status, headers)
         if fault is not None:
@@ -171,9 +163,8 @@ class Closed(NamedTuple):
     """The connection is over; no event follows.
 
     ``code`` and ``reason`` are those of the server's close frame; ``code`` is 1005 if that frame
-    had none, and 1006 if there was no close frame. ``clean`` says whether both sides sent one.
-    Unless the stream has ended already, it is now up to the server to close it; a client waits a
-    moment before it does so itself (RFC 6455 section 7.1.1).
+    had none, and 1006 without a close frame. ``clean``: both sides sent one. Unless the stream has
+    ended, it is up to the server to close it; a client waits a moment (RFC 6455 section 7.1.1).
     """
 
     code: int
@@ -189,10 +180,7 @@ class Closed(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """The server broke the protocol; no event follows, and the stream has to be closed.
-
-    ``code`` is the one the server is told, in the `Write` before this event.
-    """
+    """The server broke the protocol and is told ``code``; the stream has to be closed."""
 
     code: int
     reason: str
@@ -205,12 +193,11 @@ Event = Union[TextMessage, BinaryMessage, Ping, Pong, Write, Closed, Fault]
 
 
 class WebSocketProtocol:
-    """One client connection.
+    """One client connection, with the compression that the handshake agreed on.
 
-    ``deflate``: the compression that the handshake agreed on, None for none. ``max_message_size``:
-    how many bytes a received message may have, on the wire and inflated; a larger one is a `Fault`
-    with code 1009 as soon as its size is known. ``random_bytes``: makes the mask keys, which a
-    server must not be able to predict (RFC 6455 section 10.3).
+    ``max_message_size``: how many bytes a received message may have, on the wire and inflated; a
+    larger one is a `Fault` with code 1009 as soon as its size is known. ``random_bytes``: makes the
+    mask keys, which a server must not be able to predict (RFC 6455 section 10.3).
     """
 
     def __init__(
@@ -242,8 +229,7 @@ class WebSocketProtocol:
     def send_text(self, text: str | bytes) -> bytes:
         """Return a text message as bytes to write; ``bytes`` must hold UTF-8.
 
-        Raises ConnectionLost once the connection is closing or over, and UsageError for a lone
-        surrogate, which UTF-8 cannot carry.
+        Raises ConnectionLost once the connection is closing, UsageError for a lone surrogate.
         """
         if isinstance(text, str):
             try:
@@ -257,10 +243,7 @@ class WebSocketProtocol:
         return self._send_message(BINARY, data)
 
     def send_ping(self, data: bytes = b"") -> bytes:
-        """Return a ping as bytes to write; the `Pong` that answers it carries ``data``.
-
-        Raises UsageError for more than 125 bytes, and ConnectionLost as `send_text` does.
-        """
+        """Return a ping as bytes to write. Raises UsageError for over 125 bytes; ConnectionLost."""
         if len(data) > MAX_CONTROL_PAYLOAD:
             raise UsageError("a WebSocket ping carries at most 125 bytes")
         self._require_open()
@@ -269,9 +252,8 @@ class WebSocketProtocol:
     def send_close(self, code: int = 1000, reason: str = "") -> bytes:
         """Return a close frame to write, or nothing if one was sent or the connection is over.
 
-        From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`.
-        Raises UsageError for a code that no close frame may carry and for a reason of more than
-        123 bytes of UTF-8. A lone surrogate in it becomes a question mark.
+        From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`. Raises
+        UsageError for a code that no close frame may carry, and a reason of more than 123 bytes.
         """
         if not is_wire_close_code(code):
             raise UsageError(f"a WebSocket close frame cannot carry the code {code}")

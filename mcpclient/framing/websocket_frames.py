@@ -65,10 +65,7 @@ class FrameViolation(Exception):
 
 
 def encode_frame(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
-    """Return a masked frame. ``first_byte``: opcode and flags. ``mask_key``: four fresh bytes.
-
-    Source: RFC 6455 sections 5.2 and 5.3; a client masks every frame.
-    """
+    """Return a masked frame (RFC 6455 sections 5.2 and 5.3). ``first_byte``: opcode and flags."""
     length = len(payload)
     if length < 126:
         head = bytes((first_byte, 0x80 | length)) + mask_key
@@ -100,11 +97,10 @@ def _mask(payload: bytes | memoryview, mask: int) -> bytes:
 
 
 def read_head(data: bytes, position: int) -> tuple[int, int, int] | None:
-    """Read the head of a server's frame at ``position``.
+    """Read the head of a server's frame: its first byte, payload length and payload position.
 
-    Returns the first byte, the payload's length and where the payload begins, or None while the
-    head is incomplete. Raises `FrameViolation` for a masked frame and for a length that is not
-    encoded as section 5.2 demands (shortest form, top bit zero).
+    None while it is incomplete. Raises `FrameViolation` for a masked frame and for a length that is
+    not encoded as section 5.2 demands (shortest form, top bit zero).
     """
     start = position + 2
     if len(data) < start:
@@ -126,10 +122,7 @@ def read_head(data: bytes, position: int) -> tuple[int, int, int] | None:
 
 
 def is_wire_close_code(code: int) -> bool:
-    """Whether a close frame may carry this code: registered (1000 to 1014) or 3000 to 4999.
-
-    Source: RFC 6455 section 7.4 and the IANA registry, which added 1012 to 1014.
-    """
+    """Whether a close frame may carry this code: in the registry, or 3000 to 4999."""
     return 3000 <= code <= 4999 or (code in CLOSE_CODES and code not in (1005, 1006))
 
 
@@ -141,8 +134,7 @@ def encode_close(code: int, reason: str) -> bytes:
 def parse_close(payload: bytes) -> tuple[int, str]:
     """Return code and reason of a close frame; an empty payload is 1005 without a reason.
 
-    Raises `FrameViolation` for a payload of one byte, a code that may not be on the wire, and a
-    reason that is not UTF-8 (RFC 6455 section 5.5.1).
+    Raises `FrameViolation` for half a code, an illegal one, and a reason that is not UTF-8.
     """
     if not payload:
         return 1005, ""
@@ -326,10 +318,7 @@ class MessageInflater:
         self._decompressor = _new_decompressor()
 
     def inflate(self, payload: memoryview) -> Iterator[bytes]:
-        """Inflate a piece of a message's payload, at most 1 MiB of output at a time.
-
-        Raises zlib.error where the piece is not DEFLATE data.
-        """
+        """Inflate a piece of a payload, at most 1 MiB of output at a time. Raises zlib.error."""
         for start in range(0, len(payload), _INPUT_STEP):
             yield from self._inflate_step(payload[start : start + _INPUT_STEP])
 

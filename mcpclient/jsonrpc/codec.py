@@ -38,10 +38,7 @@ _MAX_QUOTES = 1_000_000
 
 
 def takes_too_much(text: str) -> bool:
-    """Whether JSON text becomes values that take far more memory than it does itself.
-
-    Sixty megabytes of ``[],`` would become 1.5 gigabytes.
-    """
+    """Whether JSON becomes far more memory than it is: 60 MB of ``[],`` would become 1.5 GB."""
     if len(text) < _HARMLESS:
         return False
     allowed = max(MAX_MEMORY, len(text) * _MAX_PER_CHARACTER)

@@ -180,10 +180,7 @@ class Correlator:
             pending.idle_deadline = pending.total_deadline = _NEVER
 
     def expire(self, now: float, waiting_for: str | None = None) -> list[Pending]:
-        """Fail the requests whose time is over by ``now`` and return them.
-
-        ``waiting_for``: the reason they all wait, where that is not the server.
-        """
+        """Fail the requests whose time is over by ``now``, which ``waiting_for`` may explain."""
         if self._pauses:
             return []
         expired = []

@@ -30,10 +30,7 @@ _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 class ErrorCode(enum.IntEnum):
-    """Error codes of JSON-RPC 2.0 and of every MCP revision, by name.
-
-    Only a peer's error carries one: timeouts and lost connections are exceptions of their own.
-    """
+    """Error codes of JSON-RPC 2.0 and of every MCP revision; only a peer's error carries one."""
 
     PARSE_ERROR = -32700
     INVALID_REQUEST = -32600
@@ -92,10 +89,7 @@ def error_response(request_id: RequestId, code: int, message: str, data: Any = N
 
 
 def result_of(message: Message) -> dict[str, Any]:
-    """Return the result in an answer, or raise the error.
-
-    Raises `PeerError` or `UrlElicitationRequired`, and `ProtocolViolation` for neither of both.
-    """
+    """Return the result in an answer. Raises `peer_error`, and `ProtocolViolation` for neither."""
     if "error" in message:
         raise peer_error(message["error"])
     result = message.get("result")
@@ -105,10 +99,7 @@ def result_of(message: Message) -> dict[str, Any]:
 
 
 def peer_error(error: Any) -> McpError:
-    """Return the exception for a JSON-RPC error object, wherever it stands.
-
-    A `PeerError`, or its kind for the code; a `ProtocolViolation` for anything but an error object.
-    """
+    """Return the `PeerError` for a JSON-RPC error object, `ProtocolViolation` for anything else."""
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, float) and code.is_integer():
         code = int(code)

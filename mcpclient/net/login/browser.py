@@ -18,10 +18,7 @@ _MAX_START = 5.0
 
 
 def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Whether a browser could show a window to the user.
-
-    Without a display only browsers for the terminal would be found, which would take it over.
-    """
+    """Whether a browser could show a window, and not take over the terminal."""
     if environ.get("BROWSER"):
         return True
     if platform in ("win32", "darwin", "cygwin"):

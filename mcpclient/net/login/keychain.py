@@ -153,8 +153,7 @@ class _SecretTool(_Program):
 class _Security(_Program):
     """``security`` of macOS. It reads commands from a pipe in lines of limited length.
 
-    So a secret is stored in pieces under names of their own, and last, under its own name, the
-    list of these pieces: until then the old ones count.
+    So a secret is stored in pieces, and then the list of these under its own name.
     """
 
     def read(self, name: str) -> str | None:

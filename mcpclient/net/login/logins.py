@@ -64,10 +64,7 @@ class LoopbackListener:
 
     @classmethod
     async def open(cls, redirect_uri: str | None = None) -> LoopbackListener:
-        """Listen where ``redirect_uri`` leads, or on a free port of 127.0.0.1.
-
-        Raises `AuthError` when the port is taken.
-        """
+        """Listen where ``redirect_uri`` leads, or on a free port of 127.0.0.1. Raises AuthError."""
         parts = urlsplit(redirect_uri or "http://127.0.0.1:0")
         host, port = parts.hostname or "127.0.0.1", parts.port
         listener = cls(redirect_uri or "")

@@ -339,8 +339,7 @@ def forget_variables(error: BaseException) -> None:
     """Clear the variables of the library's frames that an error, or its cause, came through.
 
     Services that collect errors send the variables of every frame, and those of a login are tokens,
-    codes and secrets. The lines stay, so that a traceback still says where. Frames that still run
-    keep their variables, and so do those of other code.
+    codes and secrets. A traceback still says where; frames that still run keep their variables.
     """
     seen: set[int] = set()
     chain: list[BaseException | None] = [error]

@@ -33,10 +33,7 @@ _logger = logger_for("mcpclient.auth")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return the default file of this user's credentials.
-
-    The environment variable ``MCPCLIENT_CREDENTIALS`` names another file.
-    """
+    """Return the file of this user's credentials, or that of ``MCPCLIENT_CREDENTIALS``."""
     named = environ.get("MCPCLIENT_CREDENTIALS")
     if named:
         return Path(named)
