@@ -43,7 +43,7 @@ class AsgiDialer(Dialer):
         self._application = application
         self._state = state
 
-    async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
+    async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
         """Return the protocol, connected to the application."""
         made = protocol()
         connection = _Connection(self._application, url, made, self._state)

@@ -15,7 +15,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
 
-from ..errors import ConnectFailed, ConnectKind, LossKind, UsageError
+from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
 from ..framing.uri import Url
 from ..lazy import OnDemand
 from .cookies import CookieJar
@@ -33,6 +33,9 @@ else:
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
+AddressCheck = Callable[[str], None]
+"""Takes an IP address, and raises `McpError` for one that must not be connected to."""
+
 
 class Dialer:
     """Opens connections to servers. One dialer serves all connections of a client.
@@ -49,15 +52,20 @@ class Dialer:
         """How far the last attempt to connect has come: "nothing", "tcp" or "connected"."""
         self.recorder: Recorder | None = self._options.recorder
 
-    async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
+    async def dial(
+        self, url: Url, protocol: Callable[[], P], check: AddressCheck | None = None
+    ) -> P:
         """Connect to the host of ``url`` and return the protocol, connected.
+
+        ``check``: see `connect_socket`. Behind a proxy no address is checked: it is the proxy that
+        resolves the name and connects.
 
         Raises `ConnectFailed`, and `UsageError` for options that cannot be used. Safe to cancel:
         a half-open connection is closed.
         """
         proxy = self._options.proxy_for(url)
         if proxy is None:
-            return await self._reach(url, protocol, url)
+            return await self._reach(url, protocol, url, check)
         if url.scheme == "http":  # the proxy forwards such requests, see `request_target`
             return await self._reach(proxy, protocol, url)
         tunnel = await self._reach(proxy, lambda: proxying.Tunnel(proxy, url), url)
@@ -86,7 +94,9 @@ class Dialer:
             return url.target, []
         return str(url), proxying.proxy_headers(proxy)
 
-    async def _reach(self, peer: Url, protocol: Callable[[], P], url: Url) -> P:
+    async def _reach(
+        self, peer: Url, protocol: Callable[[], P], url: Url, check: AddressCheck | None = None
+    ) -> P:
         """Connect to ``peer``, which is the server of ``url`` or a proxy on the way to it."""
         loop = asyncio.get_running_loop()
         context: ssl.SSLContext | None = None
@@ -96,7 +106,7 @@ class Dialer:
         self.reached = "nothing"
         try:
             if path is None:
-                connected_socket = await connect_socket(peer.host, peer.port)
+                connected_socket = await connect_socket(peer.host, peer.port, check)
                 self.reached = "tcp" if peer is url else "nothing"
                 _, connected = await loop.create_connection(
                     protocol,
@@ -171,16 +181,33 @@ class Address(NamedTuple):
     name: tuple[object, ...]
 
 
-async def connect_socket(host: str, port: int) -> socket.socket:
+async def connect_socket(host: str, port: int, check: AddressCheck | None = None) -> socket.socket:
     """Return a socket that is connected to ``host``, a name or an IP address.
 
-    Raises `OSError` when none of its addresses can be reached: the first error there was. Safe to
-    cancel.
+    The name is resolved once: addresses that pass ``check`` are connected to, and no other. Raises
+    what ``check`` raised where none passes, and `OSError` when none can be reached: the first error
+    there was. Safe to cancel.
     """
     addresses = await addresses_of(host, port)
+    if check is not None:
+        addresses = _checked(addresses, check)
     if len(addresses) == 1:
         return await _connect(addresses[0])
     return await _race(deque(addresses))
+
+
+def _checked(addresses: list[Address], check: AddressCheck) -> list[Address]:
+    allowed: list[Address] = []
+    refusals: list[McpError] = []
+    for address in addresses:
+        try:
+            check(str(address.name[0]))
+            allowed.append(address)
+        except McpError as error:
+            refusals.append(error)
+    if refusals and not allowed:
+        raise refusals[0]
+    return allowed
 
 
 async def addresses_of(host: str, port: int) -> list[Address]:

@@ -12,26 +12,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..auth.effects import Fetch, Response
-from ..auth.url_guard import UrlPolicy, check_address, origin_of
+from ..auth.url_guard import check_address, origin_of
 from ..display import shown_url
-from ..errors import (
-    AuthError,
-    CallTimeout,
-    ConnectFailed,
-    ConnectionLost,
-    McpError,
-    ProtocolViolation,
-    SsrfError,
-)
-from ..framing.http1 import GatheredResponse, encode_request
-from ..framing.uri import Url, parse_url
+from ..errors import AuthError, CallTimeout, ConnectFailed, McpError, ProtocolViolation
+from ..framing.http1 import ResponseHead, encode_request
+from ..framing.uri import parse_url
 from ..lazy import OnDemand
-from ..recording.transcript import HttpChannel
-from .dialing import Dialer, TlsContexts, addresses_of, explain_failure, explain_loss
+from .dialing import Dialer
+from .http_connection import HttpConnection
 from .network_options import NetworkOptions
 
 if TYPE_CHECKING:
     import ssl
+
+    from ..recording.transcript import HttpChannel
 else:
     ssl = OnDemand("ssl")
 
@@ -43,8 +37,7 @@ class GuardedFetcher:
     """Performs `Fetch`. ``options``: how the client reaches its server.
 
     They hold for URLs at the server's own origin. Of other servers the certificates are always
-    checked, by ``ssl_context`` if there is one. Behind a proxy no address is checked: it is the
-    proxy that resolves the name and connects.
+    checked, by ``ssl_context`` if there is one.
     """
 
     def __init__(
@@ -54,11 +47,9 @@ class GuardedFetcher:
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         self._options = options or NetworkOptions()
-        for_others = self._options.for_others(ssl_context)
-        self._tls = TlsContexts(self._options)
-        self._tls_for_others = TlsContexts(for_others)
+        self._has_own_checks = not self._options.verify or self._options.ssl_context is not None
         self._to_server = Dialer(self._options)
-        self._to_others = Dialer(for_others)
+        self._to_others = Dialer(self._options.for_others(ssl_context))
 
     async def fetch(self, request: Fetch) -> Response:
         """Send the request and return the answer, whatever its status.
@@ -78,8 +69,7 @@ class GuardedFetcher:
 
     async def _fetch(self, request: Fetch) -> Response:
         url = parse_url(request.url)
-        loop = asyncio.get_running_loop()
-        exchange = _Exchange(url, request.max_body, loop.create_future())
+        exchange = _Exchange(request.max_body, asyncio.get_running_loop().create_future())
         is_own = origin_of(request.url) == request.policy.server_origin
         dialer = self._to_server if is_own else self._to_others
         target, hop_headers = dialer.request_target(url)
@@ -92,19 +82,27 @@ class GuardedFetcher:
         ]
         message = encode_request(request.method, target, headers, request.body)
         exchange.channel = self._begin_record(message)
+        connection: HttpConnection | None = None
         try:
-            if self._options.proxy_for(url) or (is_own and self._options.unix_socket):
-                await dialer.dial(url, lambda: exchange)
-            else:
-                await self._dial_checked(url, request.policy, exchange, is_own=is_own)
-            exchange.send(request.method, message)
+            connection = await dialer.dial(
+                url,
+                lambda: HttpConnection(None, url),
+                lambda address: check_address(address, str(url), request.policy),
+            )
+            connection.run(exchange, request.method, message)
             return await exchange.response
         except McpError as error:
             if exchange.channel is not None:
                 exchange.channel.end(str(error), error)
+            if isinstance(error, ConnectFailed) and self._has_own_checks and not is_own:
+                raise _with_advice(error) from error
             raise
         finally:
-            exchange.close()
+            exchange.response.cancel()
+            if exchange.channel is not None:
+                exchange.channel.end("closed")
+            if connection is not None:
+                connection.abort()
 
     def _begin_record(self, message: bytes) -> HttpChannel | None:
         recorder = self._options.recorder
@@ -114,121 +112,52 @@ class GuardedFetcher:
         channel.sent(message)
         return channel
 
-    async def _dial_checked(
-        self, url: Url, policy: UrlPolicy, exchange: _Exchange, *, is_own: bool
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        context = None
-        if url.secure:
-            context = (self._tls if is_own else self._tls_for_others).for_server
-        failure: OSError | None = None
-        for address in await _checked_addresses(url, policy):
-            try:
-                await loop.create_connection(
-                    lambda: exchange,
-                    address,
-                    url.port,
-                    ssl=context,
-                    server_hostname=url.host if context is not None else None,
-                )
-                return
-            except OSError as error:
-                failure = failure or error
-        assert failure is not None, "a name without addresses does not resolve"
-        kind, reason = explain_failure(failure, url)
-        is_lenient = not self._options.verify or self._options.ssl_context is not None
-        has_tls = is_lenient and not is_own and "ssl" in sys.modules
-        if has_tls and isinstance(failure, ssl.SSLCertVerificationError):
-            reason += " (the client's verify= and ssl_context= are for its server; auth has its own"
-            reason += " ssl_context=)"
-        raise ConnectFailed(url.shown, reason, (failure,), kind) from failure
+
+def _with_advice(error: ConnectFailed) -> ConnectFailed:
+    """Say where another server's certificate was refused that checks of its own would accept."""
+    cause = error.__cause__
+    if "ssl" not in sys.modules or not isinstance(cause, ssl.SSLCertVerificationError):
+        return error
+    reason = (
+        f"{error.reason} (the client's verify= and ssl_context= are for its server; auth has its "
+        "own ssl_context=)"
+    )
+    return ConnectFailed(error.target, reason, error.attempts, error.kind)
 
 
-async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
-    """The addresses of the host that may be connected to. Raises when there are none."""
-    try:
-        found = await addresses_of(url.host, url.port)
-    except OSError as error:
-        kind, reason = explain_failure(error, url)
-        raise ConnectFailed(url.shown, reason, (error,), kind) from error
-    allowed: list[str] = []
-    refusal: SsrfError | None = None
-    for each in found:
-        address = str(each.name[0])
-        try:
-            check_address(address, str(url), policy)
-            allowed.append(address)
-        except SsrfError as error:
-            refusal = refusal or error
-    if refusal is not None and not allowed:
-        raise refusal
-    return allowed
-
-
-class _Exchange(asyncio.Protocol):
+class _Exchange:
     """One request and its response on a connection of its own."""
 
-    def __init__(self, url: Url, max_body: int, response: asyncio.Future[Response]) -> None:
+    def __init__(self, max_body: int, response: asyncio.Future[Response]) -> None:
         self.response = response
         self.channel: HttpChannel | None = None
-        self._url = url
         self._max_body = max_body
-        # One byte more than is wanted, by which whoever asked can tell that there is more.
-        self._answer = GatheredResponse(max_body + 1)
-        self._transport: asyncio.WriteTransport | None = None
+        self._head: ResponseHead | None = None
+        self._body = bytearray()
 
-    def send(self, method: str, message: bytes) -> None:
-        """Send the request, unless the connection has ended already."""
-        parser = self._answer.parser
-        if self._transport is not None and parser.reusable:
-            parser.start(method)
-            self._transport.write(message)
-        elif not self.response.done():
-            self._fail(ConnectionLost(f"{self._url.shown} ended the connection at once"))
-
-    def close(self) -> None:
-        self.response.cancel()
-        if self.channel is not None:
-            self.channel.end("closed")
-        if self._transport is not None:
-            self._transport.abort()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self._take(data)
-
-    def eof_received(self) -> None:
-        self._take(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        if not self.response.done():
-            kind, reason = explain_loss(exc, self._url)
-            text = f"the connection to {self._url.shown} was lost: {reason}"
-            self._fail(ConnectionLost(text, kind))
-
-    def _take(self, data: bytes | None) -> None:
-        answer = self._answer
-        head = answer.feed(data)
-        if head and head.headers.get("content-encoding", "identity").lower() != "identity":
+    def head_received(self, head: ResponseHead) -> None:
+        self._head = head
+        if head.headers.get("content-encoding", "identity").lower() != "identity":
             self._fail(ProtocolViolation("the server used an unsupported Content-Encoding"))
-        elif answer.is_complete or len(answer.body) > self._max_body:
-            self._finish()
-        elif answer.parser.fault is not None:
-            self._fail(answer.parser.fault)
 
-    def _finish(self) -> None:
-        head, body = self._answer.head, bytes(self._answer.body)
-        if self.response.done() or head is None:
+    def body_received(self, data: bytes) -> None:
+        # One byte more than is wanted, by which whoever asked can tell that there is more.
+        self._body += data[: self._max_body + 1 - len(self._body)]
+        if len(self._body) > self._max_body:
+            self.response_ended()
+
+    def response_ended(self) -> None:
+        if self.response.done() or self._head is None:
             return
+        head, body = self._head, bytes(self._body)
         if self.channel is not None:
             self.channel.head_received(head)
             self.channel.body_received(body)
             self.channel.end()
         self.response.set_result(Response(head.status, head.headers.pairs(), body))
+
+    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
+        self._fail(error)
 
     def _fail(self, error: McpError) -> None:
         if not self.response.done():

@@ -8,8 +8,8 @@ be aborted at any time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator
-from typing import TYPE_CHECKING, Callable, Protocol
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Callable, NamedTuple, Protocol
 
 from ..errors import ConnectFailed, HttpError, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
@@ -20,9 +20,11 @@ from ..lazy import OnDemand
 from .dialing import Dialer
 from .futures import BackgroundTasks, cancel
 from .http_connection import HttpConnection
+from .recorder import Recorder
 
 if TYPE_CHECKING:
     from ..recording import redaction
+    from ..recording.transcript import HttpChannel
 else:
     redaction = OnDemand("..recording.redaction", __name__)
 
@@ -49,7 +51,7 @@ class ResponseSink(Protocol):
         """Handle the loss of the connection before the end of the response."""
 
 
-class HttpRequest:
+class HttpRequest(NamedTuple):
     """One request.
 
     ``repeatable``: sending it twice does no harm, so that it may be sent again when the connection
@@ -57,39 +59,22 @@ class HttpRequest:
     for a request with something that is good for one sending only.
     """
 
-    __slots__ = ("body", "headers", "method", "renew", "repeatable", "url")
+    method: str
+    url: Url
+    headers: Sequence[tuple[str, str]]
+    body: bytes | None = None
+    repeatable: bool = True
+    renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = None
 
-    def __init__(
-        self,
-        method: str,
-        url: Url,
-        headers: Iterable[tuple[str, str]],
-        body: bytes | None = None,
-        *,
-        repeatable: bool = True,
-        renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = None,
-    ) -> None:
-        self.method: str = method
-        self.url: Url = url
-        self.headers: tuple[tuple[str, str], ...] = tuple(headers)
-        self.body: bytes | None = body
-        self.repeatable: bool = repeatable
-        self.renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = renew
-
-    def moved_to(self, url: Url) -> HttpRequest:
-        """Return the same request for another URL."""
-        return HttpRequest(
-            self.method,
-            url,
-            self.headers,
-            self.body,
-            repeatable=self.repeatable,
-            renew=self.renew,
-        )
+    def __repr__(self) -> str:  # it holds secrets
+        return object.__repr__(self)
 
 
 class HttpClient:
-    """A pool of connections, and the requests running on them."""
+    """A pool of connections, and the requests running on them.
+
+    With a dialer that has a recorder, it writes down every request and response while that is on.
+    """
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
@@ -101,7 +86,10 @@ class HttpClient:
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
-        return Exchange(self, request, sink)
+        recorder = self._dialer.recorder
+        if recorder is None:
+            return Exchange(self, request, sink)
+        return RecordedExchange(self, request, sink, recorder)
 
     async def close(self) -> None:
         """Close every connection. Sinks of running requests are told nothing more. Idempotent."""
@@ -186,6 +174,8 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         # A timer may fire a little before its time; then it would only be set again, without end.
         now = loop.time() + _TIMER_SLACK
+        for connection in self._connections:
+            connection.used_at = None
         left = [connection for idle in self._idle.values() for connection in idle]
         for connection in left:
             if connection.expires_at <= now:
@@ -344,9 +334,6 @@ class Exchange:
         return url if url.origin == self._request.url.origin else None
 
     def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Pass on a piece of the body. The connection iterates over the returned decoder, if any,
-        before it handles anything else.
-        """
         if self._redirect is not None:
             return None
         if self._decoder is not None:
@@ -368,7 +355,7 @@ class Exchange:
         self._connection = None
         if self._redirect is not None:
             self._redirects += 1
-            request, self._redirect = self._request.moved_to(self._redirect), None
+            request, self._redirect = self._request._replace(url=self._redirect), None
             self._send_again(request)
             return
         if self._decoder is not None:
@@ -380,10 +367,7 @@ class Exchange:
             self._sink.response_ended()
 
     def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        """Fail, or send the request again where the connection was dead before it arrived.
-
-        ``sent``: whether the system accepted at least one byte of the request.
-        """
+        """Fail, or send the request again where the connection was dead before it arrived."""
         self._connection = None
         if self._done:
             return
@@ -400,3 +384,84 @@ class Exchange:
         self._fail(error)
         if connection is not None:
             connection.abort()
+
+
+class RecordedExchange(Exchange):
+    """A request that is written down, see `net.recorder`.
+
+    It has a channel for every time it is sent: redirects and retries have their own. A response
+    that is under way when recording begins is written down from there on, with the heads of its
+    request and of its own.
+    """
+
+    def __init__(
+        self, client: HttpClient, request: HttpRequest, sink: ResponseSink, recorder: Recorder
+    ) -> None:
+        self._recorder = recorder
+        self._tap: _Tap | None = None
+        self._head: ResponseHead | None = None
+        super().__init__(client, request, sink)
+
+    def _start(self, *, fresh: bool = False) -> None:
+        self._head = None
+        if self._recorder.is_on:
+            self._begin(fresh=fresh)
+        super()._start(fresh=fresh)
+
+    def _begin(self, *, fresh: bool = False) -> HttpChannel:
+        channel = self._recorder.http_channel()
+        if self._tap is None:
+            self._sink = self._tap = _Tap(self._sink, channel)
+        else:
+            how = f"it was sent again as {channel.name}: the server had closed the connection"
+            self._tap.channel.end(how if fresh else "complete")
+            self._tap.channel = channel
+        channel.sent(self._bytes)
+        return channel
+
+    def head_received(self, head: ResponseHead) -> None:
+        if self._tap is None and self._recorder.is_on:
+            self._begin()
+        self._head = head
+        if self._tap is not None:
+            self._tap.channel.head_received(head)
+        super().head_received(head)
+
+    def body_received(self, data: bytes) -> Iterator[None] | None:
+        """Pass on a piece of the body; if recording has begun meanwhile, it is recorded from here.
+
+        The sink is tapped behind the decoding: a transcript holds what transports see.
+        """
+        if self._tap is None and self._recorder.is_on:
+            channel = self._begin()
+            if self._head is not None:
+                channel.head_received(self._head)
+        return super().body_received(data)
+
+    def abort(self) -> None:
+        if not self._done and self._tap is not None:
+            self._tap.channel.end("closed")
+        super().abort()
+
+
+class _Tap:
+    """The sink in between, which writes down what passes."""
+
+    def __init__(self, sink: ResponseSink, channel: HttpChannel) -> None:
+        self.channel = channel
+        self._sink = sink
+
+    def head_received(self, head: ResponseHead) -> None:
+        self._sink.head_received(head)
+
+    def body_received(self, data: bytes) -> None:
+        self.channel.body_received(data)
+        self._sink.body_received(data)
+
+    def response_ended(self) -> None:
+        self.channel.end()
+        self._sink.response_ended()
+
+    def response_failed(self, error: McpError) -> None:
+        self.channel.end(str(error), error)
+        self._sink.response_failed(error)

@@ -10,7 +10,7 @@ import re
 import select
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, Protocol
 
 from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
@@ -19,7 +19,7 @@ from .dialing import explain_loss
 from .stream import abort_transport, read_buffer
 
 if TYPE_CHECKING:
-    from .http import Exchange, HttpClient
+    from .http import HttpClient
 
 # So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would hold up everything else for seconds.
@@ -34,10 +34,29 @@ _MARGIN = 1.0
 _TIMEOUT = re.compile(r"(?:^|[\s,;])timeout=(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
-class HttpConnection(asyncio.BufferedProtocol):
-    """One connection to an origin, with at most one request on it."""
+class RequestOnConnection(Protocol):
+    """The request on a connection, which handles its response."""
 
-    def __init__(self, pool: HttpClient, url: Url) -> None:
+    def head_received(self, head: ResponseHead) -> None:
+        """Handle the status and the headers."""
+
+    def body_received(self, data: bytes) -> Iterator[None] | None:
+        """Handle a piece of the body; what is returned is iterated over before anything else."""
+
+    def response_ended(self) -> None:
+        """Handle the end of the response."""
+
+    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
+        """Handle the loss; ``sent``: the system accepted at least one byte of the request."""
+
+
+class HttpConnection(asyncio.BufferedProtocol):
+    """One connection to an origin, with at most one request on it.
+
+    ``pool``: where it waits for the next request; without one it is closed after the first.
+    """
+
+    def __init__(self, pool: HttpClient | None, url: Url) -> None:
         self.url: Url = url
         self.origin: tuple[str, str, int] = url.origin
         self._pool = pool
@@ -48,8 +67,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
         """When the connection is too old to be used again, on the clock of the event loop."""
+        self.used_at: float | None = None
+        """When its request began, if no sweep of the pool has come since: such a request was short,
+        and its end costs no look at the clock."""
         self._is_sent = False
-        self._exchange: Exchange | None = None
+        self._exchange: RequestOnConnection | None = None
         self._heard: Callable[[], object] | None = None
         # What has been received and not been passed on yet: a body that takes several turns of the
         # loop to decode, and what came after it. Meanwhile nothing more is read.
@@ -65,11 +87,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         """
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
-        if self._clock() >= self.expires_at:
+        self.used_at = self._clock()
+        if self.used_at >= self.expires_at:
             return False
         return self._heard is None or not self._heard()
 
-    def run(self, exchange: Exchange, method: str, request: bytes) -> None:
+    def run(self, exchange: RequestOnConnection, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
         self._exchange = exchange
         self._is_sent = False
@@ -153,10 +176,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif isinstance(event, Fault):
             self._fail(self._parser.fault or ConnectionLost(event.reason))
 
-    def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
+    def _end(self, exchange: RequestOnConnection, *, keep_alive: bool) -> None:
         self._exchange = None
-        if keep_alive and self._transport is not None:
-            self.expires_at = self._clock() + self._idle_time
+        if keep_alive and self._pool is not None and self._transport is not None:
+            since = self._clock() if self.used_at is None else self.used_at
+            self.expires_at = since + self._idle_time
             self._pool.release(self)
         elif self._transport is not None:
             self._transport.close()
@@ -175,7 +199,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._pool.forget(self)
+        if self._pool is not None:
+            self._pool.forget(self)
         self._loss = exc
         if self._rest is None:  # otherwise the answer may be there, and is only to be decoded
             self._fail_lost()

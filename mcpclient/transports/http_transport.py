@@ -16,7 +16,7 @@ from ..errors import ConnectionLost, McpError
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.recorded_http import RecordedHttpClient, http_client
+from ..net.http import HttpClient
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in
 from .base import Receiver, Transport
@@ -49,8 +49,8 @@ class HttpTransport(Transport):
         self._authorizer, fixed = authorizer_in(credentials)
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._dialer = dialer or Dialer()
-        self._http = http_client(self._dialer)
-        self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
+        self._http = HttpClient(self._dialer)
+        self.records_itself: bool = self._dialer.recorder is not None
         self._receiver: Receiver | None = None
         self._is_open = False
         self._answer_turns: asyncio.Semaphore | None = None

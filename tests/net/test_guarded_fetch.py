@@ -22,8 +22,7 @@ from mcpclient.errors import (
     McpError,
     SsrfError,
 )
-from mcpclient.framing.uri import parse_url
-from mcpclient.net import guarded_fetch
+from mcpclient.net import dialing, guarded_fetch
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
@@ -67,11 +66,11 @@ def connecting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record which hosts are connected to, and let nothing through."""
     hosts: list[str] = []
 
-    async def create_connection(self: Any, factory: Any, host: str, port: int, **kw: Any) -> Any:
-        hosts.append(host)
+    async def connect(address: dialing.Address) -> socket.socket:
+        hosts.append(str(address.name[0]))
         raise OSError("not in a test")
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", create_connection)
+    monkeypatch.setattr(dialing, "_connect", connect)
     return hosts
 
 
@@ -235,18 +234,15 @@ def test_a_reset_connection() -> None:
     asyncio.run(main())
 
 
-def test_a_server_that_speaks_first_or_leaves_at_once() -> None:
+@pytest.mark.parametrize("first", [b"", b"SSH-2.0-OpenSSH\r\n"])
+def test_a_server_that_speaks_first_or_leaves_at_once(first: bytes) -> None:
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+
     async def main() -> None:
-        fetcher = guarded_fetch._Exchange(
-            parse_url("http://auth.example/"),
-            10,
-            asyncio.get_running_loop().create_future(),
-        )
-        fetcher.send("GET", b"")
-        with pytest.raises(ConnectionLost, match="ended the connection at once"):
-            await fetcher.response
-        fetcher.send("GET", b"")
-        fetcher.close()
+        async with serve(leave) as port:
+            with pytest.raises((ConnectionLost, AuthError)):
+                await get(fetch(f"http://127.0.0.1:{port}/"))
 
     asyncio.run(main())
 
@@ -388,7 +384,7 @@ def test_a_proxy_leads_to_others_without_what_is_for_the_server(
     checked: list[bool] = []
 
     class Dialing(Dialer):
-        async def dial(self, url: Any, protocol: Any) -> Any:
+        async def dial(self, url: Any, protocol: Any, check: Any = None) -> Any:
             checked.append(self._options.verify)
             raise ConnectFailed(str(url), "not in a test", ())
 

@@ -82,7 +82,7 @@ def test_headers_that_change_every_time_do_not_pile_up() -> None:
     async def work(server: HttpServer, client: HttpClient) -> None:
         request = HttpRequest("GET", server.url(), ())
         for number in range(1000):
-            request.headers = (("X-Token", str(number)),)
+            request = request._replace(headers=(("X-Token", str(number)),))
             assert f"X-Token: {number}\r\n".encode() in client.encode(request)
         assert len(client._heads) <= 256
 
@@ -183,6 +183,43 @@ def test_a_connection_that_is_too_old_is_not_used_before_the_sweep_comes() -> No
         assert (server.connections, server.open_connections) == (2, 1)
 
     with_server(hello, work)
+
+
+def test_a_warm_request_looks_at_the_clock_once() -> None:
+    """F-HTTP-16"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        (connection,) = client._connections
+        looks: list[float] = []
+
+        def look() -> float:
+            looks.append(asyncio.get_running_loop().time())
+            return looks[-1]
+
+        connection._clock = look
+        for number in (1, 2, 3):
+            await fetch(client, server.url())
+            assert len(looks) == number
+        assert server.connections == 1
+
+    with_server(hello, work)
+
+
+def test_a_connection_is_idle_from_the_end_of_a_long_request_on() -> None:
+    """F-HTTP-16: not from its beginning, after which a sweep has come."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        await asyncio.sleep(float(request.target[1:]))
+        answer.full(200, {}, b"")
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        for seconds in (0, 8, 4, 1):
+            await fetch(client, server.url(f"/{seconds}"))
+            await asyncio.sleep(0.9)
+        assert (server.connections, server.open_connections) == (1, 1)
+
+    with_server(handler, work)
 
 
 def test_a_request_of_which_nothing_was_accepted_goes_again(

@@ -714,9 +714,9 @@ OTHERS = [
     ),
     Fault(
         "net.guarded_fetch",
-        "addresses are not checked beside a Unix socket",
-        "(is_own and self._options.unix_socket)",
-        "self._options.unix_socket",
+        "other servers are reached as the client's own",
+        "dialer = self._to_server if is_own else self._to_others",
+        "dialer = self._to_server",
     ),
     Fault(
         "net.http",

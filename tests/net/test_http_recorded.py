@@ -14,9 +14,8 @@ from mcpclient.errors import ConnectFailed, ConnectionLost, McpError, UsageError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import Url, parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.http import Exchange, HttpClient, HttpRequest
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.recorded_http import RecordedHttpClient, http_client
 from mcpclient.net.recorder import Recorder
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.virtual_time import run
@@ -55,8 +54,7 @@ def records_of(handler: Handler, work: Work) -> list[dict[str, Any]]:
     lines: list[str] = []
 
     async def main() -> None:
-        client = http_client(Dialer(NetworkOptions(recorder=Recorder(lines.append))))
-        assert isinstance(client, RecordedHttpClient)
+        client = HttpClient(Dialer(NetworkOptions(recorder=Recorder(lines.append))))
 
         async def get(url: Url) -> Sink:
             sink = Sink()
@@ -82,7 +80,14 @@ def in_short(record: dict[str, Any]) -> tuple[Any, ...]:
 
 def test_without_a_recorder_there_is_no_tap() -> None:
     """F-SHOW-6: a trace costs nothing where none is asked for."""
-    assert type(http_client(Dialer())) is HttpClient
+
+    async def main() -> None:
+        client = HttpClient(Dialer())
+        request = HttpRequest("GET", parse_url("http://127.0.0.1:9/"), [])
+        assert type(client.request(request, Sink())) is Exchange
+        await client.close()
+
+    run(main())
 
 
 def test_a_request_and_its_response() -> None:
