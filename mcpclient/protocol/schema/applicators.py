@@ -34,14 +34,6 @@ _SHOWN_REASON = 100
 # Schemas for the same value.
 
 
-def _reference(site: Site) -> Rule:
-    return Rule(ANY, site.compiler.refer(site.position, site.text()))
-
-
-def _dynamic_reference(site: Site) -> Rule:
-    return Rule(ANY, site.compiler.refer_dynamically(site.position, site.text()))
-
-
 def _children(site: Site) -> list[Check]:
     return [site.child(index, in_place=True) for index in range(len(site.items()))]
 
@@ -64,49 +56,34 @@ def _all_of(site: Site) -> Rule:
     return Rule(ANY, lambda value, run, seen: _all_failures(children, value, run, seen))
 
 
-def _any_of(site: Site) -> Rule:
+def _some_of(site: Site) -> Rule:
+    """Compile ``anyOf`` or ``oneOf``."""
     children = _children(site)
+    is_one_of = site.keyword == "oneOf"
 
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        # One will do, unless the others may evaluate further members.
+        enough = 2 if is_one_of else 1 if seen is None else len(children)
         reasons: list[str] = []
-        matched = False
-        for child in children:
-            dealt_with = None if seen is None else Evaluated()
-            found = child(value, run, dealt_with)
-            if found is not None:
-                reasons.append(found[0].message)
-                continue
-            if seen is None or dealt_with is None:
-                return None
-            matched = True  # all the others count, too: they may deal with further members
-            seen.add(dealt_with, run)
-        return None if matched else site.fail(_no_alternative(value, reasons))
-
-    return Rule(ANY, check)
-
-
-def _one_of(site: Site) -> Rule:
-    children = _children(site)
-
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        reasons: list[str] = []
-        matched: list[int] = []
-        kept: Evaluated | None = None
+        matched: dict[int, Evaluated | None] = {}
         for index, child in enumerate(children):
-            dealt_with = None if seen is None else Evaluated()
-            found = child(value, run, dealt_with)
+            evaluated = None if seen is None else Evaluated()
+            found = child(value, run, evaluated)
             if found is not None:
                 reasons.append(found[0].message)
                 continue
-            matched.append(index)
-            kept = dealt_with
-            if len(matched) > 1:
-                shown = f"alternatives {matched[0]} and {matched[1]}, where one is allowed"
-                return site.fail(f"{describe(value)} matches {shown}")
+            matched[index] = evaluated
+            if len(matched) == enough:
+                break
         if not matched:
             return site.fail(_no_alternative(value, reasons))
-        if seen is not None and kept is not None:
-            seen.add(kept, run)
+        if is_one_of and len(matched) == 2:
+            first, second = matched
+            shown = f"alternatives {first} and {second}, where one is allowed"
+            return site.fail(f"{describe(value)} matches {shown}")
+        for evaluated in matched.values():
+            if seen is not None and evaluated is not None:
+                seen.add(evaluated, run)
         return None
 
     return Rule(ANY, check)
@@ -262,7 +239,9 @@ def _property_names(site: Site) -> Rule:
     return _each(OBJECT, lambda value, run, seen: zip(value, value, repeat(child)))
 
 
-def _first_items(children: Sequence[Check]) -> Rule:
+def _first_items(site: Site, schemas: Sequence[object]) -> Rule:
+    children = [site.child(index) for index in range(len(schemas))]
+
     def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
         if seen is not None:
             seen.items.update(range(min(len(children), len(value))))
@@ -282,13 +261,9 @@ def _items_from(site: Site, start: int) -> Rule:
     return _each(ARRAY, parts)
 
 
-def _prefix_items(site: Site) -> Rule:
-    return _first_items([site.child(index) for index in range(len(site.items()))])
-
-
 def _items(site: Site) -> Rule:
     if site.dialect.legacy and isinstance(site.value, list):
-        return _first_items([site.child(index) for index in range(len(site.value))])
+        return _first_items(site, site.value)
     prefix = site.schema.get("prefixItems")
     return _items_from(
         site, len(prefix) if isinstance(prefix, list) and not site.dialect.legacy else 0
@@ -351,11 +326,13 @@ def _unevaluated_items(site: Site) -> Rule:
 
 
 APPLICATORS: Mapping[str, Build] = {
-    "$ref": _reference,
-    "$dynamicRef": _dynamic_reference,
+    "$ref": lambda site: Rule(ANY, site.compiler.refer(site.position, site.text())),
+    "$dynamicRef": lambda site: Rule(
+        ANY, site.compiler.refer_dynamically(site.position, site.text())
+    ),
     "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
+    "anyOf": _some_of,
+    "oneOf": _some_of,
     "not": _not,
     "if": _if,
     "dependentSchemas": _dependencies,
@@ -364,7 +341,7 @@ APPLICATORS: Mapping[str, Build] = {
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
     "propertyNames": _property_names,
-    "prefixItems": _prefix_items,
+    "prefixItems": lambda site: _first_items(site, site.items()),
     "items": _items,
     "additionalItems": _additional_items,
     "contains": _contains,

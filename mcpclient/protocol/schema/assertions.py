@@ -65,10 +65,6 @@ def _enum(site: Site) -> Rule:
     return _one_of(site, site.value)
 
 
-def _const(site: Site) -> Rule:
-    return _one_of(site, [site.value])
-
-
 def _one_of(site: Site, choices: list[object]) -> Rule:
     depth = site.compiler.depth
     spend = site.compiler.spend
@@ -212,7 +208,7 @@ def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -
 ASSERTIONS: Mapping[str, Build] = {
     "type": _type,
     "enum": _enum,
-    "const": _const,
+    "const": lambda site: _one_of(site, [site.value]),
     "multipleOf": _multiple_of,
     "maximum": _bound(operator.le, "greater than"),
     "exclusiveMaximum": _bound(operator.lt, "not less than"),

@@ -9,22 +9,21 @@ value is noted while the failures travel outwards, so that a valid value pays no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Optional
 
 from .references import Position, Resource
 from .values import JSON_TYPES, Budget, Clock, SchemaLimits, Stopped, json_type
 
 
+@dataclass(eq=False)
 class Failure:
     """A violation on its way outwards; ``path`` leads to the value from the inside out."""
 
-    __slots__ = ("keyword", "message", "path", "position")
-
-    def __init__(self, message: str, position: Position, keyword: str) -> None:
-        self.message: str = message
-        self.position: Position = position
-        self.keyword: str = keyword
-        self.path: list[str | int] = []
+    message: str
+    position: Position
+    keyword: str
+    path: list[str | int] = field(default_factory=list)
 
 
 Failures = Optional[list[Failure]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...errors import SchemaError
 from .dialects import (
@@ -37,20 +38,18 @@ _CHARACTERS_PER_STEP = 100
 _TOKEN_PAIRS_PER_STEP = 500
 
 
+@dataclass(eq=False)
 class Resource:
     """A schema with a URI of its own, and the anchors inside it."""
 
-    __slots__ = ("anchors", "dialect", "dynamic_anchors", "root", "uri")
-
-    root: Position
-
-    def __init__(self, uri: str, dialect: Dialect) -> None:
-        self.uri: str = uri
-        self.dialect: Dialect = dialect
-        self.anchors: dict[str, Position] = {}
-        self.dynamic_anchors: dict[str, Position] = {}
+    uri: str
+    dialect: Dialect
+    root: Position = field(init=False)
+    anchors: dict[str, Position] = field(default_factory=dict)
+    dynamic_anchors: dict[str, Position] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class Position:
     """One subschema: its value, the resource it belongs to, and where it stands.
 
@@ -58,23 +57,13 @@ class Position:
     somebody asks, because long member names would otherwise be repeated in all they contain.
     """
 
-    __slots__ = ("children", "depth", "document", "parent", "resource", "tokens", "value")
-
-    def __init__(
-        self,
-        document: str,
-        value: object,
-        resource: Resource,
-        parent: Position | None = None,
-        tokens: tuple[str, ...] = (),
-    ) -> None:
-        self.document: str = document
-        self.value: object = value
-        self.resource: Resource = resource
-        self.parent: Position | None = parent
-        self.tokens: tuple[str, ...] = tokens
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.children: dict[tuple[str, ...], Position] = {}
+    document: str
+    value: object
+    resource: Resource
+    parent: Position | None = None
+    tokens: tuple[str, ...] = ()
+    depth: int = 0
+    children: dict[tuple[str, ...], Position] = field(default_factory=dict)
 
     @property
     def location(self) -> str:
@@ -87,8 +76,8 @@ class Position:
         return f"{self.document}#" + "".join(reversed(steps))
 
     def add_child(self, tokens: tuple[str, ...], value: object) -> Position:
-        """Note that there is a subschema at these tokens."""
-        child = Position(self.document, value, self.resource, self, tokens)
+        """Add the subschema at these tokens."""
+        child = Position(self.document, value, self.resource, self, tokens, self.depth + 1)
         self.children[tokens] = child
         return child
 
