@@ -123,7 +123,7 @@ ONLY_IN_NET = {
 PROGRAMS = ("sandbox.launcher",)
 
 # Elsewhere nothing asks which era it is: it asks the era, see protocol/era.py.
-ERAS = ("protocol.era_handshake", "protocol.era_stateless")
+ERAS = ("protocol.eras",)
 
 # Exceptions that are caught a few lines away and never reach a caller, and by whom they are caught.
 SIGNALS = {
@@ -132,7 +132,7 @@ SIGNALS = {
     "config.reading.DocumentError": "config.reading: becomes a problem",
     "entries.entry.EntryError": "gate, client.configured: becomes a problem, or a UsageError",
     "formats.jsonc.JsoncError": "config: becomes a problem",
-    "formats.yaml_flow.FrontMatterError": "protocol.skills, config: an error or a problem",
+    "formats.front_matter.FrontMatterError": "protocol.skills, config: an error or a problem",
     "framing.websocket_frames.FrameViolation": "framing.websocket: closes the connection",
     "jsonrpc.codec.MalformedMessage": "transports.base: costs one message",
     "testing.demo_server.Refusal": "DemoServer: becomes a JSON-RPC error",
@@ -387,8 +387,7 @@ SCENE = {
     "framing": "",
     "framing.sse": "",
     "protocol": "",
-    "protocol.era_handshake": "",
-    "protocol.era_stateless": "",
+    "protocol.eras": "",
     "net": "",
     "net.files": "",
     "net.login.storage": "",
@@ -440,12 +439,12 @@ FAULTY = {
     ),
     "an era": (
         "client.client",
-        "from ..protocol.era_stateless import StatelessEra",
+        "from ..protocol.eras import StatelessEra",
         "eras are objects",
     ),
     "an era as a module": (
         "client.client",
-        "from ..protocol import era_handshake",
+        "from ..protocol import eras",
         "eras are objects",
     ),
     "a clock outside net": ("transports.stdio", "from time import monotonic", "reads the clock"),

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ..entries.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
-from ..formats.front_matter import parse_front_matter
+from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
-from ..formats.yaml_flow import FrontMatterError
 from ..jsonrpc.codec import is_deep
 from ..net.files import read_file
 from .config import Problem, Severity

@@ -28,8 +28,7 @@ from ..errors import (
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from .era import EraRules
-from .era_handshake import HandshakeEra
-from .era_stateless import StatelessEra
+from .eras import HandshakeEra, StatelessEra
 from .negotiation import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,

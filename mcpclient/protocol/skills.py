@@ -14,8 +14,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..errors import SkillVerificationError
-from ..formats.front_matter import parse_front_matter, same_content, split_front_matter
-from ..formats.yaml_flow import FrontMatterError
+from ..formats.front_matter import (
+    FrontMatterError,
+    parse_front_matter,
+    same_content,
+    split_front_matter,
+)
 from .wire_object import Converted, Field, WireObject, WireObjectList, object_in
 
 _MAIN_FILE = "/SKILL.md"

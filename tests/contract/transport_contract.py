@@ -23,7 +23,7 @@ import pytest
 
 from mcpclient.errors import UsageError
 from mcpclient.protocol.era import ClientIdentity
-from mcpclient.protocol.era_handshake import HandshakeEra
+from mcpclient.protocol.eras import HandshakeEra
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Transport
 from tests.support.inbox import Inbox

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.formats.front_matter import parse_front_matter, same_content, split_front_matter
-from mcpclient.formats.yaml_flow import FrontMatterError
+from mcpclient.formats.front_matter import (
+    FrontMatterError,
+    parse_front_matter,
+    same_content,
+    split_front_matter,
+)
 from tests.support.properties import examples
 
 EVERYTHING = """\

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.protocol.era import REPEATABLE, ClientIdentity
-from mcpclient.protocol.era_handshake import HandshakeEra
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.protocol.era import ClientIdentity
-from mcpclient.protocol.era_handshake import HandshakeEra
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.negotiate import (
     LONG_PROBE_TIMEOUT,
     PING_TIMEOUT,

@@ -15,9 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.errors import TemplateError
-from mcpclient.formats.front_matter import parse_front_matter, same_content
+from mcpclient.formats.front_matter import FlowReader, parse_front_matter, same_content
 from mcpclient.formats.uri_template import expand, variable_names
-from mcpclient.formats.yaml_flow import FlowReader
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
 from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient.protocol.era import ClientIdentity
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import StatelessEra
 from mcpclient.protocol.tasks import (
     RELATED_TASK,
     Polling,

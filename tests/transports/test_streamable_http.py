@@ -20,7 +20,7 @@ from mcpclient.errors import (
 )
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.era import ClientIdentity
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import StatelessEra
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.http_post import Post

@@ -28,8 +28,7 @@ from mcpclient.errors import (
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.era import ClientIdentity, EraRules
-from mcpclient.protocol.era_handshake import HandshakeEra
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
 from tests.support.virtual_time import run

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from mcpclient.formats.front_matter import parse_front_matter, same_content, split_front_matter
-from mcpclient.formats.yaml_flow import FlowReader, FrontMatterError
+from mcpclient.formats.front_matter import (
+    FlowReader,
+    FrontMatterError,
+    parse_front_matter,
+    same_content,
+    split_front_matter,
+)
 
 from ..inputs import text_of
 

@@ -22,8 +22,7 @@ class Fault(NamedTuple):
 
 
 _POST = "transports.streamable_http"
-_STATELESS = "protocol.era_stateless"
-_HANDSHAKE = "protocol.era_handshake"
+_ERAS = "protocol.eras"
 _CODE = "auth.authorization_code"
 _SESSION = "client.connection.session"
 
@@ -64,51 +63,51 @@ VISIBLE = [
         "        return Abandoned.STREAM_CLOSED",
     ),
     Fault(
-        _HANDSHAKE,
+        _ERAS,
         "the revision is not named",
         '{"MCP-Protocol-Version": version} if agreed else {}',
         "{}",
     ),
-    Fault(_HANDSHAKE, "no answer is resumed", "resumable=True,", "resumable=False,"),
+    Fault(_ERAS, "no answer is resumed", "resumable=True,", "resumable=False,"),
     Fault(
-        _HANDSHAKE,
+        _ERAS,
         "a call given up is not cancelled",
         "else Cancel.NOTIFY",
         "else Cancel.NOT_ALLOWED",
     ),
-    Fault(_HANDSHAKE, "initialize names no client", '"clientInfo": self._identity.info,', ""),
+    Fault(_ERAS, "initialize names no client", '"clientInfo": own.info,', ""),
     Fault(
-        _HANDSHAKE,
+        "protocol.era",
         "a cancellation names nothing",
         '{"requestId": request_id, "reason": reason}',
         '{"id": request_id, "reason": reason}',
     ),
     Fault(
-        _STATELESS,
+        _ERAS,
         "the method is not mirrored",
         '"Mcp-Method": method}\n        named_by',
         "}\n        named_by",
     ),
     Fault(
-        _STATELESS,
+        _ERAS,
         "the name is not mirrored",
         'headers["Mcp-Name"] = encode_header_value(params[named_by])',
         "pass",
     ),
     Fault(
-        _STATELESS,
+        _ERAS,
         "capabilities are not told",
         '_PREFIX + "clientCapabilities": identity.capabilities,',
         "",
     ),
     Fault(
-        _STATELESS,
+        _ERAS,
         "parameters are not mirrored",
         "headers.update(self.header_parameters.for_call(params))",
         "pass",
     ),
     Fault(
-        _STATELESS,
+        _ERAS,
         "the log level is lost",
         'meta.setdefault(_PREFIX + "logLevel", log_level)',
         "pass",
@@ -294,7 +293,7 @@ OTHERS = [
         "return request_id",
     ),
     Fault(
-        _HANDSHAKE,
+        _ERAS,
         "initialize may be cancelled",
         "initializes or asks_for_task else",
         "asks_for_task else",

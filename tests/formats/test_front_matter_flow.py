@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.formats.yaml_flow import (
+from mcpclient.formats.front_matter import (
     FlowReader,
     FrontMatterError,
     folded,

@@ -9,7 +9,7 @@ import pytest
 from mcpclient.errors import ProtocolViolation
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.era import ClientIdentity, EraRules
-from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.eras import StatelessEra
 from mcpclient.protocol.outgoing import Cancel
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"elicitation": {}})
