@@ -58,13 +58,13 @@ SHELL: Speech = {
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
     "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
     "log_in": "Log in again: mcpclient auth login URL",
-    "offers": "See the server's capabilities and tools with: mcpclient info",
+    "offers": "See the server's capabilities and tools with: mcpclient info SERVER",
     "or_retry": "",
     "reidentify": (
         "The token was refused: log in with: mcpclient auth login URL, or give another: "
         "--bearer TOKEN"
     ),
-    "resources": "See which resources the server has with: mcpclient resources",
+    "resources": "See which resources the server has with: mcpclient resources SERVER",
     "url": "Give the URL itself, without -- before it: {0}",
     "visit": "Log in with: mcpclient auth login URL",
     "unchecked": "the other tools can be used meanwhile",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -334,14 +335,22 @@ def _from_file(path: str) -> str:
 _NAMED = 3
 
 
-def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
-    """Return the tool of this name. Raises `UsageError`, with a suggestion."""
-    for tool in tools:
-        if tool.name == name:
-            return tool
+def tool_named(name: str, tools: Sequence[Tool], server: str = "") -> Tool:
+    """Return the tool of this name. Raises `UsageError`, with a suggestion.
+
+    ``server``: what may stand before its name, as in ``server.tool`` and ``server__tool``.
+    """
+    found = {tool.name: tool for tool in reversed(tools)}
+    for prefix in ("", f"{server}.", f"{server}__"):
+        if name.startswith(prefix) and name[len(prefix) :] in found:
+            return found[name[len(prefix) :]]
     names = [tool.name for tool in tools]
+    if "://" in name:
+        raise UsageError(f"there is no tool {name!r}; a URI is read, not called").advise(
+            f"Read it with: mcpclient read SERVER {shlex.quote(name)}"
+        )
     message = suggestions.there_is_no("tool", name, names, otherwise=suggestions.there_are(names))
-    raise UsageError(message).advise("List them with: mcpclient tools")
+    raise UsageError(message).advise("List them with: mcpclient tools SERVER")
 
 
 def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:

@@ -176,7 +176,8 @@ async def _status(urls: Sequence[str], account: str | None, screen: Screen) -> A
         if not wanted or name in wanted or (not account and name.partition("#")[0] in wanted)
     ]
     if wanted and not logins:
-        raise AuthError(f"not logged in to {urls[0]}; mcpclient auth login does that")
+        error = AuthError(f"not logged in to {urls[0]}")
+        raise error.advise(f"Log in with: mcpclient auth login {shlex.quote(urls[0])}")
     rows = [
         (one_line(login["server"]), login["state"], one_line(" ".join(login["scopes"])))
         for login in logins

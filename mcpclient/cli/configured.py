@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Callable
 
 from ..config.config import Config, ServerConfig
@@ -18,14 +18,15 @@ from ..gate.load import load_config
 from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are
 from .command import Server
-from .target import is_program
 
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
 
 
-def configured(name: str, path: str | None) -> Server:
+def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str]:
     """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
 
+    The second is the tool that ``server.tool`` or ``server__tool`` names, otherwise "". ``line``:
+    what may have been meant by a name that is not configured.
     A server that its file disables is connected when it is named, with a note that says so. On a
     terminal the user is asked to agree to a server of a project's file, and for the inputs that it
     needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
@@ -38,9 +39,20 @@ def configured(name: str, path: str | None) -> Server:
     if wanted and terminal.is_interactive:
         config = load(path, enabled=name, inputs=asking_for_inputs(wanted, terminal))
         server = config.servers.get(name)
-    if server is None:
-        raise _not_there(name, config)
-    return server_of(server, config)
+    if server is not None:
+        return server_of(server, config), ""
+    owner, tool = split_name(name, config.servers)
+    if not tool:
+        raise _not_there(name, config, line)
+    return configured(owner, path)[0], tool
+
+
+def split_name(name: str, servers: Iterable[str]) -> tuple[str, str]:
+    """Return the server and the tool in ``server.tool`` or ``server__tool``, two "" for others."""
+    found = [each for each in servers if name.startswith((f"{each}.", f"{each}__"))]
+    server = max(found, key=len, default="")
+    rest = name[len(server) :]
+    return (server, rest[1 if rest[0] == "." else 2 :]) if server else ("", "")
 
 
 def server_of(server: ServerConfig, config: Config) -> Server:
@@ -122,7 +134,7 @@ def shown_target(server: ServerConfig) -> str:
     return escape_line(shown_command(list(map(str, target))))
 
 
-def _not_there(name: str, config: Config) -> UsageError:
+def _not_there(name: str, config: Config, line: str) -> UsageError:
     """Return the error for a name that is unknown, or whose entry cannot be used."""
     about = [each for each in config.problems if each.server == name or not each.server]
     about.sort(key=lambda each: each.severity)  # errors before warnings
@@ -134,9 +146,8 @@ def _not_there(name: str, config: Config) -> UsageError:
     hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
     error = UsageError("\n".join([said, *broken]))
-    command = f": -- {name} …" if is_program(name) else ""
     ways = "Or give a URL or a script first, or the server's command last, after --"
-    return error.advise(ways + command)
+    return error.advise(f"{ways}:\n{line}" if line else ways)
 
 
 _HIDDEN = "(what you type is not shown) "

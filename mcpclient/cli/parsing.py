@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NoReturn
@@ -22,11 +23,10 @@ _COLUMNS = 78
 
 # Words that other command lines have for a command of this one.
 _MEANT = {
-    "list": "servers, or tools SERVER",
-    "ls": "servers, or tools SERVER",
+    **dict.fromkeys(("list", "ls", "list-tools"), "tools"),
     "status": "servers",
     **dict.fromkeys(("run", "exec", "invoke", "call-tool"), "call"),
-    **dict.fromkeys(("login", "logout"), "auth"),
+    **{"login": "auth login", "logout": "auth logout"},
     **dict.fromkeys(("connect", "start", "repl"), "shell"),
     **dict.fromkeys(("check", "test", "diagnose"), "doctor"),
     **dict.fromkeys(("get", "cat", "resource"), "read"),
@@ -43,7 +43,7 @@ _SERVER = (
 def understand(words: Sequence[str]) -> Request | LocalRequest:
     """Return the request that the words make. Raises `UsageError`."""
     before, server_command = split_at_command(words)
-    command = _command_of(before)
+    command = _command_of(before, has_more=server_command is not None)
     if isinstance(command, OuterCommand):
         return _understand_outer(command, words[1:])
     try:
@@ -99,7 +99,7 @@ def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
     index = next((i for i, word in enumerate(words) if i and is_program(word)), None)
     if index is None:
         return error
-    line = " ".join(["mcpclient", *words[:index], "--", *words[index:]])
+    line = shlex.join(["mcpclient", *words[:index], "--", *words[index:]])
     return error.advise(f"Put -- before the command that starts the server: {line}")
 
 
@@ -110,14 +110,17 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
-def _command_of(words: Sequence[str]) -> AnyCommand:
+def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
     name = words[0] if words else ""
     if name in COMMANDS:
         return command_named(name)
     if name.startswith("-") or not name:
         raise UsageError("the command comes first, as in: mcpclient tools --json SERVER")
     if name in _MEANT:
-        raise UsageError(f"there is no command {name!r}; did you mean {_MEANT[name]}?")
+        is_bare = name in ("list", "ls") and len(words) == 1 and not has_more
+        meant = "servers, or mcpclient tools SERVER" if is_bare else _MEANT[name]
+        line = " ".join(["mcpclient", meant, *map(shlex.quote, words[1:]), *["-- …"] * has_more])
+        raise UsageError(f"there is no command {name!r}; did you mean {line}?")
     otherwise = "mcpclient --help lists them"
     raise UsageError(suggestions.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
@@ -143,7 +146,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.set_defaults(named=[], config=None)
+    parser.set_defaults(named=[], config=None, command=command.name)
     command.add_options(parser)
     if _takes_server(command):
         add_options(parser)

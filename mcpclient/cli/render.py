@@ -203,15 +203,19 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def fill(text: str, columns: int | None) -> str:
-    """Return lines wrapped to a width, each with its own indent; commands to copy stay whole."""
+    """Return lines wrapped to a width, each with its own indent; a command to copy stays whole."""
     if columns is None:
         return text
     lines: list[str] = []
     for line in text.split("\n"):
         words = line.lstrip(" ")
         indent = line[: len(line) - len(words)]
-        is_command = words.startswith(("mcpclient ", "$ "))
-        lines += [line] if is_command else wrapped(words, columns, indent) or [""]
+        if width_of(line) <= columns:
+            lines.append(line)
+            continue
+        words, mark, command = words.rpartition("mcpclient ")
+        lines += wrapped(words if mark else command, columns, indent)
+        lines += [f"{indent}{mark}{command}"] * bool(mark)
     return "\n".join(lines)
 
 

@@ -37,6 +37,7 @@ from .main import CANCELLED, FAILED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, 
 from .parsing import own_words, understand
 from .render import Style, fill
 from .screen import LogLines, Screen
+from .target import name_server
 
 if TYPE_CHECKING:
     from .. import hints
@@ -48,12 +49,13 @@ def run(words: list[str]) -> int:
     """Run one command and return its exit code. ``--help`` raises SystemExit."""
     screen = Screen(sys.stdout, sys.stderr, os.environ)
     as_json = "--json" in words and "--json" in own_words(words)
+    request = None
     try:
         request = understand(words)
         with _log_lines(screen, request):
             return asyncio.run(_perform(request, screen))
     except McpError as error:
-        _tell(error, screen, as_json=as_json, quiet="--quiet" in words)
+        _tell(error, screen, request, as_json=as_json, quiet="--quiet" in words)
         return exit_code(error)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
@@ -61,7 +63,17 @@ def run(words: list[str]) -> int:
         return CANCELLED
 
 
-def _tell(error: McpError, screen: Screen, *, as_json: bool, quiet: bool) -> None:
+def _tell(
+    error: McpError,
+    screen: Screen,
+    request: Request | LocalRequest | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    if request is not None:
+        hint = hints.hint_for(error, hints.SHELL)
+        error.advise(name_server(hint, request.options, getattr(request, "server", None)))
     if as_json and _could_show(screen, {"error": error_as_json(error)}):
         return
     screen.say_safely(
@@ -90,7 +102,8 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
             try:
                 await _connect(client, request, screen)
             except McpError as error:
-                _tell(error, screen, as_json=request.options.json, quiet=request.options.quiet)
+                options = request.options
+                _tell(error, screen, request, as_json=options.json, quiet=options.quiet)
                 return exit_code(error, connecting=True)
             answer = await request.work(client, screen)
             _show(answer, screen, as_json=request.options.json)

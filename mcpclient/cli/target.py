@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
+from ..recording.redaction import Redactor
 from .command import Server
 from .render import writing
 
@@ -48,8 +50,9 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     after it.
 
     A word that is neither a URL nor a script is the name of a configured server; so is one that
-    looks like a path, where there is a server of this name and no such file. On a terminal the user
-    is asked to agree to a server of a project's file. Raises `UsageError` when there is no
+    looks like a path, where there is a server of this name and no such file. ``server.tool`` and
+    ``server__tool`` name a server, and its tool as the first of the words after it. On a terminal
+    the user is asked to agree to a server of a project's file. Raises `UsageError` when there is no
     server; if it is not ``needed``, its target is empty then, and no configuration is read.
     """
     words: list[str] = list(options.words)
@@ -69,16 +72,46 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
         error = UsageError(f"which server? {first!r} is not a URL that a server may have")
         raise error.advise(f"Give a URL that begins with {schemes}")
     # Files are read, and people asked, only where a name has to be looked up.
-    server: Server = import_module(".configured", __package__).configured(first, options.config)
-    return server, words[1:]
+    configured = import_module(".configured", __package__).configured
+    line = shlex.join(["mcpclient", options.command, "--", *words]) if is_program(first) else ""
+    server: Server
+    server, tool = configured(first, options.config, line)
+    if tool:
+        options.named = [server.options["name"]]
+    return server, [*([tool] if tool else []), *words[1:]]
 
 
 def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
-    """Return the line of another command for the server that was named, to be copied and run."""
-    named = options.named or ["SERVER"]
+    """Return the line of another command for the server that was named, to be copied and run.
+
+    A server whose words may hold a secret is not named in it.
+    """
+    named = options.named
+    if not named or Redactor().text(shlex.join(named)) != shlex.join(named):
+        named = ["SERVER"]
     server, program = ([], named) if named[0] == "--" else (named, [])
     config = ["--config", options.config] if options.config else []
     return shlex.join(["mcpclient", command, *config, *server, *words, *program])
+
+
+_LINE = re.compile(r"mcpclient (?:(auth login) URL|([a-z]+) SERVER((?: \S+)*))")
+
+
+def name_server(hint: str, options: argparse.Namespace, server: Server | None) -> str:
+    """Return a hint whose lines name the server that was named, and so can be run."""
+    target = server.target if server is not None else None
+
+    def line(found: re.Match[str]) -> str:
+        if found[1]:
+            is_url = isinstance(target, str) and "://" in target
+            return f"mcpclient auth login {shlex.quote(str(target))}" if is_url else found[0]
+        if not options.named:
+            return found[0]
+        tool = "".join(options.words[0 if options.named[0] == "--" else 1 :][:1])
+        words = (tool if word == "TOOL" else word for word in shlex.split(found[3]))
+        return command_line(options, found[2], *words)
+
+    return _LINE.sub(line, hint)
 
 
 def is_program(word: str) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ..adapters.limits import token_warning
 from ..client.client import Client
-from ..errors import NotRecorded, PeerError, UsageError
+from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import CallToolResult, Tool
@@ -43,7 +45,7 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         nameless = sum(not tool.name for tool in listed)
         if nameless:
             screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
-        tools = _wanted(listed, wanted)
+        tools = _wanted(listed, wanted, *options.named[:1])
         if wanted is not None and not _is_pattern(wanted):
             line = command_line(options, "call", *example_words(tools[0]))
             text = described(tools[0], screen.style, line)
@@ -58,11 +60,11 @@ def _count(tools: int) -> str:
     return "a tool" if tools == 1 else f"{tools} tools"
 
 
-def _wanted(tools: Sequence[Tool], wanted: str | None) -> list[Tool]:
+def _wanted(tools: Sequence[Tool], wanted: str | None, server: str = "") -> list[Tool]:
     if wanted is None:
         return list(tools)
     if not _is_pattern(wanted):
-        return [tool_named(wanted, tools)]
+        return [tool_named(wanted, tools, server)]
     return [tool for tool in tools if fnmatchcase(tool.name.lower(), wanted.lower())]
 
 
@@ -181,25 +183,40 @@ def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, typed = words[0], arguments.parse_arguments(words[1:])
 
     async def run(client: Client, screen: Screen) -> Answer:
-        checked = not options.unchecked
-        values = await _checked(client, name, typed) if checked else unchecked_arguments(typed)
-        result = await client.call_tool(name, values, on_progress=screen.status.update)
+        called, values = name, unchecked_arguments(typed)
+        if not options.unchecked:
+            called, values = await _checked(client, name, typed, options)
+        result = await client.call_tool(called, values, on_progress=screen.status.update)
         return _answer(result, options.output, screen)
 
     return run
 
 
-async def _checked(client: Client, name: str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the tool's schema has them. Raises `UsageError`."""
+async def _checked(
+    client: Client, name: str, typed: Mapping[str, Any], options: argparse.Namespace
+) -> tuple[str, dict[str, Any]]:
+    """Return the tool's own name, and the arguments as its schema has them. Raises `UsageError`."""
     try:
         tools = await client.list_tools()
     except PeerError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
-        return unchecked_arguments(typed)
+        return name, unchecked_arguments(typed)
     except NotRecorded:  # of a session in which nothing was checked
-        return unchecked_arguments(typed)
-    return checked_arguments(tool_named(name, tools), typed)
+        return name, unchecked_arguments(typed)
+    try:
+        tool = tool_named(name, tools, *options.named[:1])
+    except UsageError as error:
+        if await _is_prompt(client, name):
+            error.advise(f"It is a prompt: mcpclient prompt SERVER {shlex.quote(name)}")
+        raise
+    return tool.name, checked_arguments(tool, typed)
+
+
+async def _is_prompt(client: Client, name: str) -> bool:
+    with suppress(McpError):
+        return any(each.name == name for each in await client.list_prompts())
+    return False
 
 
 def _answer(result: CallToolResult, output: str | None, screen: Screen) -> Answer:

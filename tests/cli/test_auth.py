@@ -144,7 +144,7 @@ def test_without_a_terminal_nobody_is_asked(server: tuple[str, Protected], capsy
     assert main(["call", url, "echo", "text=hi"]) == 4
     error = capsys.readouterr().err
     assert "authorization is required at" in error
-    assert "mcpclient auth login URL" in error
+    assert "mcpclient auth login http" in error
     assert main(["call", url, "echo", "text=hi", "--json"]) == 4
     document = json.loads(capsys.readouterr().out)["error"]
     assert document["type"] == "AuthorizationRequired"

@@ -93,7 +93,7 @@ def test_where_to_see_what_a_server_offers() -> None:
     """F-SHOW-2: "Method not found" alone does not tell which, or what to do."""
     text = error_text(PeerError(-32601, "Method not found"), stderr_was_shown=True)
     assert text.endswith(
-        "Method not found\nSee the server's capabilities and tools with: mcpclient info"
+        "Method not found\nSee the server's capabilities and tools with: mcpclient info SERVER"
     )
     assert "info" not in error_text(PeerError(-32602, "Invalid params"), stderr_was_shown=True)
 

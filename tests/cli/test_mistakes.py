@@ -73,8 +73,8 @@ def printing(text: str) -> list[str]:
 
 
 TYPED = {
-    "list": Typed(["list"], 2, "no command 'list'", "servers, or tools SERVER"),
-    "ls": Typed(["ls"], 2, "no command 'ls'", "servers, or tools SERVER"),
+    "list": Typed(["list"], 2, "no command 'list'", "mcpclient servers, or mcpclient tools SERVER"),
+    "ls": Typed(["ls", "URL"], 2, "no command 'ls'", "mcpclient tools URL"),
     "run": Typed(["run", "x"], 2, "no command 'run'", "call"),
     "login": Typed(["login"], 2, "no command 'login'", "auth"),
     "a misspelled command": Typed(["toolz"], 2, "no command 'toolz'", "'tools'?"),
@@ -84,7 +84,9 @@ TYPED = {
     "a call without --": Typed(
         ["call", "uvx", "--from", "x", "y"], 2, "unrecognized", "mcpclient call -- uvx --from x y"
     ),
-    "a program without --": Typed(["tools", "npx", "x"], 2, "no server 'npx'", "-- npx …"),
+    "a program without --": Typed(
+        ["tools", "npx", "x"], 2, "no server 'npx'", "mcpclient tools -- npx x"
+    ),
     "no server": Typed(["tools"], 2, "which server?", "after --"),
     "a name nobody has": Typed(["tools", "nobody"], 2, "'nobody'", "after --"),
     "another scheme": Typed(["tools", "ftp://h/x"], 2, "'ftp://h/x'", "begins with http://"),

@@ -11,7 +11,9 @@ from mcpclient.cli.target import find_server, only_server, split_after_file, spl
 
 
 def given(*words: str, command: list[str] | None = None) -> argparse.Namespace:
-    return argparse.Namespace(words=list(words), server_command=command, config=None)
+    return argparse.Namespace(
+        words=list(words), server_command=command, config=None, command="tools"
+    )
 
 
 def test_the_command_line_of_the_server_comes_after_two_dashes() -> None:

@@ -14,6 +14,7 @@ from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.types import Prompt, Tool
 from ..arguments import properties_of, required_of
+from ..configured import split_name
 from .words import Word, follow_path, names_in, parse_path, quoted, split_words
 
 _MAX_FILES = 200
@@ -49,14 +50,12 @@ class Known:
     result: Any = None
 
     def tool(self, name: str) -> Tool | None:
-        """Return the tool that a word names: of the server in use, or ``server.tool``."""
+        """Return the tool that a word names, with or without its server."""
         found = self.tools.get(name)
         if found is not None:
             return found
-        for server, tools in self.others.items():
-            if name.startswith(f"{server}."):
-                return tools.get(name[len(server) + 1 :])
-        return None
+        server, tool = split_name(name, self.others)
+        return self.others[server].get(tool) if server else None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ...manager.tools import ManagedTool
 from ...protocol.types import CallToolResult, Prompt, Resource
 from ...suggestions import did_you_mean, there_are, there_is_no
 from ..command import Answer
+from ..configured import split_name
 from ..main import FAILED
 from ..render import media_in, pretty_json
 from ..screen import Screen
@@ -210,19 +211,20 @@ class Session:
         return {tool.raw_name: tool for tool in self.manager.servers[server].tools}
 
     def known_tool(self, name: str) -> ManagedTool | None:
-        """Return a tool of the server in use, or ``server.tool``; None when none is known."""
+        """Return a tool of the server in use, ``server.tool`` or ``server__tool``, or None."""
         if self.server in self.manager.servers:
             own = self.tools_of(self.server).get(name)
             if own is not None:
                 return own
         server, tool = self.split_name(name)
-        return self.tools_of(server).get(tool) if server in self.manager.servers else None
+        tools = self.tools_of(server) if server in self.manager.servers else {}
+        full = (each for each in self.manager.tools if each.name == name)
+        return tools.get(tool) or next(full, None)
 
     def split_name(self, name: str) -> tuple[str, str]:
         """Return the server and the tool that a name means, whether or not they exist."""
-        fitting = [each for each in self.manager.servers if name.startswith(f"{each}.")]
-        server = max(fitting, key=len, default="")
-        return (server, name[len(server) + 1 :]) if server else (self.server, name)
+        server, tool = split_name(name, self.manager.servers)
+        return (server, tool) if server else (self.server, name)
 
     def learn_resources(self, listed: Sequence[Mapping[str, Any]]) -> None:
         """Store the listed resources of the server in use."""

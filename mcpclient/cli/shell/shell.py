@@ -105,7 +105,12 @@ class Shell:
             return self._part(name, rest)
         command = COMMANDS.get(name)
         if command is not None:
-            command.check(rest)
+            try:
+                command.check(rest)
+            except UsageError as error:
+                if session.known_tool(name) is not None:
+                    error.advise(f"The tool of this name is called with: call {name} …")
+                raise
             return await command.run(session, rest)
         tool = await session.find_tool(name, list(SUMMARIES))
         return await call_tool(session, tool, [word.text for word in rest])
