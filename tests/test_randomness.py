@@ -32,7 +32,7 @@ from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.routes import Routes
 from mcpclient.inspector.servers import Room
-from mcpclient.manager.machine import Reconnect
+from mcpclient.manager.machine import Reconnect, Upkeep
 from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
@@ -179,10 +179,8 @@ def reconnection_delay() -> float:
 def manager_delay() -> float:
     async def main() -> float:
         server = SimpleNamespace(
-            _shared=SimpleNamespace(reconnect=Reconnect()),
-            _attempts=0,
-            _opened_at=0.0,
-            _retry=int,
+            _upkeep=Upkeep(Reconnect()),
+            _handle=int,
         )
         Server._pause(cast(Server, server))
         server._timer.cancel()

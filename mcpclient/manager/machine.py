@@ -7,6 +7,7 @@ the table changes nothing. There is no clock and no connection here: `server.Ser
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,9 @@ class Status(str, enum.Enum):
 
 _CEILING = 30.0
 _SPREAD = 0.25
+# A connection that has lasted for so many seconds worked: its loss is a new failure. One that a
+# server ends as soon as it is open would otherwise be made anew twice a second, for ever.
+_STEADY = 60.0
 
 
 @dataclass(frozen=True)
@@ -120,11 +124,23 @@ class Action(enum.Enum):
 _A, _S = Action, Status
 _LOSING = (_A.CLOSE, _A.KEEP_TOOLS, _A.PAUSE)
 _ENDING = (_A.STOP, _A.CLOSE, _A.DROP_TOOLS)
-_NOT_ALLOWED = {
-    Event.SWITCHED_OFF: (_S.DISABLED, _ENDING),
-    Event.UNAPPROVED: (_S.NEEDS_APPROVAL, _ENDING),
-    Event.FORBIDDEN: (_S.DENIED, _ENDING),
+
+NOT_ALLOWED = {
+    "disabled": (_S.DISABLED, Event.SWITCHED_OFF),
+    "needs_approval": (_S.NEEDS_APPROVAL, Event.UNAPPROVED),
+    "denied": (_S.DENIED, Event.FORBIDDEN),
 }
+"""The status of a server whose configuration has this state, and the event of an attempt."""
+
+NEXT_STEPS = {
+    _S.DISABLED: "its configuration switches it off; connect() switches it on",
+    _S.NEEDS_APPROVAL: "the user has not agreed to it yet; approve it and reload()",
+    _S.DENIED: "a policy forbids it",
+    _S.CLOSED: "it was disconnected; connect() connects it again",
+    _S.NEEDS_AUTH: "log in, then connect()",
+    _S.NEEDS_CLIENT_REGISTRATION: "register a client, configure its client_id, then connect()",
+}
+"""The reason for a status in which no call can be made, and what to do."""
 
 TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     # Before the first connection
@@ -166,9 +182,9 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.NEEDS_CLIENT_REGISTRATION, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     # It is judged again before each attempt
     **{
-        (state, event): outcome
+        (state, event): (outcome, _ENDING)
         for state in (_S.CONNECTING, _S.RECONNECTING)
-        for event, outcome in _NOT_ALLOWED.items()
+        for outcome, event in NOT_ALLOWED.values()
     },
 }
 
@@ -231,3 +247,32 @@ class FailureCount:
             return False
         self.count += 1
         return self.count >= self.limit
+
+
+class Upkeep:
+    """The flags and counts of a server that are not in its status.
+
+    ``is_asked_for``: the user asks for the connection that is being made, so that a login may be
+    wanted. ``is_switched_on``: the user has, whatever the configuration says. ``version``: the
+    revision that is tried first. ``failures``: of calls. ``attempts``: since a connection lasted.
+    """
+
+    def __init__(self, reconnect: Reconnect | None) -> None:
+        self.is_asked_for = self.is_switched_on = False
+        self.version = ""
+        self.failures = FailureCount(0 if reconnect is None else reconnect.terminal_errors)
+        self.attempts = 0
+        self._reconnect = reconnect or Reconnect()
+        self._opened_at = math.inf
+
+    def opened(self, now: float) -> None:
+        """Begin anew with counting failures, and with attempts if the connection lasts."""
+        self.failures.count, self._opened_at = 0, now
+
+    def next_delay(self, now: float, chance: float) -> float:
+        """Return the seconds before another attempt; ``chance``: 0 to 1."""
+        if now - self._opened_at >= _STEADY:
+            self.attempts = 0
+        self._opened_at = math.inf
+        self.attempts += 1
+        return self._reconnect.delay(self.attempts - 1, chance)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from ..auth.options import OAuth
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
@@ -14,7 +15,14 @@ from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target
 from ..client.events.callbacks import Observer
 from ..client.requests import ProgressHandler
-from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
+from ..errors import (
+    AuthorizationRequired,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    SessionExpired,
+)
+from ..net.login.authentication import awaiting_login, expect_login
 from ..net.loops import LoopBound
 from .machine import did_not_run
 
@@ -168,3 +176,16 @@ class _ConnectionObserver(Observer):
     def closed(self) -> None:
         """Somebody wants no connection any more."""
         self._server.closed_by_user(self._client)
+
+
+async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:
+    """Send nothing while it is remembered that a user has to log in, unless one asks for it.
+
+    Raises `AuthorizationRequired`.
+    """
+    if not isinstance(target, str) or not isinstance(auth, OAuth):
+        return
+    if is_asked_for:
+        await expect_login(target, auth)
+    elif await awaiting_login({target: auth}):
+        raise AuthorizationRequired(target)

@@ -28,6 +28,7 @@ from ..framing.logs import logger_for
 from ..gate.gate import Approvals
 from ..gate.load import load_config
 from ..lazy import OnDemand
+from ..net.futures import cancel_all
 from ..net.loops import LoopBound, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -254,9 +255,7 @@ class Manager(Calls):
             if waits:
                 await asyncio.wait(waits, timeout=limit)
         finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+            await cancel_all(waits)
 
     def _check_required(self) -> None:
         required = self._servers if self._required is True else self._required or ()
@@ -374,11 +373,13 @@ class Manager(Calls):
 
         Every line of a server's is quoted (``> ``), so that none passes for another's heading.
         """
-        return "\n\n".join(
-            f"## {' '.join(server.name.split())}\n\n{_quoted(server.instructions.strip())}"
-            for server in self._servers.values()
-            if server.is_connected and server.instructions.strip()
-        )
+        sections = []
+        for server in self._servers.values():
+            text = server.instructions.strip()
+            if server.is_connected and text:
+                quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+                sections.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
+        return "\n\n".join(sections)
 
     def search_tools(self, query: str, *, limit: int = 5) -> list[ManagedTool]:
         """Return the tools that fit a few words best, at most ``limit`` of them."""
@@ -453,7 +454,3 @@ class Manager(Calls):
 
 connect_all = Manager
 """Connect to many servers: ``async with connect_all(servers) as manager``. See `Manager`."""
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from random import random
-from typing import Any, Callable, cast
+from typing import Any, Callable
 
-from ..auth.options import OAuth
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.targets import runs_here
 from ..client.events.callbacks import Hooks
 from ..client.requests import connection_of
 from ..config.config import ServerConfig
 from ..errors import (
-    AuthorizationRequired,
     CallTimeout,
     ConnectFailed,
     ConnectionLost,
@@ -27,12 +24,21 @@ from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
-from ..net.login.authentication import awaiting_login, expect_login
 from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
 from .configured import Shared, options_for, same_server
 from .events import StatusChanged
-from .machine import Action, Event, FailureCount, Status, after_attempt, lacks_login, step
-from .managed_client import ManagedClient
+from .machine import (
+    NEXT_STEPS,
+    NOT_ALLOWED,
+    Action,
+    Event,
+    Status,
+    Upkeep,
+    after_attempt,
+    lacks_login,
+    step,
+)
+from .managed_client import ManagedClient, look_for_login
 from .memory import Remembered
 from .pins import Mismatch, ServerOffer
 from .server_tools import ServerTools
@@ -40,24 +46,7 @@ from .tools import ToolList
 
 _logger = logger_for("mcpclient.manager")
 
-# A connection that has lasted for so many seconds worked: its loss is a new failure. One that a
-# server ends as soon as it is open would otherwise be made anew twice a second, for ever.
-_STEADY = 60.0
-
 _UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
-_NOT_ALLOWED = {
-    "disabled": (Status.DISABLED, Event.SWITCHED_OFF),
-    "needs_approval": (Status.NEEDS_APPROVAL, Event.UNAPPROVED),
-    "denied": (Status.DENIED, Event.FORBIDDEN),
-}
-_WHAT_TO_DO = {
-    Status.DISABLED: "its configuration switches it off; connect() switches it on",
-    Status.NEEDS_APPROVAL: "the user has not agreed to it yet; approve it and reload()",
-    Status.DENIED: "a policy forbids it",
-    Status.CLOSED: "it was disconnected; connect() connects it again",
-    Status.NEEDS_AUTH: "log in, then connect()",
-    Status.NEEDS_CLIENT_REGISTRATION: "register a client, configure its client_id, then connect()",
-}
 
 
 class Server:
@@ -67,28 +56,19 @@ class Server:
       failed or is not allowed (then a `ServerUnavailable`), otherwise None; ``since``: since when,
       in seconds since the epoch; ``next_try``: when it is tried again by itself, or None.
     - ``is_over``: whether it was removed, or its manager closed: it is never connected again.
-    - ``tools``: those that are offered, a list that stays the same object; ``stale``: whether they
-      are those of an earlier connection. ``instructions``: how it wants to be used, or "".
-    - ``trusted``: whether its annotations may be believed. ``mismatches``: what is not as the lock
-      file says, see `Pins`.
     """
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config: ServerConfig = config
-        self.status: Status = _NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
+        self.status: Status = NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
         self.error: Exception | None = _refusal(config)
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
         self._tools = ServerTools(self, shared)
         self._client: ManagedClient | None = None
-        self._expected_version = ""
-        self._is_asked_for = self._is_switched_on = False
         self.is_over: bool = False
-        limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
-        self._failures = FailureCount(limit)
-        self._attempts = 0
-        self._opened_at = math.inf
+        self._upkeep = Upkeep(shared.reconnect)
         self._attempt: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         # Attempts that were cancelled, and clients that are being closed: a connection of theirs
@@ -141,8 +121,8 @@ class Server:
     @property
     def loss(self) -> McpError | None:
         """Why the connection is being made anew, None when it is not."""
-        is_lost = self.status is Status.RECONNECTING and isinstance(self.error, McpError)
-        return cast("McpError", self.error) if is_lost else None
+        error = self.error if self.status is Status.RECONNECTING else None
+        return error if isinstance(error, McpError) else None
 
     @property
     def client(self) -> ManagedClient:
@@ -160,7 +140,7 @@ class Server:
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
                 client.guard_with(self._tools.guard)
-            client.expect(self._expected_version)
+            client.expect(self._upkeep.version)
             self._client = client
         return client
 
@@ -170,7 +150,7 @@ class Server:
             return self.error.again()
         if self.error is not None:
             return self.error
-        reason = _WHAT_TO_DO.get(self.status, "it is not connected")
+        reason = NEXT_STEPS.get(self.status, "it is not connected")
         return ServerUnavailable(self.name, self.status.value, reason)
 
     # Requests of the user and of calls
@@ -180,7 +160,7 @@ class Server:
         self._tools.said = remembered.instructions
         if self.config.state != "ready":
             return
-        self._expected_version = remembered.version
+        self._upkeep.version = remembered.version
         if defer:
             self.status = Status.DEFERRED
             self._tools.show(remembered.tools)
@@ -202,8 +182,8 @@ class Server:
 
     async def _connect_for_user(self) -> None:
         if self.status is not Status.CONNECTED:
-            self._is_asked_for = True
-            self._is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
+            self._upkeep.is_asked_for = True
+            self._upkeep.is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
             self._handle(Event.CONNECT)
         await self.settled()
 
@@ -216,9 +196,8 @@ class Server:
         """Wait for the connection and return the client.
 
         ``seconds``: how long at most; None or 0: no limit; by default as long as a tool call waits.
-        ``request``: the method that waits for it, which a timeout names.
-        Begins an attempt where the last one has failed. Raises why there will be no connection, and
-        `CallTimeout`.
+        ``request``: the method that waits, which a timeout names. Begins an attempt where the last
+        one has failed. Raises why there will be no connection, and `CallTimeout`.
         """
         if self.status is Status.CONNECTED:
             return self.client
@@ -291,7 +270,7 @@ class Server:
 
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
-        self._failures.count = self._attempts = 0
+        self._upkeep.failures.count = self._upkeep.attempts = 0
 
     def call_failed(self, client: ManagedClient, error: McpError) -> None:
         """Count a failed call; too many in a row, and the connection is made anew."""
@@ -299,7 +278,7 @@ class Server:
             return
         if lacks_login(error):
             self._handle(Event.UNAUTHORIZED, error)
-        elif self._failures.failed(error) and self._shared.reconnect is not None:
+        elif self._upkeep.failures.failed(error) and self._shared.reconnect is not None:
             self.lost(client, error)
 
     def lost(self, client: ManagedClient, error: McpError) -> None:
@@ -353,18 +332,10 @@ class Server:
             _logger.error("an attempt to connect %s failed", self.name, exc_info=task.exception())
 
     def _pause(self) -> None:
-        assert self._shared.reconnect is not None
         loop = asyncio.get_running_loop()
-        if loop.time() - self._opened_at >= _STEADY:
-            self._attempts = 0
-        self._opened_at = math.inf
-        delay = self._shared.reconnect.delay(self._attempts, random())
-        self._attempts += 1
+        delay = self._upkeep.next_delay(loop.time(), random())
         self.next_try = seconds_since_epoch() + delay
-        self._timer = loop.call_later(delay, self._retry)
-
-    def _retry(self) -> None:
-        self._handle(Event.RETRY, self.error)
+        self._timer = loop.call_later(delay, lambda: self._handle(Event.RETRY, self.error))
 
     def _cancel_timer(self) -> None:
         self.next_try = None
@@ -385,10 +356,7 @@ class Server:
             return
         if self.status is not Status.CLOSED and isinstance(self.error, McpError):
             self._client.give_up(self.error)  # so that calls in flight learn the reason
-        self._close_client(self._client)
-
-    def _close_client(self, client: ManagedClient) -> None:
-        self._end_later(asyncio.get_running_loop().create_task(client.close()))
+        self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
 
     def _end_later(self, task: asyncio.Task[None]) -> None:
         self._ending.add(task)
@@ -400,16 +368,15 @@ class Server:
         while self._ending:
             await asyncio.wait(self._ending)
 
-    def _keep_tools(self) -> None:
-        self._tools.stale = True
-
     def withdraw(self) -> None:
         """Offer no tools any more."""
         self._tools.withdraw()
 
+    def _keep_tools(self) -> None:
+        self._tools.stale = True
+
     def _rest(self) -> None:
-        self._failures.count = 0
-        self._opened_at = asyncio.get_running_loop().time()
+        self._upkeep.opened(asyncio.get_running_loop().time())
 
     # An attempt
 
@@ -417,9 +384,10 @@ class Server:
         try:
             refusal = await self._judge()
             if refusal is not None:
-                return self._failed(refusal, _NOT_ALLOWED[self.config.state][1])
+                return self._failed(refusal, NOT_ALLOWED[self.config.state][1])
             await self._ended()
-            await self._look_for_login()
+            auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
+            await look_for_login(self.config.target, auth, is_asked_for)
             local = runs_here(self.config.target)
             tools = await self._shared.slots.run(self._connect, local=local)
             if not self.client.is_connected:
@@ -432,36 +400,21 @@ class Server:
         except Exception as error:
             self._failed(error)
         else:
-            self._attempt, self._is_asked_for = None, False
+            self._attempt, self._upkeep.is_asked_for = None, False
             self._handle(Event.OPENED)
             self._tools.adopt(tools)
             self._tools.follow()
 
     def _failed(self, error: Exception, event: Event | None = None) -> None:
-        self._attempt, self._is_asked_for = None, False
+        self._attempt, self._upkeep.is_asked_for = None, False
         if event is None:
             event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
         self._handle(event, error)
-
-    async def _look_for_login(self) -> None:
-        """Send nothing while it is remembered that a user has to log in, unless one asks for it."""
-        target, auth = self.config.target, self._options.get("auth")
-        url = target.get("url") if isinstance(target, Mapping) else target
-        if not isinstance(url, str) or not isinstance(auth, OAuth):
-            return
-        if self._is_asked_for:
-            await expect_login(url, auth)
-        elif await awaiting_login({url: auth}):
-            raise AuthorizationRequired(url)
 
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
         client = self.client
         await client.open()
         tools = await self._tools.list()
-        self._report(client, len(tools))
-        return tools
-
-    def _report(self, client: ManagedClient, tool_count: int) -> None:
         hooks = self._shared.options.get("hooks")
         if isinstance(hooks, Hooks):
             hooks.connected(
@@ -469,8 +422,9 @@ class Server:
                 transport=client.transport_name,
                 server_name=client.server_info.name or None,
                 server_version=client.server_info.version or None,
-                tool_count=tool_count,
+                tool_count=len(tools),
             )
+        return tools
 
     async def _judge(self) -> ServerUnavailable | None:
         """Have the gate judge the entry as it is now: nothing starts without that.
@@ -478,13 +432,13 @@ class Server:
         Returns why it may not be connected. One that has changed gets another client. Raises
         `UsageError` for one that cannot be used.
         """
-        config = await self._shared.admit(self.config, self._is_switched_on)
+        config = await self._shared.admit(self.config, self._upkeep.is_switched_on)
         # From here to the end nothing is awaited: who ends this attempt meanwhile finds either the
         # old configuration with its client, or the new one without.
         is_same, self.config = same_server(self.config, config), config
         if not is_same and self._client is not None:
-            self._close_client(self._client)
-            self._client, self._expected_version = None, ""
+            self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
+            self._client, self._upkeep.version = None, ""
         return _refusal(config)
 
 
@@ -492,8 +446,8 @@ def _refusal(config: ServerConfig) -> ServerUnavailable | None:
     """Return why a server may not be connected, None where it may."""
     if config.state == "ready":
         return None
-    status, _ = _NOT_ALLOWED[config.state]
-    return ServerUnavailable(config.name, config.state, config.reason or _WHAT_TO_DO[status])
+    status, _ = NOT_ALLOWED[config.state]
+    return ServerUnavailable(config.name, config.state, config.reason or NEXT_STEPS[status])
 
 
 _ACTIONS: Mapping[Action, Callable[[Server], None]] = {
