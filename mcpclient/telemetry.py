@@ -83,10 +83,15 @@ async def _pass_on(call: Call, proceed: Proceed) -> CallToolResult:
 def _attributes(call: Call) -> dict[str, Any]:
     attributes = {
         "mcp.method.name": call.method,
-        **_target(call),
         "mcpclient.server": call.server,
         **_NETWORK.get(call.transport or "", {}),
     }
+    if _is_uri(call):
+        attributes["mcp.resource.uri"] = call.name
+    elif call.method == "prompts/get":
+        attributes["gen_ai.prompt.name"] = call.name
+    else:
+        attributes |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.name}
     if call.protocol_version is not None:
         attributes["mcp.protocol.version"] = call.protocol_version
     return attributes
@@ -95,14 +100,6 @@ def _attributes(call: Call) -> dict[str, Any]:
 def _is_uri(call: Call) -> bool:
     """Whether the call's name is a URI: these are too many for the names of spans."""
     return SUBJECTS.get(call.method) == "uri"
-
-
-def _target(call: Call) -> dict[str, str]:
-    if _is_uri(call):
-        return {"mcp.resource.uri": call.name}
-    if call.method == "prompts/get":
-        return {"gen_ai.prompt.name": call.name}
-    return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.name}
 
 
 def _with_context(call: Call, propagate: Any) -> Call:

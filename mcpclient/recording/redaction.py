@@ -25,26 +25,10 @@ _ENCODED_VALUE = re.compile(r"=\?base64\?([A-Za-z0-9+/=]*)\?=")  # of an Mcp-Par
 
 # The same goes for queries and forms, but for what OAuth says in them about what is to be done.
 _PUBLIC_FIELDS = frozenset(
-    {
-        "actor_token_type",
-        "audience",
-        "client_assertion_type",
-        "client_id",
-        "code_challenge_method",
-        "error",
-        "error_description",
-        "error_uri",
-        "grant_type",
-        "iss",
-        "prompt",
-        "redirect_uri",
-        "requested_token_type",
-        "resource",
-        "response_type",
-        "scope",
-        "subject_token_type",
-        "token_type_hint",
-    }
+    {"actor_token_type", "audience", "client_assertion_type", "client_id", "code_challenge_method"}
+    | {"error", "error_description", "error_uri", "grant_type", "iss", "prompt", "redirect_uri"}
+    | {"requested_token_type", "resource", "response_type", "scope", "subject_token_type"}
+    | {"token_type_hint"}
 )
 
 # In running text: the user and the password in a URL, a field of a query or the first of a form,
@@ -222,10 +206,9 @@ class Redactor:
             return self._cookies(value, all_of_them=name == "cookie")
         if name.endswith("authorization"):
             return self._authorization(value)
-        if name.startswith("mcp-param-"):
-            argument = self._mirrored(value)
-            if argument:
-                return argument
+        argument = self._mirrored(value) if name.startswith("mcp-param-") else ""
+        if argument:
+            return argument
         is_secret = name in _SECRET_HEADERS or is_secret_name(name) or _KEY_HEADER.search(name)
         if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
             return self.name_of(value)
@@ -246,17 +229,12 @@ class Redactor:
             return self.name_of(value)
         name = self.name_of(secret)
         if scheme.lower() == "basic":
-            self._learn_basic(secret)
+            with suppress(ValueError):
+                user, _, password = base64.b64decode(secret).decode().partition(":")
+                secret = password or user  # some keys are given as a user without a password
+                self.name_of(secret)
+                self.name_of(unquote_plus(secret))  # as a client secret (RFC 6749, 2.3.1)
         return f"{scheme} {name}"
-
-    def _learn_basic(self, encoded: str) -> None:
-        try:
-            user, _, password = base64.b64decode(encoded).decode().partition(":")
-        except ValueError:
-            return
-        secret = password or user  # some keys are given as a user without a password
-        self.name_of(secret)
-        self.name_of(unquote_plus(secret))  # a client secret is written so (RFC 6749, 2.3.1)
 
     def _cookies(self, value: str, *, all_of_them: bool) -> str:
         pairs = value.split(";")
@@ -271,10 +249,7 @@ class Redactor:
 
         Raises ValueError for a value that contains itself.
         """
-        return walk(value, self._leaf, self._key)
-
-    def _key(self, name: Any) -> Any:
-        return self.text(name) if isinstance(name, str) else name
+        return walk(value, self._leaf, lambda key: self.text(key) if isinstance(key, str) else key)
 
     def _leaf(self, value: Any, place: Place) -> Any:
         """Return the replacement of a value without members."""
@@ -353,10 +328,9 @@ class Redactor:
         secret = value[len(quote) :]
         if secret.isdigit() and is_count_name(name):
             return match[0]
+        end = ""
         if between.startswith('"') and not quote:
-            quote, end = '"', '"'  # a number in JSON becomes a string
-        else:
-            end = ""
+            quote = end = '"'  # a number in JSON becomes a string
         start = match[0][: match.start(2) - match.start()]
         return f"{start}{between}{quote}{self._name_in_text(secret)}{end}"
 

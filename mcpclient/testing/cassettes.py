@@ -243,34 +243,29 @@ class Completing(Transport):
         receiver, request_id = self._receiver, request["id"]
         assert receiver is not None, "it is open"
         try:
-            answer = await self._answer(request)
+            answer = messages.response(request_id, await self._result_of(request))
+        except PeerError as error:
+            answer = messages.error_response(request_id, error.code, error.message, error.data)
         except McpError as error:
             receiver.request_failed(request_id, error)
-        else:
-            receiver.message_received(answer)
+            return
+        receiver.message_received(answer)
 
-    async def _answer(self, request: Message) -> Message:
+    async def _result_of(self, request: Message) -> dict[str, Any]:
         if self._client is None:
             self._client = self._make_client()
         await self._client.connect()
         params = dict(request.get("params") or {})
         meta = params.pop("_meta", {})
-        try:
-            result = await self._client.request(
-                request["method"],
-                params or None,
-                timeout=None,  # the replaying client has its own limits and abandons the request
-                max_timeout=None,
-                on_progress=self._passing_on(meta.get("progressToken")),
-                meta={
-                    name: value
-                    for name, value in meta.items()
-                    if not name.startswith(_OF_THE_CLIENT)
-                },
-            )
-        except PeerError as error:
-            return messages.error_response(request["id"], error.code, error.message, error.data)
-        return messages.response(request["id"], result)
+        kept = {name: meta[name] for name in meta if not name.startswith(_OF_THE_CLIENT)}
+        return await self._client.request(
+            request["method"],
+            params or None,
+            timeout=None,  # the replaying client has its own limits and abandons the request
+            max_timeout=None,
+            on_progress=self._passing_on(meta.get("progressToken")),
+            meta=kept,
+        )
 
     def _passing_on(self, token: Any) -> Callable[[Progress], None] | None:
         if token is None:

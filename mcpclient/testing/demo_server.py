@@ -39,28 +39,21 @@ def schema(required: str, **types: str) -> Json:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
+def tool(name: str, description: str, takes: Json, **more: Json) -> Json:
+    """Return the definition of a tool. ``takes``: the schema of its arguments."""
+    return {"name": name, "description": description, "inputSchema": takes, **more}
+
+
+SUM = schema("sum", sum="number")
 TOOLS: list[Json] = [
-    {
-        "name": "echo",
-        "description": "Say the same again",
-        "inputSchema": schema("message", message="string"),
-    },
-    {
-        "name": "add",
-        "description": "Add two numbers",
-        "inputSchema": schema("a b", a="number", b="number"),
-        "outputSchema": schema("sum", sum="number"),
-    },
-    {
-        "name": "count",
-        "description": "Count slowly, and report the progress",
-        "inputSchema": schema("to", to="integer", seconds="number"),
-    },
-    {
-        "name": "fail",
-        "description": "Fail, as tools sometimes do",
-        "inputSchema": schema("", reason="string"),
-    },
+    tool("echo", "Say the same again", schema("message", message="string")),
+    tool("add", "Add two numbers", schema("a b", a="number", b="number"), outputSchema=SUM),
+    tool(
+        "count",
+        "Count slowly, and report the progress",
+        schema("to", to="integer", seconds="number"),
+    ),
+    tool("fail", "Fail, as tools sometimes do", schema("", reason="string")),
 ]
 
 # The smallest PNG image there is: one transparent pixel.
@@ -163,7 +156,15 @@ class DemoServer:
             supported = [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)]
             data = {"supported": supported, "requested": version}
             raise Refusal(-32022, "Unsupported protocol version", data)
-        result = self._stateless_result(request_id, method, params)
+        if method == "server/discover":
+            result = {
+                "supportedVersions": [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)],
+                "capabilities": CAPABILITIES,
+                "instructions": INSTRUCTIONS,
+                "_meta": {PREFIX + "serverInfo": SERVER_INFO},
+            }
+        else:
+            result = self._common_result(request_id, method, params)
         cacheable = method.endswith(("/list", "/read", "/discover"))
         hints = {"ttlMs": 0, "cacheScope": "private"} if cacheable else {}
         return {"resultType": "complete", **hints, **result}
@@ -182,16 +183,6 @@ class DemoServer:
             return {}
         if not self._initialized:
             raise Refusal(-32600, "Send initialize first, or name a revision in _meta")
-        return self._common_result(request_id, method, params)
-
-    def _stateless_result(self, request_id: RequestId, method: str, params: Json) -> Json:
-        if method == "server/discover":
-            return {
-                "supportedVersions": [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)],
-                "capabilities": CAPABILITIES,
-                "instructions": INSTRUCTIONS,
-                "_meta": {PREFIX + "serverInfo": SERVER_INFO},
-            }
         return self._common_result(request_id, method, params)
 
     def _common_result(self, request_id: RequestId, method: str, params: Json) -> Json:
@@ -233,20 +224,10 @@ class DemoServer:
         token = (params.get("_meta") or {}).get("progressToken")
 
         def report(step: int, total: int, message: str) -> None:
-            step_params = {
-                "progressToken": token,
-                "progress": step,
-                "total": total,
-                "message": message,
-            }
             if token is not None:
-                self._send(
-                    {
-                        "jsonrpc": "2.0",
-                        "method": "notifications/progress",
-                        "params": step_params,
-                    }
-                )
+                told = {"progress": step, "total": total, "message": message}
+                told["progressToken"] = token
+                self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
 
         return report
 

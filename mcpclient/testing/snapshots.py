@@ -37,15 +37,8 @@ def check_tools(
     with open(open_regular(path, limit=_MAX_SIZE), encoding="utf-8") as file:
         before = file.read()
     if before != now:
-        lines = difflib.unified_diff(
-            before.splitlines(), now.splitlines(), path, "now", lineterm=""
+        said = "If that is right, write the file again with update=True or --mcp-update."
+        changes = difflib.unified_diff(
+            before.split("\n"), now.split("\n"), path, "now", lineterm=""
         )
-        raise AssertionError(
-            "\n".join(
-                [
-                    "the tools have changed:",
-                    *lines,
-                    "If that is right, write the file again with update=True or --mcp-update.",
-                ]
-            )
-        )
+        raise AssertionError("\n".join(["the tools have changed:", *changes, said]))
