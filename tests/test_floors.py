@@ -172,8 +172,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.target",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
-    "sync.client",  # sync.toolbox: for those who talk to a model
-    "sync.manager",  # the same
+    "sync.blocking",  # sync.toolbox: for those who talk to a model
 }
 
 

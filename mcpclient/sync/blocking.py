@@ -13,12 +13,19 @@ import functools
 import inspect
 import os
 from collections.abc import Collection, Coroutine
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
 from weakref import WeakSet
 
 from ..errors import UsageError
 from .handlers import HANDLERS, with_workers
 from .loop_thread import loop_thread
+
+if TYPE_CHECKING:
+    from ..adapters.providers import Provider
+    from ..adapters.toolbox import ToolboxOptions
+    from ..typing_compat import Unpack
+    from .toolbox import Toolbox
 
 _SPECIAL = {
     "__aenter__": "__enter__",
@@ -28,7 +35,8 @@ _SPECIAL = {
     "__getitem__": "__getitem__",
 }
 
-_twins: dict[type, type[Blocking]] = {}
+TWINS: dict[type, type[Blocking]] = {}
+"""The twins of asynchronous classes."""
 
 
 class Blocking:
@@ -51,7 +59,7 @@ class Blocking:
         if of is None:
             return
         cls._class = of
-        has_twin(of, cls)
+        TWINS[of] = cls
         for name in cls.__annotations__:
             if not name.startswith("_"):
                 setattr(cls, name, _attribute(name))
@@ -127,12 +135,18 @@ class Owned(Blocking):
         self, method: Callable[..., Any], *arguments: Any, **options: Any
     ) -> Coroutine[Any, Any, Any]:
         coroutine = super()._begin(method, *arguments, **options)
-        if not self._is_to_connect:
-            return coroutine
         if method.__name__ in ("close", "__aexit__"):
             self._is_to_connect = False
-            return coroutine
-        return self._connected_first(coroutine)
+        return self._connected_first(coroutine) if self._is_to_connect else coroutine
+
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
+        """Return a toolbox for one model API, with the tools listed already.
+
+        See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
+        """
+        adapters = import_module(".toolbox", __package__)
+        made: Toolbox = adapters.Toolbox(self, provider, **options)
+        return made
 
     async def _connected_first(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         try:
@@ -157,10 +171,11 @@ class Owned(Blocking):
         thread = loop_thread()
         self._require_own_process()
         begin = functools.partial(self._begin, function, *arguments, **with_workers(options))
-        return thread.submit(self._translated(begin))
 
-    async def _translated(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        return twin_of(await begin(), self)
+        async def run() -> Any:
+            return twin_of(await begin(), self)
+
+        return thread.submit(run())
 
 
 _made_anew_after_fork: WeakSet[Owned] = WeakSet()
@@ -176,17 +191,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_make_all_anew)
 
 
-def has_twin(asynchronous: type, twin: type[Blocking]) -> None:
-    """Register the twin of an asynchronous class."""
-    _twins[asynchronous] = twin
-
-
 def twin_of(value: Any, holder: Blocking | None = None) -> Any:
     """Return the twin of an object; other values are returned as they are.
 
     ``holder``: the twin whose method returned the value, which may be its own object.
     """
-    twin = _twins.get(type(value))
+    twin = TWINS.get(type(value))
     if twin is None:
         return value
     if holder is not None and holder._object is value:
@@ -226,7 +236,12 @@ def _attribute(name: str, doc: str | None = None) -> property:
 
 
 def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
-    by_position = _handlers_by_position(method)
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    by_position = {
+        place: HANDLERS[parameter.name]
+        for place, parameter in enumerate(parameters)
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in HANDLERS
+    }
 
     @functools.wraps(method)
     def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
@@ -238,16 +253,6 @@ def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
         return self._run(method, *arguments, **with_workers(options))
 
     return run
-
-
-def _handlers_by_position(method: Callable[..., Any]) -> dict[int, Callable[[Any], Any]]:
-    """Return which positional arguments of a method hold handlers."""
-    parameters = list(inspect.signature(method).parameters.values())[1:]
-    return {
-        place: HANDLERS[parameter.name]
-        for place, parameter in enumerate(parameters)
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in HANDLERS
-    }
 
 
 def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..client import client, listen
@@ -10,11 +9,7 @@ from ..client.client import Client as AsyncClient
 from .blocking import Blocking, Owned, blocking_function
 
 if TYPE_CHECKING:
-    from ..adapters.providers import Provider
-    from ..adapters.toolbox import ToolboxOptions
     from ..client.connection.targets import Target
-    from ..typing_compat import Unpack
-    from .toolbox import Toolbox
 
 
 class Client(Owned, of=AsyncClient):
@@ -43,15 +38,6 @@ class Client(Owned, of=AsyncClient):
         """The asynchronous client underneath, for coroutines; both may be used together."""
         client: AsyncClient = self._object
         return client
-
-    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
-        """Return a toolbox for one model API, with the tools listed already.
-
-        See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
-        """
-        adapters = import_module(".toolbox", __package__)
-        made: Toolbox = adapters.Toolbox(self, provider, **options)
-        return made
 
 
 class Subscription(Blocking, of=listen.Subscription):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from ..errors import ClientClosed, UsageError
@@ -33,14 +33,6 @@ _TELLING = 2.0
 _PIECE = 0.1 if sys.platform == "win32" else -1
 
 
-class Closable(Protocol):
-    """An object that is closed before its event loop ends."""
-
-    def close(self) -> Coroutine[Any, Any, None]:
-        """Close it."""
-        ...
-
-
 class LoopThread:
     """A daemon thread that runs an event loop until `stop`.
 
@@ -54,7 +46,7 @@ class LoopThread:
             self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         except ValueError as error:  # signals wake a loop of Windows, in the main interpreter alone
             raise _refusal(error) from error
-        self._to_close: WeakSet[Closable] = WeakSet()
+        self._to_close: WeakSet[Any] = WeakSet()
         self._arrived: deque[_Running] = deque()
         self._is_woken = False
         #: Set when the interpreter ends: threads that still wait are daemon threads, so their calls
@@ -62,13 +54,12 @@ class LoopThread:
         self.is_silenced = False
         self._is_ending = self._has_ended = False
         try:
-            thread = threading.Thread(target=self._live, name="mcpclient", daemon=True)
-            thread.start()
+            self._thread = threading.Thread(target=self._live, name="mcpclient", daemon=True)
+            self._thread.start()
         except RuntimeError as error:
             self.loop.close()
             raise _refusal(error) from error
-        self._thread = thread
-        self._ident = thread.ident
+        self._ident = self._thread.ident
 
     def _live(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -84,7 +75,7 @@ class LoopThread:
         """Whether the calling thread is this one."""
         return threading.get_ident() == self._ident
 
-    def to_close(self, closable: Closable) -> None:
+    def to_close(self, closable: Any) -> None:
         """Register an object to be closed before the loop ends; the reference is weak."""
         self.loop.call_soon_threadsafe(self._to_close.add, closable)
 
@@ -316,7 +307,7 @@ def _begin() -> LoopThread:
         return _current
 
 
-def close_soon(closable: Closable) -> None:
+def close_soon(closable: Any) -> None:
     """Close an object that is no longer referenced, without waiting."""
     thread = _current
     if thread is not None:

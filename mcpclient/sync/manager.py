@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..manager import events, managed_client, server
 from ..manager.manager import Manager as AsyncManager
-from .blocking import Blocking, Owned, has_twin, twin_of
+from .blocking import TWINS, Blocking, Owned, twin_of
 from .client import Client
 from .loop_thread import close_soon
 
 if TYPE_CHECKING:
-    from ..adapters.providers import Provider
-    from ..adapters.toolbox import ToolboxOptions
     from ..config.config import ServerConfig
     from ..manager.machine import Status
-    from ..typing_compat import Unpack
-    from .toolbox import Toolbox
 
-has_twin(managed_client.ManagedClient, Client)
+TWINS[managed_client.ManagedClient] = Client
 
 
 _OF_SERVER = (
@@ -73,15 +68,6 @@ class Manager(Owned, of=AsyncManager):
         """The servers by name, in the order of the configuration, as of now."""
         found = self._object.servers.items()
         return MappingProxyType({name: twin_of(each, self) for name, each in found})
-
-    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
-        """Return a toolbox for one model API.
-
-        See `mcpclient.Toolbox`; ``approve`` may block.
-        """
-        adapters = import_module(".toolbox", __package__)
-        made: Toolbox = adapters.Toolbox(self, provider, **options)
-        return made
 
 
 def connect_all(*arguments: Any, **options: Any) -> Manager:

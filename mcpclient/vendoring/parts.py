@@ -69,13 +69,8 @@ PARTS: dict[str, Part] = {
     "recording": Part(
         "traces, recordings and replay",
         (
-            *(
-                "transports.replaying",
-                "transports.replaying",
-                "recording.writing",
-                "recording.script",
-            ),
-            *("net.regular_files", "net.regular_files"),
+            *("transports.replaying", "recording.writing", "recording.script"),
+            *("recording.transcript", "net.regular_files"),
         ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
