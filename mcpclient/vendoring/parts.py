@@ -22,7 +22,7 @@ PARTS: dict[str, Part] = {
         "one server over stdio: tools, resources, prompts; always included",
         (
             *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
-            *("hints", "suggestions", "jsonrpc.response_id", "net.clocks", "net.process.threads"),
+            *("hints", "suggestions", "jsonrpc.response_id", "net.clocks"),
             *("recording.redaction", "__main__"),
         ),
     ),

@@ -35,8 +35,6 @@ TEST_FILES = {
     "client/connection/client_options.py": "test_options",
     # The caller's side of the two designs of tasks, which its tests try with both.
     "client/tasks.py": "test_task",
-    # The loop's pipes and the threads' are two ways of one interface, and share its tests.
-    "net/process/threads.py": "test_pipes",
 }
 
 # Packages that are one machine in several files: what their tests are called follows what goes in

@@ -1,40 +1,48 @@
-"""A server's pipes, watched by the event loop: bytes are pushed as they come.
+"""A server's pipes: bytes are pushed as they come, and written without waiting.
 
-asyncio's own pipe transports are not used, because they cannot be closed once their loop is closed:
-then they warn and fail in their finalizers, while pipes here may be closed even from a finalizer.
-`threads` has the same two classes for event loops that cannot watch pipes.
+The event loop watches them where it can. On Windows no loop can: the selector loop watches only
+sockets, and the proactor loop only pipes that were opened in a special way; there daemon threads
+move the bytes. asyncio's own pipe transports are not used, because they cannot be closed once their
+loop is closed: then they warn and fail in their finalizers, while pipes here may be closed even
+from a finalizer.
 """
 
 from __future__ import annotations
 
-import abc
 import asyncio
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from ...lazy import OnDemand
+from ..futures import call_from_thread
 
 if TYPE_CHECKING:
     import fcntl
+    import queue
     import termios
-else:  # Windows has neither
-    fcntl = OnDemand("fcntl")
+else:
+    fcntl = OnDemand("fcntl")  # Windows has neither this nor termios
+    queue = OnDemand("queue")
     termios = OnDemand("termios")
 
 # What a pipe holds on Linux and macOS: more would never come at once.
-READ_SIZE = 64 * 1024
+_READ_SIZE = 64 * 1024
 HIGH_WATER = 64 * 1024
 LOW_WATER = 16 * 1024
 
 # How often `sweep` reads at most: another process may keep filling the pipe.
 _SWEEPS = 16
 
+# Chunks a thread may be ahead of the loop; beyond them the server waits, as with a full pipe.
+_AHEAD = 16
 
-class Reader(abc.ABC):
+
+class PipeReader:
     """A reader that passes bytes to ``received``, and calls ``ended`` once at the end."""
 
     def __init__(
@@ -50,21 +58,40 @@ class Reader(abc.ABC):
         self._ended = ended
         self._begin()
 
-    @abc.abstractmethod
     def _begin(self) -> None:
-        """Begin to read."""
+        os.set_blocking(self._pipe.fileno(), False)
+        self._loop.add_reader(self._pipe.fileno(), self._read)
 
-    @abc.abstractmethod
     def sweep(self) -> None:
         """Read the bytes that have arrived, without waiting for more."""
+        for _ in range(_SWEEPS):
+            if not self._read():
+                break
 
-    @abc.abstractmethod
     def close(self) -> None:
         """Stop reading, make no more calls, and release the pipe. Idempotent."""
+        if not self._pipe.closed:
+            _unwatch(self._loop.remove_reader, self._pipe)
+
+    def _read(self) -> bool:
+        if self._pipe.closed:
+            return False
+        try:
+            data = os.read(self._pipe.fileno(), _READ_SIZE)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except (OSError, ValueError):  # ValueError: closed meanwhile, by the end of the interpreter
+            data = b""
+        if data:
+            self._received(data)
+        else:
+            self.close()
+            self._ended()
+        return bool(data)
 
 
-class Writer(abc.ABC):
-    """Writes without ever blocking; what the pipe does not take is kept in memory.
+class PipeWriter:
+    """A writer that never blocks; what the pipe does not take is kept in memory.
 
     ``changed`` is told True when more than ``HIGH_WATER`` bytes are kept and False when they have
     shrunk to ``LOW_WATER``; ``broken`` is called once when the other side takes no more.
@@ -85,84 +112,13 @@ class Writer(abc.ABC):
         self._paused = self._finishing = False
         self._begin()
 
-    @property
-    def has_unread(self) -> bool:
-        """Whether written bytes wait to be read; False where that is unknown."""
-        return False
-
-    @abc.abstractmethod
-    def _begin(self) -> None:
-        """Make ready to write."""
-
-    @abc.abstractmethod
-    def write(self, data: bytes) -> None:
-        """Send ``data``; ignored once the pipe is broken, finished or closed."""
-
-    @abc.abstractmethod
-    def finish(self) -> None:
-        """Close the pipe when everything written has been sent. Idempotent."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Drop what has not been sent and close the pipe. Idempotent."""
-
-    def _grow(self, size: int) -> None:
-        """Count bytes that are kept; report when they exceed ``HIGH_WATER``."""
-        self._size += size
-        if self._size > HIGH_WATER and not self._paused:
-            self._paused = True
-            self._changed(True)
-
-    def _shrink(self, size: int) -> None:
-        """Count bytes that were sent; report when the rest has shrunk to ``LOW_WATER``."""
-        self._size -= size
-        if self._paused and self._size <= LOW_WATER:
-            self._paused = False
-            self._changed(False)
-
-
-class PipeReader(Reader):
-    """The `Reader` for loops that watch file descriptors."""
-
-    def _begin(self) -> None:
-        os.set_blocking(self._pipe.fileno(), False)
-        self._loop.add_reader(self._pipe.fileno(), self._read)
-
-    def sweep(self) -> None:
-        for _ in range(_SWEEPS):
-            if not self._read():
-                break
-
-    def close(self) -> None:
-        if not self._pipe.closed:
-            _unwatch(self._loop.remove_reader, self._pipe)
-
-    def _read(self) -> bool:
-        if self._pipe.closed:
-            return False
-        try:
-            data = os.read(self._pipe.fileno(), READ_SIZE)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except (OSError, ValueError):  # ValueError: closed meanwhile, by the end of the interpreter
-            data = b""
-        if data:
-            self._received(data)
-        else:
-            self.close()
-            self._ended()
-        return bool(data)
-
-
-class PipeWriter(Writer):
-    """The `Writer` for loops that watch file descriptors."""
-
     def _begin(self) -> None:
         self._kept: deque[memoryview] = deque()
         os.set_blocking(self._pipe.fileno(), False)
 
     @property
     def has_unread(self) -> bool:
+        """Whether written bytes wait to be read; False where that is unknown."""
         if self._pipe.closed or sys.platform != "linux":  # only Linux tells the side that writes
             return False
         waiting = bytearray(4)
@@ -173,6 +129,7 @@ class PipeWriter(Writer):
         return any(waiting)
 
     def write(self, data: bytes) -> None:
+        """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
         rest = memoryview(data)
@@ -185,11 +142,13 @@ class PipeWriter(Writer):
         self._grow(len(rest))
 
     def finish(self) -> None:
+        """Close the pipe when everything written has been sent. Idempotent."""
         self._finishing = True
         if not self._kept:
             self.close()
 
     def close(self) -> None:
+        """Drop what has not been sent and close the pipe. Idempotent."""
         self._kept.clear()
         self._size = 0
         if not self._pipe.closed:
@@ -222,9 +181,121 @@ class PipeWriter(Writer):
             if self._finishing:
                 self.close()
 
+    def _grow(self, size: int) -> None:
+        """Count bytes that are kept; report when they exceed ``HIGH_WATER``."""
+        self._size += size
+        if self._size > HIGH_WATER and not self._paused:
+            self._paused = True
+            self._changed(True)
+
+    def _shrink(self, size: int) -> None:
+        """Count bytes that were sent; report when the rest has shrunk to ``LOW_WATER``."""
+        self._size -= size
+        if self._paused and self._size <= LOW_WATER:
+            self._paused = False
+            self._changed(False)
+
 
 def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
     with suppress(RuntimeError, ValueError):  # the loop or the pipe is closed: nothing is watched
         remove(pipe.fileno())
     with suppress(OSError):
         pipe.close()
+
+
+class ThreadedReader(PipeReader):
+    """A `PipeReader` that blocks in a thread.
+
+    The thread owns its end of the pipe, and only it closes it: if a descriptor were closed during a
+    blocked read, its number could go to another file meanwhile.
+    """
+
+    def _begin(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._room = threading.Semaphore(_AHEAD)
+        self._closed = False
+        _start(self._run, "mcpclient-read")
+
+    def sweep(self) -> None:
+        while self._chunks and not self._closed:
+            data = self._chunks.popleft()
+            self._room.release()
+            if data:
+                self._received(data)
+            else:
+                self._closed = True
+                self._ended()
+
+    def close(self) -> None:
+        self._closed = True
+        self._room.release()
+
+    def _run(self) -> None:
+        data = b"-"
+        with self._pipe:
+            while data and not self._closed:
+                try:
+                    data = os.read(self._pipe.fileno(), _READ_SIZE)
+                except (OSError, ValueError):
+                    data = b""
+                self._room.acquire()
+                self._chunks.append(data)
+                if not call_from_thread(self._loop, self.sweep):
+                    return
+
+
+class ThreadedWriter(PipeWriter):
+    """A `PipeWriter` that blocks in a thread, as `ThreadedReader` does."""
+
+    def _begin(self) -> None:
+        self._waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._closed = False
+        _start(self._run, "mcpclient-write")
+
+    @property
+    def has_unread(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None:
+        if self._finishing or not data:
+            return
+        self._waiting.put(data)
+        self._grow(len(data))
+
+    def finish(self) -> None:
+        self._finishing = True
+        self._waiting.put(b"")
+
+    def close(self) -> None:
+        self._closed = True
+        self.finish()
+
+    def _run(self) -> None:
+        try:
+            with self._pipe:
+                while True:
+                    data = memoryview(self._waiting.get())
+                    if not data or self._closed:
+                        return
+                    self._send_all(data)
+                    if not call_from_thread(self._loop, self._sent, len(data)):
+                        return
+        except (OSError, ValueError):
+            call_from_thread(self._loop, self._break)
+
+    def _send_all(self, data: memoryview) -> None:
+        while data and not self._closed:
+            data = data[os.write(self._pipe.fileno(), data[:_READ_SIZE]) :]
+
+    def _sent(self, size: int) -> None:
+        if not self._closed:
+            self._shrink(size)
+
+    def _break(self) -> None:
+        if not self._closed:
+            self._closed = self._finishing = True
+            self._broken()
+
+
+def _start(run: Callable[[], None], name: str) -> None:
+    threading.Thread(target=run, name=name, daemon=True).start()

@@ -12,8 +12,8 @@ from contextlib import suppress
 
 from ...errors import UsageError
 from ..shielded import call_in_thread
-from .groups import ProcessGroup, close_pipes, process_group
 from .launch import launch
+from .stopping import ProcessGroup, close_pipes, process_group
 
 _MAX_CHAIN = 40
 

@@ -1,8 +1,8 @@
 """Server processes: start one, exchange bytes with it, and leave nothing of it behind.
 
 This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
-`plan` and `launch` start a server, `pipes` (or `threads`) move its bytes, `stderr` keeps the end of
-its stderr, `exit` learns its exit code, `groups` and `ladder` end it.
+`launch` starts a server, `pipes` move its bytes, `stderr` keeps the end of its stderr, `stopping`
+learns its exit code and ends it, with all the processes of its group.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from typing import TYPE_CHECKING, Protocol
 from ...errors import ConnectionLost, ProcessExited
 from ...lazy import OnDemand
 from ..futures import call_from_thread
-from .groups import ProcessGroup, give_up, process_group
 from .launch import child_environment, launch
-from .pipes import PipeReader, PipeWriter, Reader, Writer
+from .pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from .stderr import StderrTarget, StderrTee
-from .stopping import ExitWatch, StopLadder, Stopping
+from .stopping import (
+    ExitWatch,
+    ProcessGroup,
+    StopLadder,
+    Stopping,
+    give_up,
+    process_group,
+)
 
 if TYPE_CHECKING:
     from ...recording import redaction
     from ...sandbox.rights import Sandbox
-    from . import threads as in_threads
 else:
     redaction = OnDemand("...recording.redaction", __name__)
-    in_threads = OnDemand(".threads", __name__)
 
 _DEFAULT_LADDER = StopLadder()
 
@@ -130,15 +134,15 @@ class ServerProcess:
         self._output_open = self._stderr_open = self._input_open = True
         self._report_timer: asyncio.TimerHandle | None = None
         self._stoppers: list[asyncio.Future[None]] = []
-        self._parts: list[Reader | Writer | ExitWatch] = []
+        self._parts: list[PipeReader | PipeWriter | ExitWatch] = []
 
     def _connect(self, threads: bool) -> None:
         process = self._group.process
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        reader: type[Reader] = in_threads.ThreadedReader if threads else PipeReader
-        writer: type[Writer] = in_threads.ThreadedWriter if threads else PipeWriter
+        reader = ThreadedReader if threads else PipeReader
+        writer = ThreadedWriter if threads else PipeWriter
         loop, parts = self._loop, self._parts
         parts.append(ExitWatch(loop, process, self._exited, threads))
         self._input = writer(loop, process.stdin, self._pause_changed, self._input_broken)

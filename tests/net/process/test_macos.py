@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ProcessExited
-from mcpclient.net.process.groups import PosixGroup
 from mcpclient.net.process.server_process import spawn
+from mcpclient.net.process.stopping import ProcessGroup
 from tests.net.process_helpers import ECHO, Recorder, is_alive, python, tree, wait_until
 from tests.support.subprocesses import TOP
 
@@ -123,7 +123,7 @@ def test_a_leader_that_refuses_is_gone_only_once_it_has_been_collected() -> None
         pid, returncode = 2**22 + 1, None
         stdin = stdout = stderr = None
 
-    group = PosixGroup(Leader())  # type: ignore[arg-type]
+    group = ProcessGroup(Leader())  # type: ignore[arg-type]
     assert not group.is_gone()
     group.process.returncode = 0
     assert group.is_gone()

@@ -15,10 +15,9 @@ from mcpclient.net.process.pipes import (
     HIGH_WATER,
     PipeReader,
     PipeWriter,
-    Reader,
-    Writer,
+    ThreadedReader,
+    ThreadedWriter,
 )
-from mcpclient.net.process.threads import ThreadedReader, ThreadedWriter
 from tests.net.process_helpers import until
 
 pytestmark = pytest.mark.needs_posix
@@ -58,7 +57,7 @@ Writers = pytest.mark.parametrize("make", [PipeWriter, ThreadedWriter])
 
 
 def use_reader(
-    make: type[Reader], use: Callable[[Reader, Pipe, Ends], object]
+    make: type[PipeReader], use: Callable[[PipeReader, Pipe, Ends], object]
 ) -> tuple[Pipe, Ends]:
     """Run ``use`` (a coroutine function) with a reader in a loop, and return what is left."""
     pipe, ends = Pipe.open(), Ends()
@@ -75,10 +74,10 @@ def use_reader(
 
 
 @Readers
-def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[Reader]) -> None:
+def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[PipeReader]) -> None:
     """F-LIFE-7"""
 
-    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
         pipe.writing.write(b"one")
         await until(lambda: ends.data == b"one", "the first chunk")
         pipe.writing.write(b"two" * 10_000)
@@ -91,10 +90,10 @@ def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[Reade
 
 
 @Readers
-def test_a_sweep_pushes_what_is_there(make: type[Reader]) -> None:
+def test_a_sweep_pushes_what_is_there(make: type[PipeReader]) -> None:
     """F-LIFE-7: nothing that was written is lost."""
 
-    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
         pipe.writing.write(b"a" * 60_000)
         pipe.writing.close()
         while not ends.ended:
@@ -105,10 +104,10 @@ def test_a_sweep_pushes_what_is_there(make: type[Reader]) -> None:
 
 
 @Readers
-def test_a_closed_reader_calls_nobody(make: type[Reader]) -> None:
+def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
     """F-LIFE-5"""
 
-    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
         reader.close()
         reader.close()
         reader.sweep()
@@ -123,9 +122,9 @@ def test_a_closed_reader_calls_nobody(make: type[Reader]) -> None:
 
 
 @Readers
-def test_a_reader_may_be_closed_from_its_own_callback(make: type[Reader]) -> None:
+def test_a_reader_may_be_closed_from_its_own_callback(make: type[PipeReader]) -> None:
     """F-LIFE-5"""
-    readers: list[Reader] = []
+    readers: list[PipeReader] = []
 
     class Closing(Ends):
         def received(self, data: bytes) -> None:
@@ -146,11 +145,11 @@ def test_a_reader_may_be_closed_from_its_own_callback(make: type[Reader]) -> Non
 
 
 @Readers
-def test_a_reader_survives_its_loop(make: type[Reader]) -> None:
+def test_a_reader_survives_its_loop(make: type[PipeReader]) -> None:
     """F-LIFE-5: closing it afterwards neither fails nor warns."""
     pipe, ends = Pipe.open(), Ends()
 
-    async def main() -> Reader:
+    async def main() -> PipeReader:
         return make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
 
     reader = asyncio.run(main())
@@ -202,7 +201,7 @@ def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
 # Writers.
 
 
-def writer_of(make: type[Writer], pipe: Pipe, ends: Ends) -> Writer:
+def writer_of(make: type[PipeWriter], pipe: Pipe, ends: Ends) -> PipeWriter:
     loop = asyncio.get_running_loop()
     return make(loop, pipe.writing, ends.changes.append, ends.breaks)
 
@@ -217,7 +216,7 @@ def _read_to_end(file: IO[bytes]) -> bytes:
 
 
 @Writers
-def test_a_writer_sends_in_order_and_closes_after_the_last_byte(make: type[Writer]) -> None:
+def test_a_writer_sends_in_order_and_closes_after_the_last_byte(make: type[PipeWriter]) -> None:
     """F-STD-5"""
     chunks = [b"a", b"", b"b" * 300_000, b"c", b"d" * 100_000, b"e"]
 
@@ -237,7 +236,7 @@ def test_a_writer_sends_in_order_and_closes_after_the_last_byte(make: type[Write
 
 
 @Writers
-def test_a_writer_pauses_above_the_high_water_mark(make: type[Writer]) -> None:
+def test_a_writer_pauses_above_the_high_water_mark(make: type[PipeWriter]) -> None:
     """F-STD-5"""
 
     async def main() -> None:
@@ -258,7 +257,7 @@ def test_a_writer_pauses_above_the_high_water_mark(make: type[Writer]) -> None:
 
 
 @Writers
-def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[Writer]) -> None:
+def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[PipeWriter]) -> None:
     """F-STD-5"""
 
     async def main() -> None:
@@ -281,7 +280,7 @@ def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[Writer]) -> None
 
 
 @Writers
-def test_a_closed_writer_drops_what_waits(make: type[Writer]) -> None:
+def test_a_closed_writer_drops_what_waits(make: type[PipeWriter]) -> None:
     """F-LIFE-6: no reader is needed to get rid of it."""
 
     async def main() -> None:
@@ -299,11 +298,11 @@ def test_a_closed_writer_drops_what_waits(make: type[Writer]) -> None:
 
 
 @Writers
-def test_a_writer_survives_its_loop(make: type[Writer]) -> None:
+def test_a_writer_survives_its_loop(make: type[PipeWriter]) -> None:
     """F-LIFE-5"""
     pipe, ends = Pipe.open(), Ends()
 
-    async def main() -> Writer:
+    async def main() -> PipeWriter:
         writer = writer_of(make, pipe, ends)
         writer.write(b"x" * 3 * HIGH_WATER)
         return writer

@@ -15,9 +15,8 @@ import pytest
 
 from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited, UsageError
 from mcpclient.net.process import server_process as process_module
-from mcpclient.net.process.groups import close_pipes
 from mcpclient.net.process.server_process import ServerProcess, spawn
-from mcpclient.net.process.stopping import StopLadder
+from mcpclient.net.process.stopping import StopLadder, close_pipes
 from tests.net.process_helpers import ECHO, Recorder, is_alive, python, tree, until, wait_until
 
 pytestmark = pytest.mark.needs_posix

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from mcpclient.net.process.groups import ProcessGroup
-from mcpclient.net.process.stopping import StopLadder, Stopping
+from mcpclient.net.process.stopping import ProcessGroup, StopLadder, Stopping
 from tests.support import virtual_time
 
 

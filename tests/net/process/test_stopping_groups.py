@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from mcpclient.net.process import groups as process_groups
-from mcpclient.net.process.groups import PosixGroup, WindowsTree, close_pipes, process_group
+from mcpclient.net.process import stopping
+from mcpclient.net.process.stopping import ProcessGroup, WindowsTree, close_pipes, process_group
 from tests.net.process_helpers import is_alive, python, tree, wait_until
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def test_a_forked_child_does_not_kill_its_parents_server() -> None:
     assert not any(map(is_alive, pids))
 
 
-def start(command: Sequence[str]) -> PosixGroup:
+def start(command: Sequence[str]) -> ProcessGroup:
     process = subprocess.Popen(
         command, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    return PosixGroup(process)
+    return ProcessGroup(process)
 
 
-def read_pids(group: PosixGroup) -> list[int]:
+def read_pids(group: ProcessGroup) -> list[int]:
     assert group.process.stdout is not None
     return [int(word) for word in group.process.stdout.readline().split()]
 
@@ -83,9 +83,9 @@ def read_pids(group: PosixGroup) -> list[int]:
 @pytest.mark.parametrize(
     ("method", "number"),
     [
-        (PosixGroup.interrupt, "SIGINT"),
-        (PosixGroup.terminate, "SIGTERM"),
-        (PosixGroup.kill, "SIGKILL"),
+        (ProcessGroup.interrupt, "SIGINT"),
+        (ProcessGroup.terminate, "SIGTERM"),
+        (ProcessGroup.kill, "SIGKILL"),
     ],
 )
 def test_a_signal_reaches_the_whole_group(method: object, number: str) -> None:
@@ -121,7 +121,7 @@ def test_a_group_of_zombies_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-6: in a container without an init process nobody collects orphans."""
     zombie = subprocess.Popen(python(""), start_new_session=True)
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
-    group = PosixGroup(zombie)
+    group = ProcessGroup(zombie)
     os.killpg(zombie.pid, 0)  # the system still finds it
     assert group.is_gone() or not Path("/proc/self/stat").exists()
     zombie.wait()
@@ -222,10 +222,10 @@ def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it() -> None
     """F-STD-2"""
     commands: list[Sequence[str]] = []
     group = windows_tree(FakeProcess(), commands)
-    process_groups._kill_all()
+    stopping._kill_all()
     assert len(commands) == 1
-    process_groups._disown_all()
-    process_groups._kill_all()
+    stopping._disown_all()
+    stopping._kill_all()
     assert len(commands) == 1 and group.disowned
 
 
@@ -237,10 +237,10 @@ def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyP
         seen.append([group.silenced for group in groups])
 
     groups: list[WindowsTree] = []
-    monkeypatch.setattr(process_groups, "_live", set())
+    monkeypatch.setattr(stopping, "_live", set())
     for _ in range(2):
         groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()), run=run))
-    process_groups._kill_all()
+    stopping._kill_all()
     assert seen == [[True, True], [True, True]]
 
 
@@ -258,9 +258,13 @@ def test_the_tree_kill_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.needs_posix
 def test_each_platform_has_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-6"""
-    monkeypatch.setattr(process_groups, "windows_calls", lambda: None, raising=False)
-    monkeypatch.setattr(process_groups, "contain", lambda pid, calls: None, raising=False)
-    for platform, kind in (("linux", PosixGroup), ("darwin", PosixGroup), ("win32", WindowsTree)):
+    monkeypatch.setattr(stopping, "windows_calls", lambda: None, raising=False)
+    monkeypatch.setattr(stopping, "contain", lambda pid, calls: None, raising=False)
+    for platform, kind in (
+        ("linux", ProcessGroup),
+        ("darwin", ProcessGroup),
+        ("win32", WindowsTree),
+    ):
         monkeypatch.setattr(sys, "platform", platform)
         group = process_group(cast("subprocess.Popen[bytes]", FakeProcess()))
         group.forget()
