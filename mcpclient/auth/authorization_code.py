@@ -31,7 +31,6 @@ from .grants import (
     GrantRequest,
     GrantTerms,
     Keep,
-    keep_nowhere,
     string_of,
     strings_of,
     terms_from,
@@ -117,7 +116,7 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
 
 
 def finish(
-    pending: Pending, callback: Callback, policy: UrlPolicy, keep: Keep = keep_nowhere
+    pending: Pending, callback: Callback, policy: UrlPolicy, keep: Keep | None = None
 ) -> Flow[Grant]:
     """Exchange the code in ``callback``, whose state chose ``pending``, for a grant; store it.
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from enum import Enum
-from typing import cast
+from typing import Literal, cast
 
 from ..display import shown_url
 from ..errors import (
@@ -72,12 +71,9 @@ def grant_key(kind: str, server_name: str) -> str:
     return f"grant {kind} {server_name}"
 
 
-class Replacement(Enum):
-    """The replacement of tokens that a server has refused."""
-
-    ADOPTED = "another task or process had already got new tokens"
-    REFRESHED = "the refresh token brought new tokens"
-    OBTAINED = "there is a new grant"
+# How tokens that a server has refused were replaced: by those that another task or process had got
+# already, by the refresh token, or by a new grant.
+Replacement = Literal["adopted", "refreshed", "obtained"]
 
 
 class Authorization:
@@ -212,17 +208,17 @@ class Authorization:
         time = yield from Now()
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
-            return Replacement.ADOPTED
+            return "adopted"
         # Discovery is never cached: after a 401 the server may have another authorization server.
         discovery = yield from self._discover(challenge)
         held: tuple[str, ...] = ()
         if stored is not None and stored.client.issuer == discovery.server.issuer:
             held = stored.requested_scopes
             if may_refresh and (yield from self._try_refresh(stored)) is not None:
-                return Replacement.REFRESHED
+                return "refreshed"
         yield from self._forget()
         yield from self._obtain_from(discovery, challenge, held)
-        return Replacement.OBTAINED
+        return "obtained"
 
     def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
         """Get tokens with more scopes after a 403. Raises InsufficientScope."""
@@ -447,9 +443,9 @@ class AuthorizedRequest:
         owner = self._owner
         flow = owner.replace_rejected(self._sent, challenge, may_refresh=self._may_refresh)
         outcome = yield from Exclusive(owner.key, flow)
-        if outcome is Replacement.REFRESHED:
+        if outcome == "refreshed":
             self._may_refresh = False
-        self._is_new_grant = outcome is Replacement.OBTAINED
+        self._is_new_grant = outcome == "obtained"
 
     def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
         self._step_ups += 1

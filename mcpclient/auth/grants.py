@@ -26,6 +26,12 @@ _SECRET_FIELDS = frozenset(
 )
 
 
+Form = Sequence[tuple[str, str]]
+
+Keep = Callable[["Grant"], Flow[None]]
+"""A way to store a grant, at once after the server's response."""
+
+
 @dataclass(frozen=True)
 class GrantTerms:
     """The terms of a grant: all that its token requests need besides a code or a token.
@@ -56,38 +62,64 @@ class GrantTerms:
             "dpop_key": None if prover is None else prover.key.to_secret(),
         }
 
-    def exchange(
-        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, keep: Keep
-    ) -> Flow[Grant]:
+    def exchange(self, form: Form, policy: UrlPolicy, keep: Keep | None) -> Flow[Grant]:
         """Obtain a grant with one token request for ``form``, and store it with ``keep``.
 
-        Raises as `request_token` does; AuthError when the token is not bound to a key as requested.
+        Raises as `request` does; AuthError when the token is not bound to a key as requested.
         """
-        return (yield from Shielded(self._exchange(form, policy, keep)))
 
-    def _exchange(
-        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, keep: Keep
-    ) -> Flow[Grant]:
-        tokens = yield from self.request_tokens(form, policy, None)
-        terms = {field.name: getattr(self, field.name) for field in fields(GrantTerms)}
-        grant = Grant(**terms, tokens=tokens)
-        yield from keep(grant)
-        return grant
+        def exchanged() -> Flow[Grant]:
+            tokens = yield from self.request_tokens(form, policy, None)
+            terms = {field.name: getattr(self, field.name) for field in fields(GrantTerms)}
+            grant = Grant(**terms, tokens=tokens)
+            if keep is not None:
+                yield from keep(grant)
+            return grant
+
+        return (yield from Shielded(exchanged()))
 
     def request_tokens(
-        self, form: Sequence[tuple[str, str]], policy: UrlPolicy, previous: TokenSet | None
+        self, form: Form, policy: UrlPolicy, previous: TokenSet | None
     ) -> Flow[TokenSet]:
         """Return new tokens for ``form``; see `token_set` for ``previous``."""
         if self.resource is not None:
             form = [*form, ("resource", self.resource)]
-        url, prover = self.token_endpoint, self.prover
-        response = yield from request_token(url, self.client, form, policy, prover)
+        response = yield from self.request(form, policy)
         tokens = token_set(response, (yield from Now()), previous)
-        if prover is not None and tokens.token_type != "DPoP":
+        if self.prover is not None and tokens.token_type != "DPoP":
             raise AuthError("the authorization server did not bind the token to the key (DPoP)")
-        if prover is None and tokens.token_type == "DPoP":
+        if self.prover is None and tokens.token_type == "DPoP":
             raise AuthError("the authorization server bound the token to an unknown key (DPoP)")
         return tokens
+
+    def request(self, form: Form, policy: UrlPolicy) -> Flow[Mapping[str, object]]:
+        """Send ``form`` to the token endpoint and return the fields of the response.
+
+        Where the server requires its nonce in the DPoP proof, the form is sent once more with it.
+        Raises TokenRequestFailed; SsrfError when the guard forbids the endpoint.
+        """
+        url, prover = self.token_endpoint, self.prover
+        response, secrets = yield from self.post(url, form, policy)
+        if prover is not None and prover.note(response, url, for_resource=False):
+            fields = parse_object(response.body) or {}
+            if wants_nonce(response.status, fields.get("error")):
+                response, secrets = yield from self.post(url, form, policy)
+                prover.note(response, url, for_resource=False)
+        return parse_token_response(response, secrets)
+
+    def post(self, url: str, form: Form, policy: UrlPolicy) -> Flow[tuple[Response, list[str]]]:
+        """Return the response, and the values in the request that no error may show."""
+        full_form = [*form]
+        headers: dict[str, str] = {}
+        yield from authenticate(self.client, full_form, headers)
+        if self.prover is not None:
+            headers["DPoP"] = yield from self.prover.proof("POST", url)
+        secrets = [value for name, value in full_form if name in _SECRET_FIELDS]
+        secrets += [value.rpartition(" ")[2] for value in headers.values()]
+        if self.client.client_secret:
+            secrets.append(self.client.client_secret)
+        response = yield from post(url, self.client.issuer, policy, headers, full_form)
+        return response, secrets
 
 
 def terms_from(
@@ -162,15 +194,6 @@ class Grant(GrantTerms):
         return is_same_resource and (self.prover is not None or not dpop)
 
 
-def keep_nowhere(grant: Grant) -> Flow[None]:
-    """Do not store the grant: only the caller gets it."""
-    yield from ()
-
-
-Keep = Callable[[Grant], Flow[None]]
-"""A way to store a grant, at once after the server's response."""
-
-
 @dataclass(frozen=True)
 class GrantRequest:
     """A request for a grant, whatever its grant type. Most fields are those of `GrantTerms`."""
@@ -181,7 +204,7 @@ class GrantRequest:
     resource: str | None
     policy: UrlPolicy = field(repr=False)
     prover: DpopProver | None = None
-    keep: Keep = field(default=keep_nowhere, repr=False)
+    keep: Keep | None = field(default=None, repr=False)
     account: str | None = None
 
     @property
@@ -233,51 +256,8 @@ def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
     kind = "access_token" if tokens.refresh_token is None else "refresh_token"
     token = tokens.refresh_token or tokens.access_token
     form = [("token", token), ("token_type_hint", kind)]
-    url = grant.revocation_endpoint
-    response, secrets = yield from _post_form(url, grant.client, form, policy, grant.prover)
+    response, secrets = yield from grant.post(grant.revocation_endpoint, form, policy)
     raise_for_error(response, parse_object(response.body) or {}, secrets)
-
-
-def request_token(
-    url: str,
-    client: RegisteredClient,
-    form: Sequence[tuple[str, str]],
-    policy: UrlPolicy,
-    prover: DpopProver | None,
-) -> Flow[Mapping[str, object]]:
-    """Send ``form`` to the token endpoint ``url`` and return the fields of the response.
-
-    Where the server requires its nonce in the DPoP proof, the form is sent once more with it.
-    Raises TokenRequestFailed; SsrfError when the guard forbids the endpoint.
-    """
-    response, secrets = yield from _post_form(url, client, form, policy, prover)
-    if prover is not None and prover.note(response, url, for_resource=False):
-        fields = parse_object(response.body) or {}
-        if wants_nonce(response.status, fields.get("error")):
-            response, secrets = yield from _post_form(url, client, form, policy, prover)
-            prover.note(response, url, for_resource=False)
-    return parse_token_response(response, secrets)
-
-
-def _post_form(
-    url: str,
-    client: RegisteredClient,
-    form: Sequence[tuple[str, str]],
-    policy: UrlPolicy,
-    prover: DpopProver | None,
-) -> Flow[tuple[Response, list[str]]]:
-    """Return the response, and the values in the request that no error may show."""
-    full_form = [*form]
-    headers: dict[str, str] = {}
-    yield from authenticate(client, full_form, headers)
-    if prover is not None:
-        headers["DPoP"] = yield from prover.proof("POST", url)
-    secrets = [value for name, value in full_form if name in _SECRET_FIELDS]
-    secrets += [value.rpartition(" ")[2] for value in headers.values()]
-    if client.client_secret:
-        secrets.append(client.client_secret)
-    response = yield from post(url, client.issuer, policy, headers, full_form)
-    return response, secrets
 
 
 def store_name(server_url: str) -> str:

@@ -24,7 +24,7 @@ from .clients import (
 )
 from .discovery import Discovery
 from .effects import Flow, Now, ShowDeviceCode, Wait, parse_object, post, token_from
-from .grants import Grant, GrantRequest, request_token
+from .grants import Grant, GrantRequest, GrantTerms
 from .options import (
     ClientCredentials,
     EnterpriseManaged,
@@ -137,7 +137,8 @@ def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Gra
     method = NONE if provider.client_secret is None else SECRET_POST
     url = provider.token_endpoint
     client = RegisteredClient(provider.client_id, url, method, provider.client_secret)
-    fields = yield from request_token(url, client, form, request.policy, None)
+    terms = GrantTerms(client, url, None, (), None, None, None)
+    fields = yield from terms.request(form, request.policy)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
         raise AuthError("the identity provider issued another token than an ID-JAG")
     form = [("grant_type", JWT_BEARER), ("assertion", str(fields["access_token"]))]

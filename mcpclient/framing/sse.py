@@ -51,21 +51,6 @@ class EventDecoder:
     `MAX_RETRY`.
     """
 
-    __slots__ = (
-        "_after_cr",
-        "_bom_due",
-        "_data",
-        "_dropping",
-        "_event",
-        "_id",
-        "_line",
-        "_max_event_size",
-        "_max_line",
-        "_skipping_line",
-        "last_event_id",
-        "retry",
-    )
-
     def __init__(self, max_event_size: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:
         self.last_event_id: str = ""
         self.retry: int | None = None

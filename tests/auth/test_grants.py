@@ -11,8 +11,8 @@ from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.grants import (
     Grant,
     GrantRequest,
+    GrantTerms,
     refresh,
-    request_token,
     revoke,
     store_name,
 )
@@ -104,8 +104,9 @@ def test_the_same_form_goes_again_with_the_nonce() -> None:
         return json_response({"error": "use_dpop_nonce"}, 400, nonce)
 
     world.on("POST", TOKEN, answer)
+    terms = GrantTerms(CLIENT, TOKEN, None, (), None, prover(), None)
     with pytest.raises(TokenRequestFailed, match="use_dpop_nonce"):
-        world.run(request_token(TOKEN, CLIENT, [("grant_type", "x")], UrlPolicy(), prover()))
+        world.run(terms.request([("grant_type", "x")], UrlPolicy()))
     assert nonces == [None, "n1"]
 
 
