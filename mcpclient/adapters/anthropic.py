@@ -19,10 +19,9 @@ from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
 from .model_api import ModelApi
 from .names import NameRule
-from .parts import Part
+from .parts import MadeCall, MadeResult, Part, without_calls
 from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, first_present, plain
-from .turns import MadeCall, MadeResult, without_calls
 
 _IMAGE = ("image/jpeg", "image/png", "image/gif", "image/webp")
 # The SDK refuses to wait for a longer answer that is not streamed.

@@ -20,10 +20,9 @@ from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
 from .model_api import ModelApi
 from .names import NameRule
-from .parts import Part
+from .parts import MadeCall, MadeResult, Part, Turn, without_calls
 from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, first_present, plain
-from .turns import MadeCall, MadeResult, Turn, without_calls
 
 _WORD = "application/vnd.openxmlformats-officedocument."
 # What the name of a document may have, and no two spaces in a row.

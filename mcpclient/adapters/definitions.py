@@ -14,7 +14,7 @@ from ..protocol.types import Tool
 from .limits import estimated_tokens
 from .names import NameRule, fit_names, without_surrogates
 from .schemas.normal import normal_schema
-from .schemas.plain_root import plain_root
+from .schemas.reduced import plain_root
 from .schemas.rewriting import JsonSchema, Rewritten, inlined, rewritten, with_root_kept_apart
 from .schemas.strict import Strict, StrictRules, has_null, strict_schema, without_nulls
 

@@ -21,10 +21,9 @@ from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
 from .model_api import ModelApi
 from .names import NameRule
-from .parts import Part
-from .schemas.google_subset import google_subset
+from .parts import MadeCall, MadeResult, Part
+from .schemas.reduced import google_subset
 from .tool_calls import RawCall, first_present, plain
-from .turns import MadeCall, MadeResult
 
 # Where a sampling answer keeps what the API signs its calls with.
 _SIGNATURE = "mcpclient/thoughtSignature"

@@ -14,9 +14,19 @@ from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
 from .limits import Limits, MediaRules
-from .parts import Outcome, Part
+from .parts import (
+    Item,
+    MadeCall,
+    MadeResult,
+    Outcome,
+    Part,
+    Turn,
+    joined_by_id,
+    made_results,
+    names_of,
+    turns_of,
+)
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls
-from .turns import Item, MadeCall, MadeResult, Turn, joined_by_id, made_results, names_of, turns_of
 
 
 class ModelApi(ABC):

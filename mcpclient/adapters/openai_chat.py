@@ -20,10 +20,9 @@ from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
 from .model_api import ModelApi
 from .names import LONE_SURROGATES, NameRule
-from .parts import ERROR_PREFIX, Part
+from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
 from .schemas.strict import OPENAI
 from .tool_calls import RawCall, first_present, plain
-from .turns import MadeCall, MadeResult, Turn
 
 RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64),

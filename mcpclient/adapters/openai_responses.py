@@ -19,9 +19,8 @@ from .definitions import Definition
 from .limits import MediaRules
 from .model_api import ModelApi
 from .openai_chat import RULES as _CHAT_RULES
-from .parts import Part
+from .parts import MadeCall, MadeResult, Part, Turn
 from .tool_calls import RawCall, first_present, plain
-from .turns import MadeCall, MadeResult, Turn
 
 
 class _OpenAIResponses(ModelApi):

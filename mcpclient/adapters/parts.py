@@ -1,26 +1,34 @@
-"""The content of results and prompts in parts that every model API knows: text and media."""
+"""The content of results and prompts in parts that every model API knows: text and media.
+
+Messages are turns of a user and a model: parts, calls that the model made, and results of calls.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Union
 
-from ..errors import McpError
+from ..errors import McpError, UsageError
 from ..errors.network import text_without_output
+from ..protocol.sampling import SamplingMessage, SamplingRequest
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
     Content,
     EmbeddedResource,
     ImageContent,
+    PromptMessage,
     ResourceLink,
     TextContent,
+    ToolResultContent,
+    ToolUseContent,
 )
 from .limits import Limits, Media, MediaRules, limited, media_type_of, token_warning
-from .names import without_surrogates
+from .names import NameRule, fit_names, without_surrogates
+from .tool_calls import ToolCall
 
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]
@@ -31,11 +39,10 @@ ERROR_PREFIX = "Tool error: "
 
 _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
-# Media types that are text although they do not begin with "text/".
-_TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/javascript")
+# Media types that are text.
+_TEXT_TYPE = re.compile(r"text/.*|.*\+(json|xml|yaml)|application/(json|xml|yaml|javascript)", re.S)
 # A structure with more values is compared with the text as a whole, not value by value.
 _MOST_MENTIONED = 200
-_TEXT_ENDINGS = ("+json", "+xml", "+yaml")
 
 
 @dataclass(frozen=True)
@@ -132,11 +139,7 @@ def _reference(resource: Mapping[str, Any]) -> str:
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
     media_type = media_type_of(data, said)
-    if (
-        media_type.startswith("text/")
-        or media_type in _TEXT_TYPES
-        or media_type.endswith(_TEXT_ENDINGS)
-    ):
+    if _TEXT_TYPE.fullmatch(media_type):
         return data.decode("utf-8", "replace")
     return Media(media_type, data, without_surrogates(name))
 
@@ -231,3 +234,154 @@ def _joined(parts: Iterable[Part]) -> list[Part]:
         else:
             joined.append(part)
     return joined
+
+
+# The messages of prompts and sampling requests, as turns that each provider writes in its own shape
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """A call that the model made. ``name``: the API's name. ``meta``: of the block."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MadeResult:
+    """The result of a call; ``name`` is the name of the call."""
+
+    id: str
+    name: str
+    prepared: Prepared
+
+
+Item = Union[Part, MadeCall, MadeResult]
+
+_NONE = MediaRules()
+# The ids of calls that every API accepts; those of a server may be different.
+_IDS = NameRule("a-zA-Z0-9_-", 40)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A message of the model or of the user."""
+
+    of_model: bool
+    items: list[Item]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The text and media."""
+        return [item for item in self.items if not isinstance(item, (MadeCall, MadeResult))]
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by line ends."""
+        return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def calls(self) -> list[MadeCall]:
+        """The calls."""
+        return [item for item in self.items if isinstance(item, MadeCall)]
+
+    @property
+    def results(self) -> list[MadeResult]:
+        """The results."""
+        return [item for item in self.items if isinstance(item, MadeResult)]
+
+
+def made_results(
+    pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None, rules: MediaRules
+) -> list[MadeResult]:
+    """Return the results of calls within the limits and the media that an API accepts.
+
+    The result of a call with a problem is that problem.
+    """
+    made = []
+    for call, outcome in pairs:
+        told = outcome if call.problem is None else UsageError(call.problem)
+        name = without_surrogates(call.called_as)
+        found = prepared(told, limits or Limits(), rules)
+        made.append(MadeResult(without_surrogates(call.id), name, found))
+    return made
+
+
+def joined_by_id(made: Iterable[MadeResult]) -> list[MadeResult]:
+    """Return one result for each id, because some APIs refuse two of the same."""
+    joined: dict[str, MadeResult] = {}
+    for result in made:
+        known = joined.setdefault(result.id, result)
+        if known is not result:
+            known.prepared.parts.extend(result.prepared.parts)
+    return list(joined.values())
+
+
+def turns_of(
+    messages: Iterable[PromptMessage | SamplingMessage],
+    rules: MediaRules,
+    names: dict[str, str] | None = None,
+    of_model: MediaRules = _NONE,
+) -> list[Turn]:
+    """Return messages as turns with the media that an API accepts. Empty messages are left out.
+
+    ``names``: the API's names of tools. ``of_model``: the media that a message of the model may
+    have; most APIs accept none there, and a note stands in their place.
+    """
+    listed, limits = list(messages), Limits()
+    ids = fit_names((use.id for message in listed for use in _uses(message)), _IDS)
+    called: dict[str, MadeCall] = {}
+    turns = []
+    for message in listed:
+        turn = Turn(message.role == "assistant", [])
+        taken = of_model if turn.of_model else rules
+        for block in _blocks(message):
+            if isinstance(block, ToolUseContent):
+                name = (names or {}).get(block.name, block.name)
+                call = called[block.id] = MadeCall(ids[block.id], name, block.input, block.meta)
+                turn.items.append(call)
+            elif isinstance(block, ToolResultContent):
+                made = called.get(block.tool_use_id)
+                identity, name = (made.id, made.name) if made else (block.tool_use_id, "")
+                outcome = prepared(CallToolResult(block.raw), limits, taken)
+                turn.items.append(MadeResult(identity, name, outcome))
+            elif parts_of([block]) != [""]:
+                outcome = prepared(CallToolResult({"content": [block.raw]}), limits, taken)
+                turn.items.extend(outcome.parts)
+        if turn.items:
+            turns.append(turn)
+    return turns
+
+
+def names_of(sampling: SamplingRequest, rule: NameRule) -> dict[str, str]:
+    """Return an API's names for the tools of a request and those called in its conversation."""
+    names = fit_names((tool.name for tool in sampling.tools), rule)
+    for message in sampling.messages:
+        for use in _uses(message):
+            if use.name not in names:
+                names[use.name] = rule.fitted(use.name, names.values())
+    return names
+
+
+def without_calls(turn: Turn) -> Turn:
+    """Return a turn with calls and results as text, for a request without tools."""
+    items: list[Item] = []
+    for item in turn.items:
+        if isinstance(item, MadeCall):
+            items.append(f"[called {item.name} with {json.dumps(item.arguments)}]")
+        elif isinstance(item, MadeResult):
+            items += [f"[the result of {item.name or 'a call'}]", *item.prepared.parts]
+        else:
+            items.append(item)
+    return Turn(turn.of_model, items)
+
+
+def _blocks(message: PromptMessage | SamplingMessage) -> list[Content]:
+    content = message.content
+    return content if isinstance(content, list) else [content]
+
+
+def _uses(message: PromptMessage | SamplingMessage) -> list[ToolUseContent]:
+    return [block for block in _blocks(message) if isinstance(block, ToolUseContent)]

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.adapters.schemas import normal as normal_form
-from mcpclient.adapters.schemas.google_subset import google_subset
 from mcpclient.adapters.schemas.normal import modern_schema, normal_schema
-from mcpclient.adapters.schemas.plain_root import plain_root
+from mcpclient.adapters.schemas.reduced import google_subset, plain_root
 from mcpclient.adapters.schemas.rewriting import (
     Child,
     Rewritten,

@@ -12,16 +12,16 @@ import pytest
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
 from mcpclient.adapters.limits import Media, MediaRules
 from mcpclient.adapters.names import NameRule
-from mcpclient.adapters.parts import Prepared
-from mcpclient.adapters.tool_calls import ToolCall
-from mcpclient.adapters.turns import (
+from mcpclient.adapters.parts import (
     MadeCall,
     MadeResult,
+    Prepared,
     Turn,
     made_results,
     names_of,
     turns_of,
 )
+from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.protocol.sampling import SamplingMessage, SamplingRequest
 from mcpclient.protocol.types import GetPromptResult
 from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT
