@@ -325,7 +325,7 @@ class Client(Contents, Listening):
 
         Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
-        self._tasks.design.check_listing()
+        self._tasks.design.check("list")
         return [Task(item) for item in await self._list("tasks/list", "tasks", timeout, True)]
 
     async def await_task(
@@ -374,7 +374,7 @@ class Client(Contents, Listening):
         With the extension this is only a request: the task may still end in another way. Raises
         `PeerError` (-32602) for a task that is over, or that the server does not know.
         """
-        self._tasks.design.check_cancelling()
+        self._tasks.design.check("cancel")
         params = {"taskId": id_of(task)}
         await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
 

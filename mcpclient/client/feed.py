@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
 from ..framing.logs import logger_for
-from ..net.futures import NextChange, cancel
+from ..net.futures import NextChange, cancel, resolve
 from ..protocol.listen import Backlog, EventsMissed, ListenEvent, ListenFilter, Stream, event_of
 from ..transports.backoff import Retries
 from .connection.call_recovery import CallRecovery
@@ -22,37 +21,20 @@ from .events.callbacks import Observer
 _logger = logger_for("mcpclient.client")
 
 
-class FeedSource(ABC):
-    """Hears of changes for one listener, over one connection."""
+class FeedSource(Observer):
+    """Hears of changes for one feed, over one session."""
 
-    def __init__(self, connection: Connection, caller: CallRecovery, listener: Feed) -> None:
+    def __init__(self, connection: Connection, caller: CallRecovery, feed: Feed) -> None:
         self._connection = connection
         self._caller = caller
-        self._listener = listener
+        self._feed = feed
 
-    @abstractmethod
     async def follow(self) -> bool:
         """Subscribe, and stay until that is over. Returns whether the server ended it."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take what is meant for this listener."""
-
-    def session_over(self, error: McpError | None) -> None:  # noqa: B027 - a request fails itself
-        """End: there is another session, or none for the reason given."""
-
-    def channel_lost(self, error: McpError) -> None:  # noqa: B027 - a request needs no channel
-        """Take note that the server's own channel was given up."""
-
-    async def leave(self, still_wanted: Collection[str]) -> None:  # noqa: B027 - as above
+    async def leave(self, still_wanted: Collection[str]) -> None:
         """Take back what was subscribed to, but for the resources that others still want."""
-
-
-def source_for(connection: Connection, caller: CallRecovery, listener: Feed) -> FeedSource:
-    """Return the source of the design that the connection's era has."""
-    era = connection.era
-    with_request = era is not None and era.listens_with_a_request
-    return (ListenRequest if with_request else SessionChanges)(connection, caller, listener)
 
 
 class ListenRequest(FeedSource):
@@ -64,19 +46,17 @@ class ListenRequest(FeedSource):
     _stream: Stream | None = None
 
     async def follow(self) -> bool:
-        """Send the request, and wait for its answer, which comes at the end."""
         await self._connection.session.request(
             "subscriptions/listen",
-            {"notifications": self._listener.wanted.to_wire()},
+            {"notifications": self._feed.wanted.to_wire()},
             RequestOptions(self._connection.options.timeouts.idle, None, on_sent=self._begin),
         )
         return True
 
     def _begin(self, request_id: int | str) -> None:
-        self._stream = Stream(request_id, self._listener.wanted)
+        self._stream = Stream(request_id, self._feed.wanted)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take what carries the id of this request."""
         stream = self._stream
         if stream is None or not self._connection.is_open:  # the last that a closed client reads
             return
@@ -89,12 +69,12 @@ class ListenRequest(FeedSource):
         event = stream.take(method, params)
         if not was_acknowledged and event is not None:
             _logger.warning("the server sent %s before it acknowledged the subscription", method)
-            stream.acknowledged = self._listener.wanted
+            stream.acknowledged = self._feed.wanted
         if not was_acknowledged and stream.acknowledged is not None:
             session.lift_limits(stream.request_id)
-            self._listener.acknowledge(stream.acknowledged)
+            self._feed.acknowledge(stream.acknowledged)
         if event is not None:
-            self._listener.take(event)
+            self._feed.take(event)
 
 
 class SessionChanges(FeedSource):
@@ -106,7 +86,6 @@ class SessionChanges(FeedSource):
     _over: asyncio.Future[McpError | None] | None = None
 
     async def follow(self) -> bool:
-        """Subscribe to the resources, and stay until there is another session or none."""
         self._over = asyncio.get_running_loop().create_future()
         await self._connection.reopen_channel()
         await self._subscribe()
@@ -116,20 +95,19 @@ class SessionChanges(FeedSource):
         return False
 
     async def _subscribe(self) -> None:
-        wanted = self._listener.wanted
+        wanted = self._feed.wanted
         granted = []
         for uri in wanted.uris:
             try:
                 await self._caller.call("resources/subscribe", {"uri": uri}, self._limits())
                 granted.append(uri)
             except PeerError as refusal:
-                self._listener.refusal = refusal
+                self._feed.refusal = refusal
         offered = ListenFilter.offered(self._connection.capabilities)
-        self._listener.acknowledge(replace(offered, uris=tuple(granted), tasks=wanted.tasks))
+        self._feed.acknowledge(replace(offered, uris=tuple(granted), tasks=wanted.tasks))
 
     async def leave(self, still_wanted: Collection[str]) -> None:
-        """Unsubscribe from the resources that nobody else listens for."""
-        for uri in self._listener.wanted.uris:
+        for uri in self._feed.wanted.uris:
             if uri in still_wanted:
                 continue
             try:
@@ -141,19 +119,20 @@ class SessionChanges(FeedSource):
         return self._connection.options.timeouts.for_call("resources/subscribe", DEFAULT, DEFAULT)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take what was asked for."""
         event = event_of(method, params)
-        if self._listener.wanted.wants(event):
-            self._listener.take(event)
+        if self._feed.wanted.wants(event):
+            self._feed.take(event)
 
-    def session_over(self, error: McpError | None) -> None:
-        """Stop following; without an error, to subscribe anew."""
-        if self._over is not None and not self._over.done():
-            self._over.set_result(error)
+    def connected(self) -> None:  # follow again: the new session knows nothing of the old
+        if self._over is not None:
+            resolve(self._over, None)
 
-    def channel_lost(self, error: McpError) -> None:
-        """Tell it, and go on: news may still come with the answers to calls."""
-        self._listener.report_error(error)
+    def lost(self, error: McpError) -> None:
+        if self._over is not None:
+            resolve(self._over, error)
+
+    def channel_lost(self, error: McpError) -> None:  # news may still come with answers to calls
+        self._feed.report_error(error)
 
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
@@ -164,10 +143,9 @@ _MIN_WAIT = 0.001
 
 
 class Feed(Observer):
-    """Its task runs from the first use to the end; the `Subscription` is only a handle on it, so
-    that a handle nobody holds any more ends it.
+    """A subscription at work, from its first use to its end.
 
-    With each connection there is another `FeedSource`, as its era demands.
+    The `Subscription` is only a handle on it, so that a handle nobody holds any more ends it.
     """
 
     def __init__(self, connection: Connection, caller: CallRecovery, wanted: ListenFilter) -> None:
@@ -273,20 +251,31 @@ class Feed(Observer):
             started, self._heard = clock(), False
             try:
                 await self._connection.restore()
-                self._source = source_for(self._connection, self._caller, self)
-                if await self._source.follow():
+                if await self._follow():
                     return
             except McpError as error:
                 if self.acknowledged is None:
                     raise
                 if self._heard or clock() - started >= _STEADY:
                     retries.succeeded()
-                self._source = None
                 await retries.wait_after(error)
+
+    async def _follow(self) -> bool:
+        """Follow the changes over one session, as the era of the connection demands."""
+        connection = self._connection
+        era = connection.era
+        with_request = era is not None and era.listens_with_a_request
+        source_type = ListenRequest if with_request else SessionChanges
+        self._source = source = source_type(connection, self._caller, self)
+        connection.observers.append(source)
+        try:
+            return await source.follow()
+        finally:
+            connection.observers.remove(source)
+            self._source = None
 
     def _finish(self, runner: asyncio.Task[None]) -> None:
         self._ended = True
-        self._source = None
         self._connection.observers.remove(self)
         error = None if runner.cancelled() else runner.exception()
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
@@ -298,7 +287,7 @@ class Feed(Observer):
     # What its source tells
 
     def acknowledge(self, granted: ListenFilter) -> None:
-        """Take note of what the server has agreed to tell from now on."""
+        """Take what the server has agreed to report from now on."""
         refused = self.wanted.without(granted)
         if refused:
             _logger.warning("the server does not report changes of: %s", refused)
@@ -323,28 +312,9 @@ class Feed(Observer):
 
     # Observer
 
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take what is meant for this listener."""
-        if self._source is not None:
-            self._source.notified(method, params)
-
     def connected(self) -> None:
-        """Subscribe again: the new session knows nothing of the old."""
         self._reported_error = None
-        if self._source is not None:
-            self._source.session_over(None)
-
-    def lost(self, error: McpError) -> None:
-        """Begin to wait for a new connection, or a new session."""
-        if self._source is not None:
-            self._source.session_over(error)
-
-    def channel_lost(self, error: McpError) -> None:
-        """Tell, and go on: the transport has tried often enough, but there may be other ways."""
-        if self._source is not None:
-            self._source.channel_lost(error)
 
     def closed(self) -> None:
-        """End with the connection."""
         self._ended = True
         cancel(self._runner)

@@ -10,7 +10,7 @@ import asyncio
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ..errors import (
     CallTimeout,
@@ -22,7 +22,7 @@ from ..errors import (
     UsageError,
 )
 from ..jsonrpc.messages import peer_error
-from ..net.futures import BackgroundTasks
+from ..net.futures import BackgroundTasks, cancel_all
 from ..protocol.tasks import (
     EXTENSION,
     MAX_INPUTS,
@@ -41,14 +41,17 @@ from .connection.connection import Connection
 from .connection.limits import RequestOptions
 from .events.callbacks import Observer, OrderedCallback
 
+if TYPE_CHECKING:
+    _Job = asyncio.Task[Optional[Mapping[str, Any]]]
+
 # Seconds a request may take when the time for the whole wait is as good as over.
 _LAST_LOOK = 0.1
 
 
 class TaskInputs:
-    """What has been answered of one task's requests for input, so that nobody is asked twice.
+    """The requests for input of one task that were answered, so that nobody is asked twice.
 
-    ``answers``: what the handlers gave, by key, even if it has not reached the server yet.
+    ``answers``: those of the handlers, by key, even if they have not reached the server yet.
     """
 
     def __init__(self) -> None:
@@ -56,23 +59,19 @@ class TaskInputs:
         self._taken: set[str] = set()
 
     def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those requests that nobody has taken yet; they are the caller's to answer.
-
-        Raises `ProtocolViolation` when the task never stops asking.
-        """
+        """Return those requests that nobody has taken yet; they are the caller's to answer."""
         free = {key: each for key, each in requests.items() if key not in self._taken}
-        check_inputs(len(self._taken) + len(free))
+        _check_inputs(len(self._taken) + len(free))
         self._taken |= free.keys()
         return free
 
     def give_back(self, requests: Mapping[str, Any]) -> None:
-        """Let somebody else take these requests."""
+        """Let another wait take these requests."""
         self._taken -= requests.keys()
 
 
 class TaskWait(Observer, ABC):
-    """One wait for a task; how the server is given input, and how it gives the result, is up to
-    the design.
+    """One wait for a task. The design says how input and result travel.
 
     ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
     not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
@@ -105,13 +104,13 @@ class TaskWait(Observer, ABC):
         self._polling = Polling()
         self._retries = Retries()
         self._job_retries = Retries()
-        self._job: asyncio.Task[Mapping[str, Any] | None] | None = None
+        self._job: _Job | None = None
         self._news = asyncio.Event()
 
     async def run(self) -> Mapping[str, Any]:
         """Return the result of the request that became the task.
 
-        Raises `PeerError` with the error it ended with, `TaskFailed` when it ended without either
+        Raises `PeerError` with the error that it ended with, `TaskFailed` when it ended without one
         or outlived its time, and `CallTimeout`. Cancelling leaves the task alone.
         """
         try:
@@ -121,11 +120,11 @@ class TaskWait(Observer, ABC):
             await self._relay.finish(self._limits.timeout)
             return result
         finally:
-            await self._end_job()
+            if self._job is not None:
+                await cancel_all([self._job])
             self._callbacks.cancel()
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take the state of the task that the server sends unasked."""
         if method in ("notifications/tasks/status", "notifications/tasks"):
             task = Task(params)
             if task.id == self._id and not self._task.is_over:
@@ -140,12 +139,10 @@ class TaskWait(Observer, ABC):
             self._relay(task)
 
     async def _wait(self) -> Mapping[str, Any]:
-        if self._task.status:
-            self._take(self._task)
-        else:
-            self._take(await self._poll())
+        self._take(self._task if self._task.status else await self._poll())
         while not self._task.is_over:
-            self._begin_job()
+            if self._job is None and self._task.status == "input_required":
+                self._job = self._job_for_input()
             if not await self._pause():
                 self._take(await self._poll())
             result = await self._outcome_of_job()
@@ -184,10 +181,9 @@ class TaskWait(Observer, ABC):
         if self._job is not None:
             waiting.add(self._job)
         began, answering, held = self._clock(), self._is_answering, self._connection.held_seconds
+        longest = min(self._polling.delay(self._task), self._time_left)
         try:
-            await asyncio.wait(
-                waiting, timeout=self._longest_pause(), return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait(waiting, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         finally:
             news.cancel()
         self._not_counted += self._uncounted(began, held, was_answering=answering)
@@ -211,9 +207,6 @@ class TaskWait(Observer, ABC):
     def _time_left(self) -> float:
         return self._life_left if self._is_answering else min(self._life_left, self._remaining)
 
-    def _longest_pause(self) -> float:
-        return min(self._polling.delay(self._task), self._time_left)
-
     def _limits_of_request(self) -> RequestOptions:
         """Limit a request to what is left of the whole wait, with time for a last look."""
         if self._remaining == math.inf or self._is_answering:
@@ -221,7 +214,7 @@ class TaskWait(Observer, ABC):
         return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
-        check_inputs(self._connection.receiver.inputs_of(self._id))
+        _check_inputs(self._connection.receiver.inputs_of(self._id))
         if self._life_left <= 0:
             raise TaskFailed(self._id, self._task.status, "its time to live has passed")
         if self._remaining <= 0 and not self._is_answering:
@@ -241,16 +234,12 @@ class TaskWait(Observer, ABC):
         """
 
     @abstractmethod
-    def _job_for_input(self) -> asyncio.Task[Mapping[str, Any] | None] | None:
+    def _job_for_input(self) -> _Job | None:
         """Begin what the wish for input needs; None when there is nothing to do."""
 
     @abstractmethod
     async def _result_of(self, task: Task) -> Mapping[str, Any]:
         """Return the result of a task that is over and was not cancelled."""
-
-    def _begin_job(self) -> None:
-        if self._job is None and self._task.status == "input_required":
-            self._job = self._job_for_input()
 
     async def _outcome_of_job(self) -> Mapping[str, Any] | None:
         """Return the result if the job has brought it. Raises what ended the job for good."""
@@ -269,25 +258,17 @@ class TaskWait(Observer, ABC):
         await self._job_retries.wait_after(error, self._time_left)
         return None  # the job begins again if it is still needed
 
-    async def _end_job(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
-            await asyncio.wait({self._job})
-            if not self._job.cancelled():
-                self._job.exception()  # of no interest any more
 
-
-def check_inputs(count: int) -> None:
-    """Raise `ProtocolViolation` when a task has asked for more input than can be meant."""
+def _check_inputs(count: int) -> None:
     if count > MAX_INPUTS:
         raise ProtocolViolation(f"the task asked for input more than {MAX_INPUTS} times")
 
 
 class TaskDesign(ABC):
-    """How tasks are made, listed and cancelled over one connection.
+    """One way to make, list and cancel tasks over one connection.
 
-    ``wait``: what waits for a task. ``asks``: whether a call has to ask to become a task, which
-    also makes its progress last as long as the task.
+    ``wait``: the class that waits for a task. ``asks``: whether a call has to ask to become a task,
+    which also makes its progress last as long as the task.
     """
 
     wait: type[TaskWait]
@@ -312,19 +293,12 @@ class TaskDesign(ABC):
         """
 
     @abstractmethod
-    def check_listing(self) -> None:
-        """Raise `UsageError` when tasks cannot be listed."""
-
-    @abstractmethod
-    def check_cancelling(self) -> None:
-        """Raise `UsageError` when tasks cannot be cancelled."""
-
-    def _declares(self, *capability: str) -> bool:
-        return declares(self._connection.capabilities, *capability)
+    def check(self, action: str) -> None:
+        """Raise `UsageError` when the client cannot ``"list"`` or ``"cancel"`` tasks."""
 
     def _require(self, *capability: str) -> None:
         self._connection.require_session()
-        if not self._declares(*capability):
+        if not declares(self._connection.capabilities, *capability):
             raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
 
 
@@ -341,7 +315,7 @@ class CoreTaskWait(TaskWait):
     def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
         return max(self._connection.held_seconds - held, 0.0)
 
-    def _job_for_input(self) -> asyncio.Task[Mapping[str, Any] | None] | None:
+    def _job_for_input(self) -> _Job | None:
         return asyncio.ensure_future(self._fetch_result())
 
     async def _fetch_result(self) -> Mapping[str, Any] | None:
@@ -358,32 +332,24 @@ class CoreTaskWait(TaskWait):
 
 
 class CoreTasks(TaskDesign):
-    """What the server can do with tasks, its capabilities say; what a tool can, its listing."""
+    """The capabilities of the server say what it can do with tasks, the listing what a tool can."""
 
     wait: type[TaskWait] = CoreTaskWait
     asks = True
 
     def check_call(self, name: str, tool: Tool | None) -> None:
-        """Raise `UsageError` where the server or the tool says that it cannot."""
         self._require(*_MAKING)
         if tool is not None and task_support_of(tool.raw) == "forbidden":
             raise UsageError(f"tool {name!r} cannot be called as a task")
 
     def may_ask(self) -> bool:
-        """Whether the server makes tasks of tool calls."""
-        return self._declares(*_MAKING)
+        return declares(self._connection.capabilities, *_MAKING)
 
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
-        """Return the task of a call that asked for one."""
         return created_task(result, params["name"]) if "task" in params else None
 
-    def check_listing(self) -> None:
-        """Raise `UsageError` unless the server declares it."""
-        self._require("tasks", "list")
-
-    def check_cancelling(self) -> None:
-        """Raise `UsageError` unless the server declares it."""
-        self._require("tasks", "cancel")
+    def check(self, action: str) -> None:
+        self._require("tasks", action)
 
 
 class ExtensionTaskWait(TaskWait):
@@ -396,11 +362,12 @@ class ExtensionTaskWait(TaskWait):
     def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
         return self._clock() - began if was_answering or self._is_answering else 0.0
 
-    def _job_for_input(self) -> asyncio.Task[Mapping[str, Any] | None] | None:
+    def _job_for_input(self) -> _Job | None:
         requests = self._inputs.take(self._task.input_requests)
         if not requests:
             return None
         job = asyncio.ensure_future(self._give_input(requests))
+        # A job that is cancelled before its first step gives them back, too.
         job.add_done_callback(lambda job: self._give_back(job, requests))
         return job
 
@@ -412,9 +379,7 @@ class ExtensionTaskWait(TaskWait):
         await self._caller.call("tasks/update", params, self._limits)
         return None
 
-    def _give_back(
-        self, job: asyncio.Task[Mapping[str, Any] | None], requests: Mapping[str, Any]
-    ) -> None:
+    def _give_back(self, job: _Job, requests: Mapping[str, Any]) -> None:
         if job.cancelled() or job.exception() is not None:
             self._inputs.give_back(requests)
 
@@ -436,17 +401,14 @@ class ExtensionTasks(TaskDesign):
     asks = False
 
     def check_call(self, name: str, tool: Tool | None) -> None:
-        """Raise `UsageError` unless both sides declare the extension."""
         if not self._connection.options.tasks:
             raise UsageError("tasks need a client connected with tasks=True")
         self._require("extensions", EXTENSION)
 
-    def may_ask(self) -> bool:
-        """Answer no: the server makes a task of a call as it likes."""
+    def may_ask(self) -> bool:  # the server makes a task of a call as it likes
         return False
 
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
-        """Return the task that the type of the result says it is."""
         if result.get("resultType") != "task":
             return None
         task = created_task(result, params["name"])
@@ -454,9 +416,6 @@ class ExtensionTasks(TaskDesign):
             raise ProtocolViolation("tools/call: the server answered with a task without id")
         return task
 
-    def check_listing(self) -> None:
-        """Raise `UsageError`: there is no such request."""
-        raise UsageError("servers of the stateless era do not list tasks")
-
-    def check_cancelling(self) -> None:
-        """Raise nothing: whoever has a task may cancel it."""
+    def check(self, action: str) -> None:
+        if action == "list":
+            raise UsageError("servers of the stateless era do not list tasks")

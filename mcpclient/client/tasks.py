@@ -143,7 +143,7 @@ class TaskCalls:
         """Ask the server to stop a task that the caller does not know of."""
         own = self._connection.options.timeouts.for_call("tasks/cancel", DEFAULT, DEFAULT)
         with suppress(McpError):
-            self.design.check_cancelling()
+            self.design.check("cancel")
             await self._caller.call(
                 "tasks/cancel", {"taskId": task.id}, own._replace(headers=limits.headers)
             )
