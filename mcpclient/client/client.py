@@ -127,8 +127,8 @@ class Client(Contents, Listening):
     def __enter__(self) -> NoReturn:
         raise UsageError("a client is asynchronous: write async with, in an async function")
 
-    def __exit__(self, *unused: object) -> None:
-        """Is never reached: without it, ``with`` would not even get as far as `__enter__`."""
+    def __exit__(self, *unused: object) -> None:  # else ``with`` would not get to `__enter__`
+        pass
 
     async def __aenter__(self) -> Client:
         return await self.connect()
@@ -226,17 +226,15 @@ class Client(Contents, Listening):
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
         """Write a transcript of everything sent and received from now on, as ``trace`` does.
 
-        Returns a function that ends it. Nothing else changes: not what is sent, and not what other
-        transcripts say. What opened the connection comes first, and the last 64 KiB that the server
-        process has written to its stderr.
+        Returns a function that ends it. The messages that opened the connection come first, and the
+        last 64 KiB that the server process has written to its stderr.
         """
         return self._connection.trace_to(target)
 
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
 
-        It holds over another connection and in another session, too. In the stateless era the level
-        travels with every later request.
+        It holds in later sessions, too. In the stateless era it travels with every later request.
         """
         era = self._connection.era
         if era is None or not era.repeats_log_level:

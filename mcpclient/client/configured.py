@@ -30,7 +30,7 @@ _TIMES = ("timeout", "connect_timeout")
 
 
 class ReadMapping(NamedTuple):
-    """A mapping that was read: its entry, and the target and options of the client it describes."""
+    """An entry, and the target and options of the client that it describes."""
 
     entry: Entry
     target: str | list[str]

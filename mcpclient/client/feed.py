@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from .events.callbacks import Observer
 _logger = logger_for("mcpclient.client")
 
 
-class FeedSource(Observer):
+class FeedSource(Observer, ABC):
     """Hears of changes for one feed, over one session."""
 
     def __init__(self, connection: Connection, caller: CallRecovery, feed: Feed) -> None:
@@ -29,9 +30,9 @@ class FeedSource(Observer):
         self._caller = caller
         self._feed = feed
 
+    @abstractmethod
     async def follow(self) -> bool:
         """Subscribe, and stay until that is over. Returns whether the server ended it."""
-        raise NotImplementedError
 
     async def leave(self, still_wanted: Collection[str]) -> None:
         """Take back what was subscribed to, but for the resources that others still want."""

@@ -134,7 +134,7 @@ class ListedTools(Observer):
         try:
             problem = _problem(schema, result)
         except McpError as error:
-            self._waste(began)
+            self._wasted += steady_seconds() - began
             if self._wasted > _MAX_WASTED:
                 self._compiled.pop(tool, None)  # to be compiled with less time
             _warn(result, f"the result of tool {tool!r} was {error}")
@@ -161,21 +161,17 @@ class ListedTools(Observer):
                     self._schemas[tool], clock=steady_seconds, limits=self._limits, hurry=hurry
                 )
             except McpError as error:
-                self._waste(began)
+                self._wasted += steady_seconds() - began
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
                 _logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
 
-    def _waste(self, began: float) -> None:
-        self._wasted += steady_seconds() - began
-
 
 def _wraps(schema: object) -> bool:
-    """Whether a tool's output schema is that of a wrapper around what the tool returns.
+    """Whether a tool's output schema is that of a wrapper, as structured content is an object.
 
-    Servers wrap what is no object, because structured content must be one: fastmcp marks it, the
-    Python SDK gives the schema a single property, ``result``.
+    fastmcp marks it, and the Python SDK gives the schema a single property, ``result``.
     """
     if not isinstance(schema, dict):
         return False

@@ -18,7 +18,7 @@ else:
 
 
 class Subscription:
-    """What a server tells of changes, as they come: an async iterator of `ListenEvent`.
+    """The changes that a server reports, as they come: an async iterator of `ListenEvent`.
 
     ``async with client.listen(…) as subscription`` waits until the server has agreed, and ends the
     subscription at the end of the block. A bare ``async for event in client.listen(…)`` does the
@@ -29,11 +29,10 @@ class Subscription:
     `EventsMissed` says so; after five failures in a row without an event between them, the last one
     is raised, as is at once what trying again would not change.
 
-    Over HTTP in the handshake era, a server tells of changes on a channel of its own (GET), and
-    with the answers to calls. One that has no such channel tells them with answers only, so an
-    idle client hears nothing; that is no error. A channel that was there and is lost for good is:
-    the reason is raised, once. Whoever goes on iterating hears what comes with answers, and all of
-    it again as soon as there is another session; another `listen` asks for the channel once more.
+    Over HTTP in the handshake era, a server reports changes on a channel of its own (GET), and with
+    the answers to calls; without such a channel an idle client hears nothing. A channel that is
+    lost for good is an error, raised once. Whoever continues iterating hears what comes with
+    answers, and all of it again in another session; another `listen` asks for the channel again.
 
     A consumer that is slower than the server loses nothing, but of several events of one kind about
     one subject it gets only the latest. Changes of a list are gathered for 300 ms, and for longer
@@ -47,12 +46,12 @@ class Subscription:
 
     @property
     def acknowledged(self) -> listening.ListenFilter | None:
-        """What the server has agreed to tell; None before it has."""
+        """The changes that the server has agreed to report; None before it has."""
         return self._feed.acknowledged
 
     @property
     def refused(self) -> listening.ListenFilter:
-        """What was asked for and not agreed to; there will be no events of it."""
+        """The changes that were asked for and not agreed to; there will be no events of them."""
         return self._feed.refused
 
     async def open(self) -> Subscription:

@@ -83,12 +83,9 @@ class Requests:
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
-        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
-        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
-        result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
-        ``fresh``: ask the server even where its last answer may still be used. ``around``: more
-        functions around a request that calls a tool or names a prompt or a resource, outside those
-        of the client; see `Around`.
+        The options are those of `CallOptions`. ``fresh``: ask the server even where its last answer
+        may still be used. ``around``: for a request that calls a tool or names a prompt or a
+        resource.
 
         Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
@@ -189,9 +186,7 @@ class Requests:
 
         When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
         `ToolError` is raised instead. Also raises what `request` does. Structured content is
-        checked as the client's ``validate`` says, if the tool was listed before. ``around``: more
-        functions around this call, outside those of the client; see `Around`. ``trace`` is passed
-        to them and to the hooks unchanged.
+        checked as the client's ``validate`` says, if the tool was listed before.
 
         ``returns``: a dataclass, a TypedDict or another type, to which the data of the result is
         converted; ``mcpclient help models`` lists the types. Then a failed tool raises `ToolError`,
@@ -226,15 +221,14 @@ class Requests:
         calls: Iterable[tuple[str, Mapping[str, Any] | None]],
         **options: Unpack[CallOptions],
     ) -> list[ToolOutcome]:
-        """Call several tools at the same time, and return in their order what came of each.
+        """Call several tools at the same time, and return their outcomes in the same order.
 
         ``calls``: the name and the arguments of each. ``options`` are those of `call_tool`, and
         hold for each call by itself. A call that fails does not end the others: the `McpError`
-        that `call_tool` would raise, stands in its place. Cancelling cancels all of them.
+        that `call_tool` would raise stands in its place. Cancelling cancels all of them.
 
-        It does what `call_tool` does in as many tasks, for less: the calls share one task, and
-        one write where the transport has one connection. With hooks or progress, and for a tool
-        that is called as a task, each has a task of its own.
+        It costs less than as many tasks with `call_tool`: without hooks and progress, the calls
+        share one task, and one write where the transport has one connection.
         """
         asked = [(name, checked_arguments(arguments)) for name, arguments in calls]
         if self._listed.secret_schemas:
@@ -383,7 +377,7 @@ class Requests:
         return await hooks.surrounded(around, make)(call)
 
     def _full_name(self, method: str, name: str) -> str:
-        """Return the name by which the caller knows a tool, a prompt or a resource."""
+        """Return the caller's name of a tool, a prompt or a resource."""
         return name
 
     def _limits(
@@ -399,18 +393,12 @@ class Requests:
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
         if on_progress is None and not headers and not fresh:
             return limits
-        return RequestOptions(
-            limits.timeout,
-            limits.max_timeout,
-            headers or {},
-            _progress_params(on_progress) if on_progress is not None else None,
-            fresh=fresh,
-        )
+        relay = _progress_params(on_progress) if on_progress is not None else None
+        return limits._replace(headers=headers or {}, on_progress=relay, fresh=fresh)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send any notification. Raises `UsageError` for the method of a call, which is a request:
-        a server that takes it for one would run it past the hooks.
-        """
+        """Send any notification. Raises `UsageError` for the method of a request that calls."""
+        # A server that takes it for a request would run it past the hooks.
         if method in hooks.SUBJECTS:
             raise UsageError(f"{method} is a request, not a notification: use request()")
         await self._in_owner_loop(self._connection.session.notify, method, params)

@@ -75,10 +75,9 @@ class Connection(LoopBound):
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is reason to believe that the server would answer a call now.
+        """Whether the server would answer a call now, as far as is known.
 
-        There is none where it could not be reached the last time, or has forgotten the session and
-        refused another. A call may be made all the same: it finds out whether that has changed.
+        Not where it could not be reached the last time, or has refused another session.
         """
         session = self._session
         if session is None or not self.is_open:
@@ -227,6 +226,7 @@ class Connection(LoopBound):
         session = Session(transport, self.receiver, events, tasks)
         if self._session is not None:
             session.log_level = self._session.log_level
+            # A call may have begun in the earlier session.
             session.deadlines.go_on_from(self._session.deadlines)
         self.receiver.clocks = session.deadlines
         if self.route.authorizer is not None:
@@ -234,10 +234,9 @@ class Connection(LoopBound):
         return session
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
-        """Write a transcript from now on; returns a function that ends it.
+        """Write a transcript from now on; return a function that ends it.
 
-        Of a session that is open already, the opening is written as it is remembered, so that what
-        is written can be replayed, and the last that the server process wrote to its stderr.
+        The opening of an open session is written from memory, so that it can be replayed.
         """
         recorder = self.options.network.recorder
         assert recorder is not None, "every client has one"
@@ -264,10 +263,8 @@ class Connection(LoopBound):
             observer.connected()
 
     async def _repeat_log_level(self, session: Session, era: EraRules) -> None:
-        """Ask again for the log messages that the caller wants: a new session knows nothing.
-
-        Before anything else is asked, so that it does not overtake a level that is set then.
-        """
+        """Ask again for the log messages that the caller wants: a new session knows nothing."""
+        # Before anything else is asked, so that it does not overtake a level that is set then.
         if session.log_level is None or era.repeats_log_level:
             return
         params, limits = {"level": session.log_level}, RequestOptions(self.options.timeouts.connect)
@@ -277,28 +274,25 @@ class Connection(LoopBound):
             _logger.warning("%s: the level of log messages was not set again: %s", self.name, error)
 
     async def _report(self, session: Session, agreement: Agreement) -> None:
+        limits = RequestOptions(self.options.timeouts.connect)
+        tool_count: int | None = 0
+
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await session.request("tools/list", page, limits)
+
+        if "tools" in agreement.capabilities:
+            try:
+                tool_count = len(await all_pages(fetch, "tools"))
+            except McpError as error:
+                _logger.debug("%s: the tools were not counted: %s", self.name, error)
+                tool_count = None
         self.options.hooks.connected(
             server=self.name,
             transport=session.transport.name,
             server_name=agreement.server_info.get("name"),
             server_version=agreement.server_info.get("version"),
-            tool_count=await self._tool_count(session, agreement),
+            tool_count=tool_count,
         )
-
-    async def _tool_count(self, session: Session, agreement: Agreement) -> int | None:
-        """Return how many tools there are; None when the server does not tell."""
-        if "tools" not in agreement.capabilities:
-            return 0
-        limits = RequestOptions(self.options.timeouts.connect)
-
-        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
-            return await session.request("tools/list", page, limits)
-
-        try:
-            return len(await all_pages(fetch, "tools"))
-        except McpError as error:
-            _logger.debug("%s: the tools were not counted: %s", self.name, error)
-            return None
 
     async def _give_up_logins(self) -> None:
         if self.route.authorizer is not None:
@@ -410,9 +404,8 @@ async def all_pages(
 
     ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
     list ends only where there is none ("Pagination", all revisions). Items that are not objects are
-    left out. Raises `ProtocolViolation` for what is no list, for a cursor that comes again, after
-    `MAX_PAGES` pages, and when they take more than `MAX_WEIGHT` bytes; one page alone is limited as
-    a message is.
+    left out. Raises `ProtocolViolation` for a value that is not a list, for a cursor that comes
+    again, and for a list over `MAX_PAGES` or `MAX_WEIGHT`.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
@@ -429,14 +422,12 @@ async def all_pages(
             return items
         weight += weight_of(result, MAX_WEIGHT)
         if weight > MAX_WEIGHT:
-            size = f"{MAX_WEIGHT >> 20} MiB of memory"
-            raise ProtocolViolation(f"the list of {key} exceeds {size}")
+            raise ProtocolViolation(f"the list of {key} exceeds {MAX_WEIGHT >> 20} MiB of memory")
         # By the schema it is a string, but anything else is sent back, too.
         mark = safe_repr(cursor, None)
         if mark in seen:
-            raise ProtocolViolation(
-                f"the server gave the cursor {safe_repr(cursor)} for {key} twice"
-            )
+            shown = safe_repr(cursor)
+            raise ProtocolViolation(f"the server gave the cursor {shown} for {key} twice")
         seen.add(mark)
         params = {"cursor": cursor}
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")

@@ -142,7 +142,7 @@ class Deadlines:
         self.wait_reason: str | None = None
 
     def go_on_from(self, earlier: Deadlines) -> None:
-        """Count on from those of an earlier session, which a call may have begun in."""
+        """Count on from those of an earlier session."""
         self._correlator.paused_seconds = earlier.held_seconds
 
     def watch(self, deadline: float) -> None:

@@ -67,18 +67,6 @@ _NO_LIMITS = RequestOptions(None, None)
 
 def plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
     """Return the plan of a negotiation; ``remembered``: the era that the server had before."""
-    return Plan(
-        _identity(options),
-        route.shown,
-        version=_pinned_version(options),
-        remembered=remembered,
-        strict=options.strict_version,
-        may_switch=route.open_legacy is not None,
-        answers_all=transport.carries_headers,
-    )
-
-
-def _identity(options: Options) -> ClientIdentity:
     capabilities = options.handlers.capabilities
     handshake = options.handlers.handshake_capabilities
     extensions = dict(options.extensions)
@@ -89,13 +77,18 @@ def _identity(options: Options) -> ClientIdentity:
             handshake["tasks"] = receiver
     if extensions:
         capabilities["extensions"] = extensions
-    return ClientIdentity(options.client_info, capabilities, handshake)
-
-
-def _pinned_version(options: Options) -> str | None:
-    if options.transport == "sse":  # a transport of the handshake era has nothing to probe
-        return options.protocol_version or LATEST_HANDSHAKE
-    return options.protocol_version
+    version = options.protocol_version
+    if options.transport == "sse" and version is None:
+        version = LATEST_HANDSHAKE  # a transport of the handshake era has nothing to probe
+    return Plan(
+        ClientIdentity(options.client_info, capabilities, handshake),
+        route.shown,
+        version=version,
+        remembered=remembered,
+        strict=options.strict_version,
+        may_switch=route.open_legacy is not None,
+        answers_all=transport.carries_headers,
+    )
 
 
 class _Request(NamedTuple):
@@ -204,7 +197,10 @@ class Opening:
             # What has not even been sent says nothing about the server.
         if earlier is not None and earlier.answer.done():
             self._unanswered, self._waiting = None, request
-            return _late_answer(earlier.answer)
+            try:
+                return LateAnswer(earlier.answer.result())
+            except McpError as error:
+                return LateAnswer(None, error)
         return request.answer.result()
 
     async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
@@ -290,13 +286,6 @@ class Opening:
         return CallTimeout(what, self._seconds or 0.0, "connect", wait_reason)
 
 
-def _late_answer(answer: asyncio.Future[dict[str, Any]]) -> LateAnswer:
-    try:
-        return LateAnswer(answer.result())
-    except McpError as error:
-        return LateAnswer(None, error)
-
-
 _SHOWN_STDERR = 2000
 _SIGNS_OF_TLS = (LossKind.DROPPED, ViolationKind.NOT_HTTP)
 
@@ -309,10 +298,7 @@ def explain(
     options: Options,
     route: Route,
 ) -> None:
-    """Add the server and its other output to an error of connecting.
-
-    That is shown without the values of its variables.
-    """
+    """Add the server and its other output, without the values of variables, to an error."""
     variables = options.env or {}
     if isinstance(error, CallTimeout) and error.limit == "connect":
         error.target = server
@@ -334,13 +320,10 @@ def explain(
         if missing:
             names = ", ".join(missing)
             error.advise(f"Set {names}: a header was left out, since it has no value.")
-    elif isinstance(error, HttpError) and options.transport and _is_no_endpoint(error):
+    elif isinstance(error, HttpError) and options.transport and error.status in (400, 404, 405):
+        if b"HTTPS" in error.body:  # it speaks TLS on this port
+            return
         error.advise(
             "Check the path of the URL (many end in /mcp or /sse), and the transport or type: only "
             f"{options.transport!r} was tried."
         )
-
-
-def _is_no_endpoint(error: HttpError) -> bool:
-    """Whether a server answered that speaks otherwise, or elsewhere."""
-    return error.status in (400, 404, 405) and b"HTTPS" not in error.body

@@ -47,10 +47,7 @@ _NO_PARAMS: Mapping[str, Any] = {}
 
 
 class Sent(NamedTuple):
-    """A request on its way.
-
-    ``sending``: what takes it to the server, where that takes time. ``relay``: passes progress on.
-    """
+    """A request on its way: ``sending`` takes it to the server, ``relay`` passes on progress."""
 
     outgoing: Outgoing
     pending: Pending
@@ -77,12 +74,10 @@ class Session:
         self.era: EraRules | None = None
         self.log_level: str | None = None
         self.state: State = step(State.UNOPENED, Event.OPEN)
+        # The reasons beside the state, see `states`.
         self.ended: McpError | None = None
-        """The reason for the end; None while it works."""
         self.expired: McpError | None = None
-        """The server's refusal of this session, or of another one; None: there was none."""
         self.channel_error: McpError | None = None
-        """Why the server's own channel was given up; None: it was not, or there never was one."""
         self.log: MessageLog | None = None
         """Where messages are written down, of a transport that was opened without a record."""
         self.opening: asyncio.Task[Any] | None = None
@@ -115,10 +110,10 @@ class Session:
         options: RequestOptions,
         era: EraRules | None = None,
     ) -> dict[str, Any]:
-        """Send a request and return its result.
+        """Send a request in the words of ``era`` or the agreed one, and return its result.
 
-        ``era`` words it during negotiation; otherwise the agreed one does. Raises `PeerError`,
-        `CallTimeout`, and what the transport reports. Cancelling tells the server.
+        Raises `PeerError`, `CallTimeout`, and what the transport reports. Cancelling tells the
+        server.
         """
         return await self.answer_to(self.begin(method, params, options, era))
 
@@ -129,19 +124,13 @@ class Session:
         options: RequestOptions,
         era: EraRules | None = None,
     ) -> Sent:
-        """Send a request, whose result is then awaited by `answer_to`, or given up.
-
-        Raises the reason when it cannot be sent.
-        """
+        """Send a request, for `answer_to` or `give_up`. Raises why it cannot be sent."""
         if self.ended is not None:
             raise self.ended.again()
         loop = self.loop
         waiter: asyncio.Future[Message] = loop.create_future()
-        relay = (
-            OrderedCallback(options.on_progress, self.tasks)
-            if options.on_progress is not None
-            else None
-        )
+        on_progress = options.on_progress
+        relay = OrderedCallback(on_progress, self.tasks) if on_progress is not None else None
         pending = self._correlator.open(
             method,
             waiter,
@@ -152,7 +141,8 @@ class Session:
         )
         try:
             if relay is not None:
-                params = _with_progress_token(params, pending.id)
+                meta = {**(params or {}).get("_meta", {}), "progressToken": pending.id}
+                params = {**(params or {}), "_meta": meta}
             rules = era or self.era
             assert rules is not None, "no era has been agreed on"
             outgoing = rules.request(pending.id, method, params, self.log_level)
@@ -230,7 +220,9 @@ class Session:
             request_id = outgoing.request_id
             if self.era is not None and request_id is not None and self.ended is None:
                 text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
-                self._post(self.era.cancellation(request_id, text))
+                sending = self._send(self.era.cancellation(request_id, text))
+                if sending is not None:
+                    self._departures.start(self._depart(asyncio.ensure_future(sending)))
         except McpError as error:
             _logger.debug("could not cancel %r: %s", outgoing, error)
 
@@ -246,13 +238,7 @@ class Session:
         if sending is not None:
             await sending
 
-    def _post(self, outgoing: Outgoing) -> None:
-        """Send without waiting."""
-        sending = self._send(outgoing)
-        if sending is not None:
-            self._departures.start(self._post_later(asyncio.ensure_future(sending)))
-
-    async def _post_later(self, sending: asyncio.Future[None]) -> None:
+    async def _depart(self, sending: asyncio.Future[None]) -> None:
         try:
             await sending
         except McpError as error:
@@ -466,9 +452,3 @@ class Session:
             self._move(Event.LOST)
             self.ended = ConnectionLost("the client was freed without being closed")
         self.transport.abort()
-
-
-def _with_progress_token(params: Mapping[str, Any] | None, token: int) -> dict[str, Any]:
-    full = dict(params or {})
-    full["_meta"] = {**full.get("_meta", {}), "progressToken": token}
-    return full

@@ -60,7 +60,7 @@ def route_to(target: Target, options: Options) -> Route:
         refuse(options, ("auth", "env", "cwd", "sandbox"), "a transport of your own")
         return Route(target.description, None, lambda: target)
     if isinstance(target, str) and _URL.match(target):
-        return _to_url(target, options)
+        return url_routes.route_to_url(target, options)._replace(destination=target)
     if isinstance(target, (str, os.PathLike)):
         return _to_command(_command_of(target), options)
     if isinstance(target, Sequence) and all(
@@ -126,11 +126,10 @@ def _to_command(command: list[str], options: Options) -> Route:
     refuse(options, ("auth", "headers"), "a command")
 
     launches = _Launches(command, options)
-    key = repr((command, absolute_path() if options.cwd is None else os.fspath(options.cwd)))
-    shown = shown_command(command)
+    folder = absolute_path() if options.cwd is None else os.fspath(options.cwd)
     return Route(
-        shown,
-        key,
+        shown_command(command),
+        repr((command, folder)),
         launches.first,
         open_again=launches.again,
         destination=command,
@@ -141,8 +140,8 @@ def _to_command(command: list[str], options: Options) -> Route:
 class _Launches:
     """Makes the transports of a server process.
 
-    What it writes besides messages is not shown again when it is started a second time, nor what it
-    writes about the probe, if it is of the handshake era.
+    Its other output is not shown again when it is started a second time, nor its words about the
+    probe, if it is of the handshake era.
     """
 
     def __init__(self, command: list[str], options: Options) -> None:
@@ -194,21 +193,19 @@ class _Launches:
         )
 
 
-def _to_url(text: str, options: Options) -> Route:
-    return url_routes.route_to_url(text, options)._replace(destination=text)
-
-
 def derive_name(target: Target) -> str:
     """Return a name for a server: of its configuration, its host's first label, or its command.
 
-    An address has no first label and is taken whole. Raises `UsageError` for a transport of the
-    caller's own, which says nothing of a name.
+    Raises `UsageError` for a target that says nothing of a name, such as a transport.
     """
     if isinstance(target, Mapping):
         named = target.get("name")
         if isinstance(named, str) and named:
             return named
-        return derive_name(_inner_target(target))
+        for key in ("url", "httpUrl", "serverUrl", "command"):
+            if target.get(key):
+                return derive_name(target[key])
+        raise UsageError("a server's configuration needs a command or a url")
     if isinstance(target, str) and "://" in target:
         return _host_name(target)
     words: list[str] = []
@@ -222,14 +219,6 @@ def derive_name(target: Target) -> str:
     if not name:
         raise UsageError("this server needs a name: give a mapping of names to servers")
     return name
-
-
-def _inner_target(target: Mapping[str, Any]) -> Target:
-    for key in ("url", "httpUrl", "serverUrl", "command"):
-        if target.get(key):
-            inner: Target = target[key]
-            return inner
-    raise UsageError("a server's configuration needs a command or a url")
 
 
 def _host_name(url: str) -> str:

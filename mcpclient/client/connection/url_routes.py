@@ -78,7 +78,9 @@ def route_to_url(text: str, options: Options) -> Route:
     if options.transport == "sse":
         return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
     legacy = open_sse if options.transport is None else None
-    return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
+    return Route(
+        url.shown, f"http:{url.scheme}://{url.authority}{url.path}", open_http, legacy, authorizer
+    )
 
 
 def credentials_for(url: Url, options: Options) -> Credentials | None:
@@ -144,7 +146,3 @@ def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
         )
 
     return Route(url.shown, f"socket:{url}", open_socket)
-
-
-def _key_of(url: Url) -> str:
-    return f"http:{url.scheme}://{url.authority}{url.path}"
