@@ -54,45 +54,30 @@ def places_of(
     scope: str, start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> list[Place]:
     """Return the files of a scope, the weakest first."""
-    home = home_folder(environ, platform)
-    own = str(config_folder(environ, platform) / "mcp.json")
-    claude = str(home / ".claude.json")
+    settings = config_folder(environ, platform)
+    own, claude = str(settings / "mcp.json"), str(home_folder(environ, platform) / ".claude.json")
     if scope == "user":
         return [Place(claude, scope), Place(own, scope)]
-    if scope == "project":
-        return [Place(str(folder / ".mcp.json"), scope) for folder in reversed(_upward(start))]
-    if scope == "local":
-        folders = [str(folder) for folder in reversed(_upward(start))]
-        return [Place(path, scope, folder) for path in (claude, own) for folder in folders]
-    plugins = config_folder(environ, platform) / "plugins"
-    return [Place(path, scope) for path in _plugin_files(plugins)]
-
-
-def _upward(start: str) -> list[Path]:
+    if scope == "plugin":
+        try:
+            plugins = sorted((settings / "plugins").iterdir())
+        except OSError:
+            return []
+        return [Place(str(folder / ".mcp.json"), scope) for folder in plugins]
     folder = Path(os.path.abspath(start))
-    return [folder, *folder.parents]
-
-
-def _plugin_files(plugins: Path) -> Iterator[str]:
-    try:
-        folders = sorted(plugins.iterdir())
-    except OSError:
-        return
-    for folder in folders:
-        yield str(folder / ".mcp.json")
+    folders = [*reversed(folder.parents), folder]
+    if scope == "project":
+        return [Place(str(each / ".mcp.json"), scope) for each in folders]
+    return [Place(path, scope, str(each)) for path in (claude, own) for each in folders]
 
 
 # The folder of the enterprise's file on each platform; only administrators can write there.
 _ENTERPRISE = {
-    "win32": (
-        "C:/ProgramData/mcpclient",
-        "C:/Program Files/ClaudeCode",
-        "C:/ProgramData/ClaudeCode",
+    "win32": tuple(
+        f"C:/{each}"
+        for each in ("ProgramData/mcpclient", "Program Files/ClaudeCode", "ProgramData/ClaudeCode")
     ),
-    "darwin": (
-        "/Library/Application Support/mcpclient",
-        "/Library/Application Support/ClaudeCode",
-    ),
+    "darwin": tuple(f"/Library/Application Support/{each}" for each in ("mcpclient", "ClaudeCode")),
     "linux": ("/etc/mcpclient", "/etc/claude-code"),
 }
 
@@ -125,10 +110,7 @@ _USER_FILES = (
     ("amazon-q", "~/.aws/amazonq/mcp.json"),
     ("claude-code", "~/.claude.json"),
     ("claude-desktop", "{data}/Claude/claude_desktop_config.json"),
-    (
-        "cline",
-        f"{_EXTENSIONS}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-    ),
+    ("cline", f"{_EXTENSIONS}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
     ("codex", "~/.codex/config.toml"),
     ("copilot", "~/.copilot/mcp-config.json"),
     ("crush", "~/.config/crush/crush.json"),

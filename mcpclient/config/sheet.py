@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..display import HIDDEN
 from ..entries.entry import Entry
-from ..entries.variables import InputSpec, Variables, has_references, references
+from ..entries.variables import Inputs, InputSpec, Variables, has_references, references
 from ..framing.escaping import escape_line
 from ..net.files import read_file
 from ..recording.secrets import TOKEN, is_secret_name
@@ -134,28 +134,18 @@ class Sheet:
 def sheet_of(
     entry: Entry,
     written: Mapping[str, Any],
-    *,
-    scope: str,
-    source: str,
-    inputs: Mapping[str, InputSpec],
-    raw_inputs: Mapping[str, Any],
+    file: tuple[str, str],
+    inputs: Inputs,
     find: Callable[[], Iterator[NamedFile]],
 ) -> Sheet:
     """Return the sheet of an entry.
 
-    ``written``: the entry as its file has it. ``inputs``: those that the file declares, and
-    ``raw_inputs`` as the file has them. ``find``: yields the files that it names.
+    ``written``: the entry as its file has it. ``file``: the scope and the path of the file.
+    ``inputs``: those that it declares. ``find``: yields the files that the entry names.
     """
-    used = [name for name in references(written, "input") if name in inputs]
-    return Sheet(
-        entry.name,
-        scope,
-        source,
-        (*_rows(entry), *(_input_row(inputs[name]) for name in used)),
-        entry.restrictions,
-        [written, {name: raw_inputs[name] for name in used}],
-        find,
-    )
+    used = inputs.used_in(written)
+    rows = (*_rows(entry), *(_input_row(inputs.specs[name]) for name in used))
+    return Sheet(entry.name, *file, rows, entry.restrictions, [written, used], find)
 
 
 def named_files(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable, Literal, NamedTuple, Union
+from typing import Any, Callable, Literal, NamedTuple, Union, get_args
 
 
 class Field(NamedTuple):
@@ -101,14 +101,8 @@ IGNORED = frozenset(
         *("provider", "providerId", "extension", "remote", "inputs"),
         "supports_parallel_tool_calls",
         *("initializationOptions", "cache", "priority", "retry", "failFast", "faviconUrl"),
-        *(
-            "connectionTimeout",
-            "useLegacyMcpJson",
-            "role",
-            "debug",
-            "logLevel",
-            "useShellInterpolation",
-        ),
+        *("connectionTimeout", "useLegacyMcpJson", "role", "debug", "logLevel"),
+        "useShellInterpolation",
     }
 )
 """Fields that are known and change nothing here, and would restrict nothing if they did."""
@@ -159,18 +153,11 @@ def is_comment(name: str) -> bool:
 
 
 TRANSPORT_NAMES: dict[str, str | None] = {
-    "stdio": "stdio",
-    "local": "stdio",
-    "http": "http",
-    "https": "http",
-    "http-stream": "http",
-    "streamable": "http",
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamablehttp": "http",
+    **dict.fromkeys(("stdio", "local"), "stdio"),
+    **dict.fromkeys(("http", "https", "http-stream", "streamable"), "http"),
+    **dict.fromkeys(("streamable-http", "streamable_http", "streamablehttp"), "http"),
     "sse": "sse",
-    "ws": "ws",
-    "websocket": "ws",
+    **dict.fromkeys(("ws", "websocket"), "ws"),
     "socket": "socket",
     "remote": None,
 }
@@ -181,12 +168,7 @@ TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
 
 NamingStyle = Literal["server__tool", "mcp__server__tool", "server_tool", "tool"]
 
-NAMING_STYLES: tuple[NamingStyle, ...] = (
-    "server__tool",
-    "mcp__server__tool",
-    "server_tool",
-    "tool",
-)
+NAMING_STYLES: tuple[NamingStyle, ...] = get_args(NamingStyle)
 
 Naming = Union[NamingStyle, Callable[[str, str], str]]
 """One of the styles, or a function that takes the server's name and the tool's."""

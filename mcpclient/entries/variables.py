@@ -74,6 +74,10 @@ class Inputs:
             self._answers[name] = self._ask(self.specs.get(name, InputSpec(name)))
         return self._answers[name]
 
+    def used_in(self, written: Any) -> dict[str, Any]:
+        """Return the declared inputs that a value refers to, as the file has them."""
+        return {name: self.raw[name] for name in references(written, "input") if name in self.raw}
+
     def _ask(self, spec: InputSpec) -> str | None:
         answer = self._given(spec) if callable(self._given) else (self._given or {}).get(spec.id)
         if answer is not None and not isinstance(answer, str):

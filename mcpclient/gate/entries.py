@@ -25,7 +25,6 @@ from ..entries.variables import (
     InputsOption,
     Variables,
     folders_of,
-    references,
 )
 from ..errors import UsageError
 from ..net.files import read_file
@@ -128,6 +127,9 @@ class Entries:
         # To find the files that it names, nobody is asked for a value.
         known = self._variables(Inputs(file.inputs, None), folders, file, read)
         find = partial(named_files, entry, written.raw, known, base, folders["fileDirname"], files)
+        # The defaults of its inputs are part of an entry.
+        used = inputs.used_in(written.raw)
+        raw = {**written.raw, "$inputs": used} if used else written.raw
         server = ServerConfig(
             name=entry.name,
             scope=file.scope,
@@ -139,17 +141,9 @@ class Entries:
             trusted=entry.trusted,
             lazy=entry.lazy,
             naming=entry.naming,
-            raw=_with_inputs(written.raw, inputs),
+            raw=raw,
             written=written_target(entry),
-            sheet=sheet_of(
-                entry,
-                written.raw,
-                scope=file.scope,
-                source=file.path,
-                inputs=inputs.specs,
-                raw_inputs=inputs.raw,
-                find=find,
-            ),
+            sheet=sheet_of(entry, written.raw, (file.scope, file.path), inputs, find),
         )
         if server.name in file.excluded:
             server = replace(server, state="denied", reason="mcp.excluded of its file names it")
@@ -275,12 +269,6 @@ def _limited(entry: Entry, report: Report) -> Entry:
         )
         naming = None
     return replace(entry, trusted=False, naming=naming)
-
-
-def _with_inputs(raw: Mapping[str, Any], inputs: Inputs) -> Mapping[str, Any]:
-    """Return an entry with the inputs it refers to, since their defaults are part of it."""
-    used = {name: inputs.raw[name] for name in references(raw, "input") if name in inputs.raw}
-    return {**raw, "$inputs": used} if used else raw
 
 
 def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:

@@ -78,33 +78,12 @@ class ServerOffer(NamedTuple):
     instructions: str = ""
 
 
-@dataclass(frozen=True)
-class PinnedServer:
+class PinnedServer(NamedTuple):
     """The part of a lock file about one server: fingerprint, definitions of tools, instructions."""
 
     fingerprint: str
     tools: Mapping[str, Definition]
     instructions: str = ""
-
-    def compare(self, offer: ServerOffer) -> list[Mismatch]:
-        """Return the differences, in the order of the tools' names."""
-        found: list[Mismatch] = []
-        if offer.fingerprint != self.fingerprint:
-            found.append(Mismatch("", "server"))
-        if offer.instructions != self.instructions:
-            lines = _compared(self.instructions.splitlines(), offer.instructions.splitlines())
-            found.append(Mismatch("", "instructions", lines))
-        now, repeated = _by_name(offer.tools)
-        for name in sorted({*now, *self.tools}):
-            if name in repeated:
-                found.append(Mismatch(name, "duplicate"))
-            if name not in self.tools:
-                found.append(Mismatch(name, "added"))
-            elif name not in now:
-                found.append(Mismatch(name, "removed"))
-            elif digest_of(now[name]) != digest_of(self.tools[name]):
-                found.append(Mismatch(name, "changed", _lines(self.tools[name], now[name])))
-        return found
 
 
 class Pins:
@@ -141,9 +120,32 @@ class Pins:
     def compare(
         self, server: str, fingerprint: str, tools: Iterable[Tool], instructions: str = ""
     ) -> list[Mismatch]:
-        """Return the differences; a server that was not locked has only new tools."""
+        """Return the differences, in the order of the tools' names.
+
+        A server that was not locked has only new tools.
+        """
         pinned = self._servers.get(server, PinnedServer(fingerprint, {}))
-        return pinned.compare(ServerOffer(fingerprint, tools, instructions))
+        found: list[Mismatch] = []
+        if fingerprint != pinned.fingerprint:
+            found.append(Mismatch("", "server"))
+        if instructions != pinned.instructions:
+            lines = _compared(pinned.instructions, instructions)
+            found.append(Mismatch("", "instructions", lines))
+        now, repeated = _by_name(tools)
+        for name in sorted({*now, *pinned.tools}):
+            if name in repeated:
+                found.append(Mismatch(name, "duplicate"))
+            if name not in pinned.tools:
+                found.append(Mismatch(name, "added"))
+            elif name not in now:
+                found.append(Mismatch(name, "removed"))
+            elif digest_of(now[name]) != digest_of(pinned.tools[name]):
+                texts = (
+                    json.dumps(each[name], indent=2, sort_keys=True, ensure_ascii=False)
+                    for each in (pinned.tools, now)
+                )
+                found.append(Mismatch(name, "changed", _compared(*texts)))
+        return found
 
     def refused(self, mismatches: Sequence[Mismatch]) -> dict[str, str]:
         """Return the tools that are not to be called, each with the reason; "" stands for all."""
@@ -255,14 +257,6 @@ def digest_of(definition: Definition) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _lines(before: Definition, after: Definition) -> str:
-    texts = [
-        json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
-        for each in (before, after)
-    ]
-    return _compared(*texts)
-
-
-def _compared(before: Sequence[str], after: Sequence[str]) -> str:
-    compared = difflib.unified_diff(before, after, "locked", "offered", lineterm="", n=1)
-    return "\n".join(compared)
+def _compared(before: str, after: str) -> str:
+    lines = before.splitlines(), after.splitlines()
+    return "\n".join(difflib.unified_diff(*lines, "locked", "offered", lineterm="", n=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from ..errors import UsageError, safe_str
 from ..framing.escaping import escape_line
@@ -111,19 +111,14 @@ class ToolList(_Tools):
         self.version += 1
 
 
-class Difference(NamedTuple):
-    """Names of tools that came, went, or have another definition than before."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-
-
-def difference(before: Iterable[ManagedTool], after: Iterable[ManagedTool]) -> Difference:
-    """Return the difference of two lists, by full name."""
+def difference(
+    server: str, before: Iterable[ManagedTool], after: Iterable[ManagedTool]
+) -> ToolsUpdated:
+    """Return the difference of two lists of a server's tools, by full name."""
     old = {tool.name: tool for tool in before}
     new = {tool.name: tool for tool in after}
-    return Difference(
+    return ToolsUpdated(
+        server,
         tuple(name for name in new if name not in old),
         tuple(name for name in old if name not in new),
         # What has not changed is mostly the same object, which is seen at once.
@@ -186,9 +181,8 @@ class Catalog:
     def _assign(self, server: str, tools: Iterable[str]) -> Sequence[str]:
         """Name tools; return the servers offering others that are named otherwise now."""
         renamed = self.names.assign(server, tools)
-        return sorted(
-            renamed & self._servers.keys()
-        )  # of others only the names, from an earlier run
+        # Of others there are only the names, from an earlier run.
+        return sorted(renamed & self._servers.keys())
 
     def _show(self, servers: Sequence[str]) -> None:
         if not servers:
@@ -205,7 +199,7 @@ class Catalog:
         before = list(tools)
         self._wrapped[name] = dict(self._wrap(server, self._offered[name].items()))
         tools.replace(self._wrapped[name].values())
-        return ToolsUpdated(name, *difference(before, tools))
+        return difference(name, before, tools)
 
     def _wrap(
         self, server: Server, tools: Iterable[tuple[str, Mapping[str, Any]]]

@@ -59,15 +59,7 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 def sheet(raw: dict[str, Any], inputs: Any = None, source: str = "x.json") -> Sheet:
     entry = read_entry("s", raw, APPLICATIONS["mcpclient"], lambda *args, **more: None)
     declared = Inputs(inputs, None)
-    return sheet_of(
-        entry,
-        raw,
-        scope="project",
-        source=source,
-        inputs=declared.specs,
-        raw_inputs=declared.raw,
-        find=lambda: iter(()),
-    )
+    return sheet_of(entry, raw, ("project", source), declared, lambda: iter(()))
 
 
 def test_the_table_has_every_field_of_an_entry() -> None:

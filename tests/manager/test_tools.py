@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from mcpclient.manager.events import ToolsUpdated
 from mcpclient.manager.tools import ManagedTool, ToolList, difference
 from mcpclient.protocol.types import Tool
 
@@ -50,6 +51,7 @@ def test_what_changed() -> None:
     """F-MANY-12"""
     before = [managed("a"), managed("b"), managed("c", description="old")]
     after = [managed("c", description="new"), managed("a"), managed("d")]
-    assert difference(before, after) == (("github__d",), ("github__b",), ("github__c",))
+    found = difference("github", before, after)
+    assert found == ToolsUpdated("github", ("github__d",), ("github__b",), ("github__c",))
     assert managed("a") == managed("a") != managed("b")
     assert managed("a") != Tool({"name": "a"})
