@@ -13,6 +13,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Callable
 
+from ..client.events.around import refusal
 from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, required_keys
 from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
@@ -65,7 +66,7 @@ def function_tool(function: Callable[..., Any]) -> LocalTool:
         try:
             given = _filled(arguments, parameters)
         except ValueError as error:
-            return text_result(f"{error}. Call again.", is_error=True)
+            return refusal(f"{error}. Call again.")
         if inspect.iscoroutinefunction(function):
             return _result(await function(**given))
         value = await asyncio.to_thread(function, **given)
@@ -109,15 +110,9 @@ def _default(value: object) -> JsonSchema:
     if value is _NO_DEFAULT or value is None:
         return {}
     try:
-        return {"default": json.loads(json.dumps(value, default=_plain_enum))}
-    except (TypeError, ValueError):
+        return {"default": json.loads(json.dumps(value, default=lambda other: other.value))}
+    except (AttributeError, TypeError, ValueError):  # other than JSON and enumerations
         return {}
-
-
-def _plain_enum(value: object) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    raise TypeError
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:

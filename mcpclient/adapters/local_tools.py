@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from ..client.events.around import Around
+from ..client.events.around import Around, refusal
 from ..errors import McpError, UsageError
 from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
@@ -61,8 +61,7 @@ def resource_tools(source: Any) -> list[LocalTool]:
     ) -> CallToolResult:
         uri = arguments.get("uri")
         if not isinstance(uri, str):
-            said = "Give the uri of a resource; list_resources lists them."
-            return text_result(said, is_error=True)
+            return refusal("Give the uri of a resource; list_resources lists them.")
         server = {"server": arguments.get("server")} if has_servers else {}
         read = await source.read_resource(uri, around=around, **server)
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
@@ -89,8 +88,7 @@ def search_tool(
     async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
-            said = "Give a query: some words of what the tool should do."
-            return text_result(said, is_error=True)
+            return refusal("Give a query: some words of what the tool should do.")
         known = {definition.binding.tool.name: definition for definition in definitions()}
         tools = [definition.binding.tool for definition in known.values()]
         matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
@@ -120,8 +118,7 @@ def call_tool() -> LocalTool:
     """
 
     async def run(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
-        said = "Give the name of a tool that search_tools has found, and its arguments."
-        return text_result(said, is_error=True)
+        return refusal("Give the name of a tool that search_tools has found, and its arguments.")
 
     properties = {
         "name": {"type": "string", "description": "as search_tools gives it"},
@@ -144,9 +141,9 @@ def _tool(
     return Tool({**raw, "annotations": {"readOnlyHint": True}})
 
 
-def text_result(text: str, is_error: bool = False) -> CallToolResult:
+def text_result(text: str) -> CallToolResult:
     """Return a result with one text."""
-    return CallToolResult({"content": [{"type": "text", "text": text}], "isError": is_error})
+    return CallToolResult({"content": [{"type": "text", "text": text}]})
 
 
 def _listed(lines: list[str]) -> list[str]:

@@ -216,7 +216,9 @@ class _Reader:
         channel.is_stream = status == 200 and content_type.startswith("text/event-stream")
         body = bytes_of_payload(record)
         if self._is_legacy_sse and channel.method == "GET" and status != 200:
-            self._note_if_never_opened(_http_error(status, head["headers"], body, self._target))
+            error = {"type": "HttpError", "status": status, "headers": head["headers"]}
+            text = body.decode("utf-8", "replace")
+            self._note_if_never_opened({**error, "body": text, "url": self._target})
         if channel.is_stream or channel.method != "POST":
             return
         if not 200 <= status < 300:
@@ -354,11 +356,6 @@ def _messages_in(payload: bytes) -> Iterator[Message]:
 
 def _headers_of(head: Mapping[str, Any]) -> Headers:
     return Headers([(safe_str(name), safe_str(value)) for name, value in head.get("headers", ())])
-
-
-def _http_error(status: int, headers: Any, body: bytes, url: str) -> dict[str, Any]:
-    text = body.decode("utf-8", "replace")
-    return {"type": "HttpError", "status": status, "headers": headers, "body": text, "url": url}
 
 
 def _meta_of(message: Message) -> Mapping[str, Any]:

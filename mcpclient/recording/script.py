@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import NotRecorded, UsageError
 from ..jsonrpc import messages
-from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..jsonrpc.messages import ErrorCode, Message
 from .conversation import Call, Heard, Step
 from .redaction import REDACTED_NAME, Redactor
 
@@ -82,7 +82,9 @@ class Script:
         method = request["method"]
         call = self._find(method, request.get("params"))
         if call is None:
-            return Reply(None, [Heard(_refusal_of_discover(request["id"]))])
+            text = "Method not found: server/discover was not recorded"
+            error = messages.error_response(request["id"], ErrorCode.METHOD_NOT_FOUND, text)
+            return Reply(None, [Heard(error)])
         if method == "initialize":
             return Reply(call, call.steps, call.after)
         return Reply(call, [*call.steps, *call.after])
@@ -153,8 +155,3 @@ def _without_meta(params: Any) -> Any:
     if not isinstance(params, Mapping):
         return params
     return {name: value for name, value in params.items() if name != "_meta"} or None
-
-
-def _refusal_of_discover(request_id: RequestId) -> Message:
-    text = "Method not found: server/discover was not recorded"
-    return messages.error_response(request_id, ErrorCode.METHOD_NOT_FOUND, text)

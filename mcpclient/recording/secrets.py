@@ -214,7 +214,7 @@ class KnownSecrets:
         alike = self._by_start.setdefault(spelling[:width], [])
         if len(alike) <= _MAX_ALIKE and all(spelling != other for other, _ in alike):
             alike.append((spelling[:_COMPARED], name))
-            alike.sort(key=_length, reverse=True)
+            alike.sort(key=lambda entry: len(entry[0]), reverse=True)
 
     def replaced_in(self, text: str) -> str:
         """Return the text with the names of the secrets in their place."""
@@ -248,10 +248,6 @@ class KnownSecrets:
                 if text.startswith(spelling, position) and _is_word(text, position, end):
                     return end, name
         return 0, ""
-
-
-def _length(entry: tuple[str, str]) -> int:
-    return len(entry[0])
 
 
 def _end_of_rest(text: str, position: int) -> int:

@@ -140,13 +140,14 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
     last line that was cut off, as by a crash while recording, is left out.
     """
     transcripts: list[Transcript] = []
-    for number, (line, is_last) in enumerate(_with_last(lines), 1):
+    rest = iter(lines)
+    for number, line in enumerate(rest, 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            if is_last and transcripts and not line.endswith("\n"):
+            if transcripts and not line.endswith("\n") and next(rest, None) is None:
                 break
             raise UsageError(f"the transcript is broken: line {number} is no JSON") from None
         if isinstance(value, dict) and "transcript" in value:
@@ -167,23 +168,13 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
     return transcripts
 
 
-def _with_last(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    previous: str | None = None
-    for line in lines:
-        if previous is not None:
-            yield previous, False
-        previous = line
-    if previous is not None:
-        yield previous, True
-
-
 def _is_record(value: Any) -> bool:
     if not isinstance(value, dict) or value.get("direction") not in _DIRECTIONS:
         return False
-    fits = isinstance(value.get("time"), (int, float)) and isinstance(value.get("channel"), str)
     kind: dict[str, type] = {"method": str} if value["direction"] == "sent" else {"status": int}
     return (
-        fits
+        isinstance(value.get("time"), (int, float))
+        and isinstance(value.get("channel"), str)
         and all(isinstance(value[name], kind) for name, kind in _MEMBERS.items() if name in value)
         and ("base64" not in value or _is_base64(value["base64"]))
         and ("http" not in value or _is_head(value["http"], kind))

@@ -29,6 +29,7 @@ from ...protocol.types import Tool
 from .rewriting import (
     JsonSchema,
     Rewritten,
+    Tokens,
     put,
     reference_to,
     widened,
@@ -68,37 +69,26 @@ class _Modernizing:
             kept = _BESIDE_REFERENCE | {"$defs", "definitions"}
             result = {key: value for key, value in result.items() if key in kept}
         _update_keywords(result)
-        rewrite = {MAP: self._map, LIST: self._list, ONE: self._single}
         for keyword, (shape, *_) in DRAFT_2020_12.places.items():
             if keyword in result:
-                rewrite[shape](result, keyword, path)
+                self._rewrite(result, keyword, shape, path)
         if isinstance(result.get("required"), bool):  # a keyword of the property, in draft-03
             del result["required"]
         return result
 
-    def _map(self, result: JsonSchema, keyword: str, path: tuple[str, ...]) -> None:
-        if not isinstance(result[keyword], dict):
-            self._leave_out(result, keyword, path)
-            return
-        result[keyword] = {
-            name: self._inner(value, (*path, keyword, name))
-            for name, value in result[keyword].items()
-        }
-
-    def _list(self, result: JsonSchema, keyword: str, path: tuple[str, ...]) -> None:
-        values = result[keyword]
-        if not isinstance(values, list) or not values:
-            self._leave_out(result, keyword, path)
-            return
-        result[keyword] = [
-            self._inner(value, (*path, keyword, str(index))) for index, value in enumerate(values)
-        ]
-
-    def _single(self, result: JsonSchema, keyword: str, path: tuple[str, ...]) -> None:
-        if isinstance(result[keyword], (dict, bool)):
-            result[keyword] = self._inner(result[keyword], (*path, keyword))
+    def _rewrite(self, result: JsonSchema, keyword: str, shape: str, path: Tokens) -> None:
+        value, place = result[keyword], (*path, keyword)
+        if shape == MAP and isinstance(value, dict):
+            inner = value.items()
+            result[keyword] = {name: self._inner(one, (*place, name)) for name, one in inner}
+        elif shape == LIST and isinstance(value, list) and value:
+            listed = enumerate(value)
+            result[keyword] = [self._inner(one, (*place, str(index))) for index, one in listed]
+        elif shape == ONE and isinstance(value, (dict, bool)):
+            result[keyword] = self._inner(value, place)
         else:
-            self._leave_out(result, keyword, path)
+            self._notes.append(f"at {join_pointer(place)}: not a schema; left out")
+            del result[keyword]
 
     def _inner(self, value: object, path: tuple[str, ...]) -> Any:
         if isinstance(value, dict):
@@ -107,10 +97,6 @@ class _Modernizing:
             self._notes.append(f"at {join_pointer(path)}: not a schema; anything is taken there")
             return {}
         return value
-
-    def _leave_out(self, result: JsonSchema, keyword: str, path: tuple[str, ...]) -> None:
-        self._notes.append(f"at {join_pointer((*path, keyword))}: not a schema; left out")
-        del result[keyword]
 
 
 def _update_keywords(schema: JsonSchema) -> None:
