@@ -6,6 +6,7 @@ import abc
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ConnectionLost, McpError, MessageTooLarge
@@ -39,6 +40,11 @@ class Connection(Protocol):
         """Drop the connection at once."""
 
 
+# How many messages may wait for a server that does not read; then only requests are still taken.
+_MAX_WAITING = 10_000
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
+
+
 class ConnectedTransport(Transport):
     """One connection carries everything. Messages sent in one turn of the event loop share a write.
 
@@ -48,7 +54,8 @@ class ConnectedTransport(Transport):
     def __init__(self) -> None:
         self._receiver: Receiver | None = None
         self._connection: Connection | None = None
-        self._writer: LineWriter | None = None
+        self._waiting: list[tuple[RequestId | None, bytes]] = []
+        self._waiting_size = 0  # in bytes
         self._flusher: asyncio.Handle | None = None
         self._ended: McpError | None = None
 
@@ -62,43 +69,60 @@ class ConnectedTransport(Transport):
         """Connect. Raises `ConnectFailed`, and errors of the kind of connection."""
         self._receiver = receiver
         self._ended = None
+        self._waiting, self._waiting_size = [], 0
         self._connection = await self._connect()
-        self._writer = LineWriter(self._connection, self._schedule, self._frame)
 
     @abc.abstractmethod
     async def _connect(self) -> Connection:
         """Make the connection."""
 
     def _frame(self, message: bytes) -> bytes:
-        """Return an encoded message as the bytes to write next: a line, where nothing else is."""
+        """Return an encoded message as the bytes to write next: a line, where nothing else is.
+
+        Called right before they are written, and in order.
+        """
         return message + b"\n"
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write a message, or queue it while the server does not read.
+        """Write a message at once if it is the first of this turn, or queue it.
 
         Raises `ConnectionLost` when there is no connection, and why it ended when it has.
         """
         if self._ended is not None:
             raise self._ended.again()
-        if self._writer is None:
+        connection = self._connection
+        if connection is None:
             raise ConnectionLost(f"there is no connection to {self.description}")
-        self._writer.send(outgoing, outgoing.encode())
-
-    def _schedule(self) -> None:
+        message = outgoing.encode()
+        if self._flusher is not None or self._waiting or connection.paused:
+            is_full = len(self._waiting) >= _MAX_WAITING or self._waiting_size >= _MAX_WAITING_BYTES
+            # A response to a server that never reads would wait for ever. A request is always
+            # taken, since its time limit takes it back.
+            if is_full and outgoing.request_id is None and connection.paused:
+                raise ConnectionLost("the server does not read its input")
+            self._waiting.append((outgoing.request_id, message))
+            self._waiting_size += len(message)
+        else:
+            connection.write(self._frame(message))
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
+        """Write what has gathered, if the server keeps up."""
         self._flusher = None
-        if self._writer is not None and self._ended is None:
-            try:  # noqa: SIM105 - for every message, and so without a context manager
-                self._writer.flush()
-            except ConnectionLost:  # to be reported by `connection_lost`
-                pass
+        connection = self._connection
+        if not self._waiting or self._ended is not None or connection is None or connection.paused:
+            return
+        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+        with suppress(ConnectionLost):  # to be reported by `connection_lost`
+            connection.write(b"".join([self._frame(message) for _, message in waiting]))
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        if self._writer is not None and self._writer.withdraw(outgoing.request_id):
-            return Abandoned.NEVER_SENT
+        for position, (request_id, message) in enumerate(self._waiting):
+            if request_id is not None and request_id == outgoing.request_id:
+                del self._waiting[position]
+                self._waiting_size -= len(message)
+                return Abandoned.NEVER_SENT
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
@@ -134,10 +158,6 @@ class ConnectedTransport(Transport):
 
 
 _logger = logger_for("mcpclient.transport")
-
-# How many messages may wait for a server that does not read; then only requests are still taken.
-_MAX_WAITING = 10_000
-_MAX_WAITING_BYTES = 64 * 1024 * 1024
 
 # Lines that are not messages, kept for the text of an error.
 _MAX_SKIPPED = 5
@@ -253,63 +273,3 @@ def _is_cut_off(line: bytes) -> bool:
     except MalformedMessage:
         return True
     return False
-
-
-class LineWriter:
-    """Queues outgoing lines: calls made in one turn of the event loop share a write.
-
-    While the peer does not read, lines wait here; a request that is given up before it was written
-    is never sent. ``schedule`` arranges for `flush` to be called, soon or when the peer reads
-    again. ``frame`` turns a line into the bytes to write; it is called right before they are
-    written, and in order.
-    """
-
-    def __init__(
-        self,
-        output: Connection,
-        schedule: Callable[[], None],
-        frame: Callable[[bytes], bytes],
-    ) -> None:
-        self._output = output
-        self._schedule = schedule
-        self._frame = frame
-        self._lines: list[tuple[RequestId | None, bytes]] = []
-        self._size = 0  # of these lines
-        self._gathering = False
-
-    def send(self, outgoing: Outgoing, line: bytes) -> None:
-        """Write a line at once if nothing was written in this turn and none waits, or queue it."""
-        if self._gathering or self._lines or self._output.paused:
-            self._check_room(outgoing)
-            self._lines.append((outgoing.request_id, line))
-            self._size += len(line)
-        else:
-            self._output.write(self._frame(line))
-        if not self._gathering:
-            self._gathering = True
-            self._schedule()
-
-    def _check_room(self, outgoing: Outgoing) -> None:
-        """Refuse a message that would wait for ever, as a response to a server that never reads.
-
-        A request is always taken, since its time limit takes it back.
-        """
-        is_full = len(self._lines) >= _MAX_WAITING or self._size >= _MAX_WAITING_BYTES
-        if is_full and outgoing.request_id is None and self._output.paused:
-            raise ConnectionLost("the server does not read its input")
-
-    def flush(self) -> None:
-        """Write what has gathered, if the peer keeps up."""
-        self._gathering = False
-        if self._lines and not self._output.paused:
-            lines, self._lines, self._size = self._lines, [], 0
-            self._output.write(b"".join([self._frame(line) for _, line in lines]))
-
-    def withdraw(self, request_id: RequestId | None) -> bool:
-        """Remove a line that is still queued. False: it has been written."""
-        for position, (queued_id, line) in enumerate(self._lines):
-            if queued_id is not None and queued_id == request_id:
-                del self._lines[position]
-                self._size -= len(line)
-                return True
-        return False

@@ -39,7 +39,6 @@ class Post(PostedMessage):
     ) -> None:
         super().__init__(owner, outgoing)
         self.session_id = session_id
-        self.key: object = self if self.request_id is None else self.request_id
         self.rest: ServerStream | None = None
         self.resumption: asyncio.Task[None] | None = None
         self._owner = owner
@@ -48,10 +47,6 @@ class Post(PostedMessage):
         self._succeeded = False
         self._stream: EventStream | None = None
         self._body: bytes | bytearray = b""
-
-    @property
-    def _target(self) -> str:
-        return self._owner.description
 
     # net.http.ResponseSink
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import abc
 import asyncio
 import math
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, Generic, TypeVar
 
 from ..errors import ConnectionLost, McpError
 from ..framing.uri import Url
@@ -27,7 +28,10 @@ from .http_messages import CallerHeaders, HeaderSource
 _MAX_ANSWERS = 50
 
 
-class HttpTransport(Transport):
+PostT = TypeVar("PostT", bound="PostedMessage")
+
+
+class HttpTransport(Transport, Generic[PostT]):
     """Sends messages by HTTP to one server.
 
     ``headers``: the caller's own. ``credentials``: what identifies the caller. ``draining``: the
@@ -53,6 +57,7 @@ class HttpTransport(Transport):
         self.records_itself: bool = self._dialer.recorder is not None
         self._receiver: Receiver | None = None
         self._is_open = False
+        self._posts: dict[object, PostT] = {}
         self._answer_turns: asyncio.Semaphore | None = None
 
     @property
@@ -85,9 +90,47 @@ class HttpTransport(Transport):
         self._is_open = True
         self._answer_turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
 
+    def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
+        """POST a message. One that is not a request has been sent when the server has taken it.
+
+        Else a call could overtake ``notifications/initialized`` on a connection of its own.
+        """
+        body = outgoing.encode()
+        if outgoing.answers is not None:
+            return self._answer(outgoing, body)
+        if self._headers.may_wait:
+            return self._ask_and_post(outgoing, body)
+        return self._post(outgoing, body, self._headers.fixed_for(outgoing)).taken
+
+    async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
+        """POST an answer in its turn, which lasts until the response has ended."""
+        async with self._turns:
+            post = self._post(outgoing, body, await self._provided_headers(outgoing))
+            assert post.taken is not None
+            try:
+                await post.taken
+            finally:
+                post.abort()
+
+    async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
+        post = self._post(outgoing, body, await self._provided_headers(outgoing))
+        if post.taken is not None:
+            await post.taken
+
     @abc.abstractmethod
-    def forget(self, post: Any) -> None:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> PostT:
+        """POST a message with the ``caller``'s headers."""
+
+    def forget(self, post: PostT) -> None:
         """Remove a post that has ended."""
+        self._posts.pop(post.key, None)
+
+    def abort(self) -> None:
+        self._is_open = False
+        for post in list(self._posts.values()):
+            post.abort()
+        self._posts.clear()
+        self._http.abort()
 
     async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the caller's headers for a message.
@@ -105,8 +148,8 @@ class HttpTransport(Transport):
 _NOTIFICATION_TIMEOUT = 30.0
 
 
-class PostedMessage(abc.ABC):
-    """One posted message, and the response to it.
+class PostedMessage:
+    """One posted message, and the sink of the response to it.
 
     ``taken``: resolved when the server has taken a message that is not a request: a notification
     with the first word of its response, an answer to a request of the server's with the last. So
@@ -114,8 +157,9 @@ class PostedMessage(abc.ABC):
     take one in time fails it.
     """
 
-    def __init__(self, transport: HttpTransport, outgoing: Outgoing) -> None:
+    def __init__(self, transport: HttpTransport[Any], outgoing: Outgoing) -> None:
         self.request_id: RequestId | None = outgoing.request_id
+        self.key: object = self if self.request_id is None else self.request_id
         self.taken: asyncio.Future[None] | None = None
         if self.request_id is None:
             self.taken = asyncio.get_running_loop().create_future()
@@ -123,11 +167,6 @@ class PostedMessage(abc.ABC):
         self._exchange: Sending | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_drained = False
-
-    @property
-    @abc.abstractmethod
-    def _target(self) -> str:
-        """The name of its destination, for error messages."""
 
     def begin(self, exchange: Sending) -> None:
         """Start the timer of a message that was sent."""
@@ -147,8 +186,10 @@ class PostedMessage(abc.ABC):
         self._transport.draining.add(self)
 
     def _give_up(self) -> None:
+        assert self._exchange is not None
         self.abort()
-        reason = f"{self._target} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
+        shown = self._exchange.url.shown
+        reason = f"{shown} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
         self.fail(ConnectionLost(reason))
 
     def abort(self) -> None:

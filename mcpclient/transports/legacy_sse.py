@@ -7,7 +7,6 @@ the URL for the POSTs. It must have the same origin, or credentials would be sen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 
 from ..errors import (
     ConnectFailed,
@@ -33,13 +32,15 @@ from .event_stream import is_event_stream
 from .http_messages import HeaderSource, Refusal
 from .http_transport import Draining, HttpTransport, PostedMessage
 
+_POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
+
 # How many responses to messages may stay open that are mere receipts.
 _MAX_RECEIPTS = 64
 
 _logger = logger_for("mcpclient.transport")
 
 
-class LegacySseTransport(HttpTransport):
+class LegacySseTransport(HttpTransport["_Post"]):
     """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
 
     name = "sse"
@@ -57,7 +58,6 @@ class LegacySseTransport(HttpTransport):
         self._endpoint: Url | None = None
         self._stream: Sending | None = None
         self._sink: _Stream | None = None
-        self._posts: set[_Post] = set()
         # Some servers keep it open for as long as they are busy with the message.
         self.draining: Draining = Draining(most=_MAX_RECEIPTS, seconds=None)
 
@@ -78,49 +78,21 @@ class LegacySseTransport(HttpTransport):
             self.abort()
             raise
 
-    def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message to the endpoint.
-
-        A notification or an answer counts as sent only when the server has accepted it. Otherwise a
-        call on another connection could overtake ``notifications/initialized``.
-        """
-        body = outgoing.encode()
-        if outgoing.answers is not None:
-            return self._answer(outgoing, body)
-        return self._post(outgoing, body)
-
-    async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
-        """POST an answer in its turn."""
-        async with self._turns:
-            await self._post(outgoing, body)
-
-    async def _post(self, outgoing: Outgoing, body: bytes) -> None:
-        headers = [
-            ("Content-Type", "application/json"),
-            ("Accept-Encoding", ACCEPT_ENCODING),
-            *await self._provided_headers(outgoing),
-            *outgoing.headers.items(),
-        ]
+    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> _Post:
         assert self._endpoint is not None, "the transport is not open"
+        if not self._is_open:
+            raise ConnectionLost("the transport was closed")
+        headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self, self._endpoint, outgoing)
-        self._posts.add(post)
         post.begin(start_request(self._http, request, post, self._authorizer))
-        if post.taken is None:
-            return
-        try:
-            await post.taken
-        finally:
-            if outgoing.answers is not None:
-                post.abort()  # its connection makes room for the next
-
-    def forget(self, post: _Post) -> None:
-        self._posts.discard(post)
+        self._posts[post.key] = post
+        return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        for post in list(self._posts):
-            if post.request_id is not None and post.request_id == outgoing.request_id:
-                post.abort()
+        post = self._posts.pop(outgoing.request_id, None)
+        if post is not None:
+            post.abort()
         # The response would have come on the shared stream, which stays open.
         return Abandoned.STILL_OPEN
 
@@ -129,16 +101,13 @@ class LegacySseTransport(HttpTransport):
         await self._http.close()
 
     def abort(self) -> None:
-        self._is_open = False
         if self._stream is not None:
             self._stream.abort()
             self._stream = None
         if self._sink is not None:
             self._sink.give_up()
             self._sink = None
-        for post in list(self._posts):
-            post.abort()
-        self._http.abort()
+        super().abort()
 
 
 class _Stream:
@@ -239,10 +208,6 @@ class _Post(PostedMessage):
         self._is_answer = outgoing.answers is not None
         self._url = url
         self._refusal: Refusal | None = None
-
-    @property
-    def _target(self) -> str:
-        return self._url.shown
 
     def head_received(self, head: ResponseHead) -> None:
         if not self._is_answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from ..errors import ConnectFailed, HttpError, McpError, SessionExpired
@@ -49,7 +49,7 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 _logger = logger_for("mcpclient.transport")
 
 
-class StreamableHttpTransport(HttpTransport):
+class StreamableHttpTransport(HttpTransport[Post]):
     """Talks to one MCP endpoint.
 
     ``listen_wait``: how long, in seconds, opening waits for the server to accept its own channel
@@ -79,40 +79,12 @@ class StreamableHttpTransport(HttpTransport):
         self._expired_id: str | None = None
         self._expiry: SessionExpired | None = None
         self._offers_channel = False
-        self._posts: dict[object, Post] = {}
         self.draining: Draining = Draining()
         self._channel: asyncio.Task[None] | None = None
         self._opening_began = 0.0
         self._opening_took = 0.0
         self._tasks = BackgroundTasks()
         self._session_headers: list[tuple[str, str]] = []
-
-    def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message. One that is not a request has been sent when the server has taken it.
-
-        Else a call could overtake ``notifications/initialized`` on a connection of its own.
-        """
-        body = outgoing.encode()
-        if outgoing.answers is not None:
-            return self._answer(outgoing, body)
-        if self._headers.may_wait:
-            return self._ask_and_post(outgoing, body)
-        return self._post(outgoing, body, self._headers.fixed_for(outgoing)).taken
-
-    async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
-        """POST an answer in its turn, which lasts until the response has ended."""
-        async with self._turns:
-            post = self._post(outgoing, body, await self._provided_headers(outgoing))
-            assert post.taken is not None
-            try:
-                await post.taken
-            finally:
-                post.abort()
-
-    async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
-        post = self._post(outgoing, body, await self._provided_headers(outgoing))
-        if post.taken is not None:
-            await post.taken
 
     def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
@@ -128,8 +100,7 @@ class StreamableHttpTransport(HttpTransport):
         return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        request_id = outgoing.request_id
-        post = self._posts.pop(request_id, None) if request_id is not None else None
+        post = self._posts.pop(outgoing.request_id, None)
         if post is None:
             return Abandoned.NEVER_SENT
         post.abort()
@@ -264,9 +235,6 @@ class StreamableHttpTransport(HttpTransport):
         if not by_call and session_id == self._session_id:
             self.receiver.channel_lost(error)
 
-    def forget(self, post: Post) -> None:
-        self._posts.pop(post.key, None)
-
     async def close(self) -> None:
         self._is_open = False
         try:
@@ -295,12 +263,8 @@ class StreamableHttpTransport(HttpTransport):
             exchange.abort()
 
     def abort(self) -> None:
-        self._is_open = False
-        for post in list(self._posts.values()):
-            post.abort()
-        self._posts.clear()
         self._tasks.cancel()
-        self._http.abort()
+        super().abort()
 
 
 def _as_utf_8(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 
@@ -15,7 +16,8 @@ from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import connected
-from mcpclient.transports.connected import LineReader, LineWriter
+from mcpclient.transports.base import Abandoned
+from mcpclient.transports.connected import ConnectedTransport, LineReader
 from tests.framing.chunkings import chunkings, cuts, split
 from tests.support.properties import examples
 
@@ -196,15 +198,36 @@ def test_half_a_message_at_the_end_answers_nobody(
 # Writing
 
 
+class Writer(ConnectedTransport):
+    """A transport whose connection is the peer of a test."""
+
+    def __init__(self, peer: Peer) -> None:
+        super().__init__()
+        self._connection = self._peer = peer
+
+    async def _connect(self) -> Peer:
+        return self._peer
+
+    async def _disconnect(self) -> None:
+        raise AssertionError("nothing ends this connection")
+
+    def _frame(self, message: bytes) -> bytes:
+        self._peer.framed += 1
+        return f"{self._peer.framed}:{json.loads(message).get('id', 'n')}\n".encode()
+
+    def flush(self) -> None:
+        self._flush()
+
+
 class Peer:
-    """Keeps what is written."""
+    """Keeps what is written, and is the event loop of the one who writes."""
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []
         self.paused = False
         self.scheduled = 0
         self.framed = 0
-        self.writer = LineWriter(self, self.schedule, self.frame)
+        self.writer = Writer(self)
 
     def write(self, data: bytes) -> None:
         self.writes.append(data)
@@ -212,24 +235,35 @@ class Peer:
     def abort(self) -> None:
         raise AssertionError("a writer ends no connection")
 
-    def schedule(self) -> None:
+    def call_soon(self, callback: object) -> object:
         self.scheduled += 1
-
-    def frame(self, line: bytes) -> bytes:
-        self.framed += 1
-        return b"%d:%s" % (self.framed, line)
+        return callback
 
     def send(self, request_id: int) -> None:
-        outgoing = Outgoing(messages.request(request_id, "m", None))
-        self.writer.send(outgoing, b"%d\n" % request_id)
+        self.writer.send(Outgoing(messages.request(request_id, "m", None)))
 
     def notify(self) -> None:
-        self.writer.send(Outgoing(messages.notification("n", None)), b"n\n")
+        self.writer.send(Outgoing(NOTE))
+
+    def withdraw(self, request_id: int | None) -> bool:
+        message = NOTE if request_id is None else messages.request(request_id, "m", None)
+        return self.writer.abandon(Outgoing(message)) is Abandoned.NEVER_SENT
 
 
-def test_calls_of_one_turn_share_a_write() -> None:
-    """F-LIFE-9: the first goes out at once, the others together when the turn ends."""
+# As long as a request.
+NOTE = messages.notification("notified", None)
+NOTE_SIZE = len(Outgoing(NOTE).encode())
+
+
+@pytest.fixture
+def peer(monkeypatch: pytest.MonkeyPatch) -> Peer:
     peer = Peer()
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: peer)
+    return peer
+
+
+def test_calls_of_one_turn_share_a_write(peer: Peer) -> None:
+    """F-LIFE-9: the first goes out at once, the others together when the turn ends."""
     for request_id in (1, 2, 3):
         peer.send(request_id)
     assert peer.writes == [b"1:1\n"]
@@ -241,9 +275,8 @@ def test_calls_of_one_turn_share_a_write() -> None:
     assert peer.writes[2:] == [b"4:4\n"]
 
 
-def test_a_peer_that_does_not_read() -> None:
+def test_a_peer_that_does_not_read(peer: Peer) -> None:
     """F-STD-5: lines wait for it, and are written in order when it reads again."""
-    peer = Peer()
     peer.paused = True
     peer.send(1)
     peer.writer.flush()
@@ -257,10 +290,9 @@ def test_a_peer_that_does_not_read() -> None:
     assert peer.writes == [b"1:1\n2:n\n3:3\n"]
 
 
-def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_never_reads(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: what has no limit of time is refused past a limit of number."""
     monkeypatch.setattr(connected, "_MAX_WAITING", 3)
-    peer = Peer()
     for _ in range(5):  # a burst is no reason: the peer reads
         peer.notify()
     peer.writer.flush()
@@ -276,17 +308,16 @@ def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peer.writes[-1].endswith(b"1\n")
 
 
-def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_never_reads_what_is_long(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
-    monkeypatch.setattr(connected, "_MAX_WAITING_BYTES", 6)
-    peer = Peer()
+    monkeypatch.setattr(connected, "_MAX_WAITING_BYTES", 3 * NOTE_SIZE)
     peer.paused = True
     peer.send(1)
     for _ in range(2):
         peer.notify()
     with pytest.raises(ConnectionLost, match="does not read"):
         peer.notify()
-    assert peer.writer.withdraw(1)
+    assert peer.withdraw(1)
     peer.notify()  # in its place
     with pytest.raises(ConnectionLost, match="does not read"):
         peer.notify()
@@ -296,17 +327,16 @@ def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -
     peer.notify()  # all is written, and there is room again
 
 
-def test_taking_a_line_back() -> None:
+def test_taking_a_line_back(peer: Peer) -> None:
     """F-API-8: a request given up before it was written is never sent."""
-    peer = Peer()
     peer.send(1)
     peer.notify()
     peer.send(2)
     peer.send(3)
-    assert not peer.writer.withdraw(1)
-    assert not peer.writer.withdraw(None)
-    assert peer.writer.withdraw(2)
-    assert not peer.writer.withdraw(2)
+    assert not peer.withdraw(1)
+    assert not peer.withdraw(None)
+    assert peer.withdraw(2)
+    assert not peer.withdraw(2)
     peer.writer.flush()
     assert peer.writes == [b"1:1\n", b"2:n\n3:3\n"]
 

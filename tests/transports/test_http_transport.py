@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,13 @@ both = pytest.mark.parametrize("kind", [StreamableHttpTransport, LegacySseTransp
 
 
 @both
-def test_it_is_described_without_secrets(kind: type[HttpTransport]) -> None:
+def test_it_is_described_without_secrets(kind: type[HttpTransport[Any]]) -> None:
     """F-AUTH-12"""
     assert kind(URL).description == "http://h.example/mcp"  # type: ignore[call-arg]
 
 
 @both
-def test_its_cookies_are_those_that_the_server_has_set(kind: type[HttpTransport]) -> None:
+def test_its_cookies_are_those_that_the_server_has_set(kind: type[HttpTransport[Any]]) -> None:
     """F-HTTP-14: they may say who calls, and so which answers may be used again."""
     dialer = Dialer()
     transport = kind(URL, dialer=dialer)  # type: ignore[call-arg]
@@ -43,7 +44,7 @@ def test_its_cookies_are_those_that_the_server_has_set(kind: type[HttpTransport]
 
 
 @both
-def test_it_records_itself_where_there_is_a_recorder(kind: type[HttpTransport]) -> None:
+def test_it_records_itself_where_there_is_a_recorder(kind: type[HttpTransport[Any]]) -> None:
     """F-SHOW-8"""
     recorded = Dialer(NetworkOptions(recorder=Recorder(None)))
     assert not kind(URL).records_itself  # type: ignore[call-arg]
@@ -66,7 +67,7 @@ def test_messages_go_to_the_receiver_of_the_moment() -> None:
 
 
 @both
-def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport]) -> None:
+def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> None:
     """F-LIFE-5: nobody would close the connection, when the caller's function for headers has taken
     until then.
     """
@@ -99,7 +100,7 @@ def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport]) -> None:
     asyncio.run(main())
 
 
-async def _sent(transport: HttpTransport) -> None:
+async def _sent(transport: HttpTransport[Any]) -> None:
     sending = transport.send(ERA.notification("notifications/roots/list_changed", None))
     assert sending is not None
     await sending

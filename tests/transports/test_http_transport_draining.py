@@ -11,8 +11,6 @@ from tests.support.virtual_time import run
 class Response(PostedMessage):
     """Notes when it was closed, and tells so as a post does."""
 
-    _target = ""
-
     def __init__(self, draining: Draining) -> None:
         self._draining = draining
         self.closed_at: float | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import Any, cast
 
 from mcpclient.errors import ConnectionLost, McpError
+from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.http_transport import Draining, HttpTransport, PostedMessage
@@ -32,7 +33,7 @@ class Posting:
 class Sending:
     """A request under way."""
 
-    url = None
+    url = parse_url("https://h/")
     aborted = False
 
     def abort(self) -> None:
@@ -42,10 +43,6 @@ class Sending:
 class Message(PostedMessage):
     """One that ends when a test says so."""
 
-    @property
-    def _target(self) -> str:
-        return "https://h/"
-
     def receive(self) -> None:
         self._take()
         self._drain()
@@ -53,7 +50,7 @@ class Message(PostedMessage):
 
 def posted(message: messages.Message) -> tuple[Posting, Message, Sending]:
     transport, sending = Posting(), Sending()
-    post = Message(cast(HttpTransport, transport), Outgoing(message))
+    post = Message(cast("HttpTransport[Any]", transport), Outgoing(message))
     post.begin(sending)  # type: ignore[arg-type]
     return transport, post, sending
 

@@ -455,7 +455,7 @@ OTHERS = [
     Fault(
         "transports.connected",
         "a withdrawn message is sent",
-        "                del self._lines[position]\n",
+        "                del self._waiting[position]\n",
         "",
     ),
     Fault(
