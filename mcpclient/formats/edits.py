@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from .jsonc import JsoncError, JsoncObject, Member, parse_jsonc
 
 _INDENTED = re.compile(r"(?m)^([ \t]+)\S")
-_BEFORE_KEY = re.compile(r"[ \t]*\Z")
 _AFTER_MEMBER = re.compile(r"[ \t]*(?://[^\r\n]*)?(?:\r?\n|(?=\}))")
 
 
@@ -49,11 +48,8 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     holder, depth = _holder(text, parse_jsonc(text), path)
     if depth != len(path) - 1 or path[-1] not in holder:
         raise KeyError(path[-1])
-    changes = []
     kept = [member for member in holder.members if member.key != path[-1]]
-    for member in holder.members:
-        if member.key == path[-1]:
-            changes.append(_without(text, member))
+    changes = [_without(text, member) for member in holder.members if member.key == path[-1]]
     last = holder.members[-1]
     if kept and last.key == path[-1] and last.comma is None and kept[-1].comma is not None:
         changes.insert(0, _Change(kept[-1].comma, kept[-1].comma + 1, ""))
@@ -63,13 +59,10 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 def _without(text: str, member: Member) -> _Change:
     """Remove a member, with its line when the line holds nothing else."""
     end = member.end if member.comma is None else member.comma + 1
-    before = _BEFORE_KEY.search(text, 0, member.start)
-    start = member.start if before is None else before.start()
+    start = len(text[: member.start].rstrip(" \t"))
     after = _AFTER_MEMBER.match(text, end)
     starts_line = start == 0 or text[start - 1] == "\n"
-    if starts_line and after is not None:
-        return _Change(start, after.end(), "")
-    return _Change(start, end, "")
+    return _Change(start, after.end() if starts_line and after is not None else end, "")
 
 
 def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, int]:

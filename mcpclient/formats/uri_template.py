@@ -139,12 +139,11 @@ def _parse_expression(template: str, start: int, end: int) -> _Expression:
 def _expand_expression(expression: _Expression, variables: Mapping[str, TemplateValue]) -> str:
     operator = expression.operator
     expanded = [
-        text
+        _expand_variable(operator, variable, variables.get(variable.name))
         for variable in expression.variables
-        for text in [_expand_variable(operator, variable, variables.get(variable.name))]
-        if text is not None
     ]
-    return operator.first + operator.separator.join(expanded) if expanded else ""
+    texts = [text for text in expanded if text is not None]
+    return operator.first + operator.separator.join(texts) if texts else ""
 
 
 def _expand_variable(operator: _Operator, variable: _Variable, value: object) -> str | None:
@@ -160,7 +159,12 @@ def _expand_variable(operator: _Operator, variable: _Variable, value: object) ->
     if not pairs:
         return None
     if variable.explode:
-        return operator.separator.join(_exploded(operator, variable, pairs))
+        return operator.separator.join(
+            f"{key}={text}"
+            if key is not None and not operator.named
+            else _named(operator, variable.name if key is None else key, text)
+            for key, text in pairs
+        )
     flat = [text for pair in pairs for text in pair if text is not None]
     return _named(operator, variable.name, ",".join(flat))
 
@@ -183,18 +187,6 @@ def _pairs(operator: _Operator, variable: _Variable, value: object) -> list[tupl
         for key, item in items
         if item is not None
     ]
-
-
-def _exploded(
-    operator: _Operator, variable: _Variable, pairs: Sequence[tuple[str | None, str]]
-) -> Iterator[str]:
-    for key, text in pairs:
-        if key is None:
-            yield _named(operator, variable.name, text)
-        elif operator.named:
-            yield _named(operator, key, text)
-        else:
-            yield f"{key}={text}"
 
 
 def _named(operator: _Operator, name: str, text: str) -> str:

@@ -161,7 +161,11 @@ class ResponseCache:
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """Drop the results that a notification declares stale."""
         if method == "notifications/resources/updated":
-            self._drop_resource(params.get("uri"))
+            uri = params.get("uri")
+            if isinstance(uri, str):  # it names a resource, or a part of one
+                self._drop(lambda key: key.method == "resources/read" and _has_part(key.uri, uri))
+            else:
+                self.drop("resources/read")
         elif method in _STALE_AFTER:
             self.drop(*_STALE_AFTER[method])
 
@@ -180,18 +184,6 @@ class ResponseCache:
         """Drop the results of these requests."""
         self._drop(lambda key: key.method in methods)
 
-    def _drop_resource(self, uri: object) -> None:
-        """Drop a resource, and every resource it may be a part of."""
-        if not isinstance(uri, str):
-            self.drop("resources/read")
-            return
-        self._drop(
-            lambda key: (
-                key.method == "resources/read"
-                and (key.uri == uri or uri.startswith(key.uri.rstrip("/") + "/"))
-            )
-        )
-
     def _drop(self, is_stale: Callable[[Key], bool]) -> None:
         self.invalidations += 1
         for place in [place for place in self._entries if is_stale(place[0])]:
@@ -200,6 +192,10 @@ class ResponseCache:
     def clear(self) -> None:
         """Drop everything."""
         self._drop(lambda key: True)
+
+
+def _has_part(uri: str, part: str) -> bool:
+    return uri == part or part.startswith(uri.rstrip("/") + "/")
 
 
 def _places(key: Key, context: Hashable) -> list[tuple[Key, Hashable]]:

@@ -39,11 +39,8 @@ class HeaderParameter(NamedTuple):
 
 def encode_header_value(value: str) -> str:
     """Return ``value`` as a header can carry it: as it is, or in the Base64 sentinel form."""
-    is_plain = (
-        _PLAIN.fullmatch(value) is not None
-        and value == value.strip(" ")
-        and not (value.startswith("=?base64?") and value.endswith("?="))
-    )
+    is_encoded = value.startswith("=?base64?") and value.endswith("?=")
+    is_plain = _PLAIN.fullmatch(value) and value == value.strip(" ") and not is_encoded
     if is_plain:
         return value
     encoded = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")
@@ -95,14 +92,12 @@ def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderPar
         raise ValueError(f"{_ANNOTATION} {safe_repr(name)} is not an HTTP field name")
     steps = tuple(step for step in path if step is not None)
     if len(steps) != len(path) or not path:
-        raise ValueError(
-            f"{_ANNOTATION} {safe_repr(name)} is not on a property reachable from the root"
-        )
-    if node.get("type") not in _MIRRORED_TYPES:
-        raise ValueError(
-            f"{_ANNOTATION} {safe_repr(name)} is on a {safe_repr(node.get('type'))}, "
-            "not a primitive"
-        )
+        fault = "is not on a property reachable from the root"
+        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} {fault}")
+    kind = node.get("type")
+    if kind not in _MIRRORED_TYPES:
+        fault = f"is on a {safe_repr(kind)}, not a primitive"
+        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} {fault}")
     return HeaderParameter(name, steps)
 
 
@@ -128,18 +123,13 @@ class HeaderParameters:
             return {}
         headers = {}
         for parameter in parameters:
-            text = _header_text(_value_at(params.get("arguments"), parameter.path))
+            value = params.get("arguments")
+            for key in parameter.path:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            text = _header_text(value)
             if text is not None:
                 headers[f"Mcp-Param-{parameter.header}"] = encode_header_value(text)
         return headers
-
-
-def _value_at(arguments: object, path: tuple[str, ...]) -> object:
-    for key in path:
-        if not isinstance(arguments, Mapping):
-            return None
-        arguments = arguments.get(key)
-    return arguments
 
 
 def _header_text(value: object) -> str | None:

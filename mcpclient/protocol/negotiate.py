@@ -102,13 +102,18 @@ class _Negotiation:
                 return self._open_as_remembered()
             return self._probe()
         if era_of(version) is Era.STATELESS:
-            return self._open_stateless(version)
+            return self._open_stateless(version, None)
         return self._handshake_or_switch(version)
 
     # The stateless era
 
-    def _open_stateless(self, version: str, timeout: float | None = None) -> Steps:
-        """Ask the server about itself, once more if it names a revision to ask in."""
+    def _open_stateless(
+        self, version: str = LATEST_STATELESS, timeout: float | None = SECOND_PROBE_TIMEOUT
+    ) -> Steps:
+        """Ask the server about itself, once more if it names a revision to ask in.
+
+        By default, ask one that has shown that it runs.
+        """
         answer = yield from self._discover(version, timeout)
         return answer if isinstance(answer, Agreement) else self._stateless_agreement(answer)
 
@@ -154,14 +159,11 @@ class _Negotiation:
         yield OpenServerChannel(era.headers)
         yield Tell(era, "notifications/initialized")
         agreement = _agreement(era, answer, answer.get("serverInfo"))
-        if self._plan.answers_all or not self._has_two_openers:
+        # The server may have opened the stateless era with a probe that is still unanswered.
+        has_two_openers = self._is_silent or self._described is not None
+        if self._plan.answers_all or not has_two_openers:
             return agreement._replace(is_certain=not self._is_silent)
         return (yield from self._confirm(agreement))
-
-    @property
-    def _has_two_openers(self) -> bool:
-        """Whether the server may have opened the stateless era with a probe still unanswered."""
-        return self._is_silent or self._described is not None
 
     def _confirm(self, agreement: Agreement) -> Steps:
         """Find out which opener counted, with a ping, which only a session answers.
@@ -173,7 +175,7 @@ class _Negotiation:
             yield from self._ask(Ask(agreement.era, "ping", None, PING_TIMEOUT))
         except PeerError as refusal:
             try:
-                return self._described or (yield from self._describe())
+                return self._described or (yield from self._open_stateless())
             except (PeerError, CallTimeout):  # it is a session, of a server without ping
                 _logger.debug("%s refused a ping: %s", self._plan.target, refusal)
         except (CallTimeout, ProtocolViolation, UsageError) as error:
@@ -185,8 +187,8 @@ class _Negotiation:
         try:
             return (yield from self._ask(self._offer(version)))
         except PeerError as error:
-            other = _version_to_offer(error, version)
-            if other is None:
+            other = best_common(_supported_by(error) or (), HANDSHAKE_VERSIONS)
+            if other is None or other == version:
                 raise
         return (yield from self._ask(self._offer(other)))
 
@@ -233,14 +235,19 @@ class _Negotiation:
         except (ServerError, NetworkError) as second:
             if _is_plain(second):
                 raise
-            raise _no_endpoint(self._plan.target, first, second) from second
+            gave = f"Streamable HTTP gave {first}; HTTP+SSE gave {second}"
+            reason = f"it is not an MCP endpoint: {first if str(first) == str(second) else gave}"
+            kind = ConnectKind.NOT_AN_ENDPOINT
+            raise ConnectFailed(self._plan.target, reason, (first, second), kind) from second
 
     # Finding out which
 
     def _probe(self) -> Steps:
         """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
+        may_take_long = self._plan.answers_all or self._plan.remembered is Era.STATELESS
+        timeout = LONG_PROBE_TIMEOUT if may_take_long else PROBE_TIMEOUT
         try:
-            answer = yield from self._discover(LATEST_STATELESS, self._probe_timeout)
+            answer = yield from self._discover(LATEST_STATELESS, timeout)
         except CallTimeout:
             self._is_silent = True
         except ConnectionLost as lost:
@@ -260,11 +267,6 @@ class _Negotiation:
             if _shows_the_era(answer):
                 return self._stateless_agreement(answer)
         return (yield from self._fall_back())
-
-    @property
-    def _probe_timeout(self) -> float:
-        may_take_long = self._plan.answers_all or self._plan.remembered is Era.STATELESS
-        return LONG_PROBE_TIMEOUT if may_take_long else PROBE_TIMEOUT
 
     def _ask(self, ask: Ask) -> Generator[Effect, Any, Answer]:
         """Ask. Return the result, or the agreement that a late answer to the probe leads to.
@@ -332,13 +334,9 @@ class _Negotiation:
                 raise
             refusal = error
         try:
-            return (yield from self._describe())
+            return (yield from self._open_stateless())
         except (PeerError, CallTimeout, ConnectionLost):
             raise refusal from None
-
-    def _describe(self) -> Steps:
-        """Ask once more a server that has shown that it runs."""
-        return self._open_stateless(LATEST_STATELESS, SECOND_PROBE_TIMEOUT)
 
     def _open_as_remembered(self) -> Steps:
         """Initialize with a server that did so before; probe it if it refuses to.
@@ -375,11 +373,6 @@ def _version_to_ask_in(error: McpError | None) -> str | None:
     return best_common(_supported_by(error) or (), STATELESS_VERSIONS)
 
 
-def _version_to_offer(error: PeerError, refused: str) -> str | None:
-    version = best_common(_supported_by(error) or (), HANDSHAKE_VERSIONS)
-    return version if version != refused else None
-
-
 def _supported_by(error: PeerError) -> list[Any] | None:
     """Return the revisions that an error says the server supports, None when it says nothing."""
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
@@ -414,12 +407,6 @@ def _is_final(error: McpError) -> bool:
 def _is_plain(error: Exception) -> bool:
     """Whether a status is final, so that asking in another way does not help."""
     return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
-
-
-def _no_endpoint(target: str, first: HttpError, second: McpError) -> ConnectFailed:
-    gave = f"Streamable HTTP gave {first}; HTTP+SSE gave {second}"
-    reason = f"it is not an MCP endpoint: {first if str(first) == str(second) else gave}"
-    return ConnectFailed(target, reason, (first, second), ConnectKind.NOT_AN_ENDPOINT)
 
 
 def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Agreement:

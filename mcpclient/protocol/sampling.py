@@ -175,19 +175,14 @@ def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
     result["content"] = blocks[0] if len(blocks) == 1 else blocks
     result["model"] = answer.get("model") or model
     uses_tools = any(block["type"] == "tool_use" for block in blocks)
-    result["stopReason"] = _stop_reason(answer) or ("toolUse" if uses_tools else "endTurn")
+    names = ("stopReason", "stop_reason", "finish_reason")
+    reason = next((answer[name] for name in names if answer.get(name) is not None), None)
+    reason = _STOP_REASONS.get(reason, reason) if isinstance(reason, str) else reason
+    result["stopReason"] = reason or ("toolUse" if uses_tools else "endTurn")
     for key in ("role", "model", "stopReason"):
         if not isinstance(result[key], str):
             raise ValueError(f"its {key} is not text")
     return result
-
-
-def _stop_reason(answer: Mapping[str, Any]) -> Any:
-    for key in ("stopReason", "stop_reason", "finish_reason"):
-        if answer.get(key) is not None:
-            reason = answer[key]
-            return _STOP_REASONS.get(reason, reason) if isinstance(reason, str) else reason
-    return None
 
 
 def _blocks(content: object) -> list[dict[str, Any]]:

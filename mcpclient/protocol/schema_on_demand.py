@@ -32,9 +32,6 @@ def compile_schema(
     if hurry is not None:
         chosen = package.SchemaLimits(**{**vars(chosen), "seconds": min(chosen.seconds, hurry)})
     compiled: Schema = package.compile_schema(
-        schema,
-        limits=chosen,
-        assert_formats=assert_formats,
-        clock=clock,
+        schema, limits=chosen, assert_formats=assert_formats, clock=clock
     )
     return compiled

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ...errors import NotChecked, SchemaError
 from .compiler import Compiler
 from .dialects import DIALECTS, join_pointer
-from .evaluation import Failure, Node, Run
+from .evaluation import Node, Run
 from .references import Registry, Resource
 from .values import Budget, Clock, SchemaLimits, Stopped
 
@@ -78,14 +78,14 @@ class Schema:
             raise NotChecked(str(stop)) from None
         except RecursionError:
             raise NotChecked("schema and value are nested too deeply") from None
-        return [_violation(failure) for failure in failures[: self._limits.violations]]
-
-
-def _violation(failure: Failure) -> Violation:
-    schema_path = failure.position.location
-    if failure.keyword:
-        schema_path += f"/{failure.keyword}"
-    return Violation(failure.message, join_pointer(reversed(failure.path)), schema_path)
+        return [
+            Violation(
+                failure.message,
+                join_pointer(reversed(failure.path)),
+                failure.position.location + (f"/{failure.keyword}" if failure.keyword else ""),
+            )
+            for failure in failures[: self._limits.violations]
+        ]
 
 
 def compile_schema(

@@ -17,20 +17,6 @@ ONE = "a schema"
 LIST = "a list of schemas"
 MAP = "an object of schemas"
 
-_CORE = frozenset({"$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs"})
-_APPLICATOR = frozenset(
-    {"prefixItems", "items", "contains", "additionalProperties", "properties"}
-    | {"patternProperties", "dependentSchemas", "propertyNames", "if", "allOf", "anyOf"}
-    | {"oneOf", "not", "dependencies"}
-)
-_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
-_VALIDATION = frozenset(
-    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum"}
-    | {"exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"}
-    | {"uniqueItems", "maxProperties", "minProperties", "required", "dependentRequired"}
-)
-_FORMAT = frozenset({"format"})
-
 _PLACES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("$defs", "definitions", "properties", "patternProperties"), (MAP,)),
     **dict.fromkeys(("dependentSchemas", "dependencies"), (MAP,)),
@@ -39,6 +25,16 @@ _PLACES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), (ONE,)),
     **dict.fromkeys(("if", "then", "else", "not"), (ONE,)),
 }
+_CORE = frozenset({"$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs"})
+_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_APPLICATOR = frozenset(_PLACES) - _UNEVALUATED - {"$defs", "definitions", "then", "else"}
+_VALIDATION = frozenset(
+    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum"}
+    | {"exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"}
+    | {"uniqueItems", "maxProperties", "minProperties", "required", "dependentRequired"}
+)
+_FORMAT = frozenset({"format"})
+
 _NOT_IN_DRAFT_07 = frozenset(
     {"$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "prefixItems", "dependentSchemas"}
     | {"dependentRequired"}
