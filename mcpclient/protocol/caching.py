@@ -14,14 +14,8 @@ from ..errors import PeerError
 from ..jsonrpc.messages import ErrorCode
 
 CACHEABLE = frozenset(
-    {
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-    }
+    {"server/discover", "tools/list", "prompts/list"}
+    | {"resources/list", "resources/templates/list", "resources/read"}
 )
 """The only requests whose results may be kept."""
 

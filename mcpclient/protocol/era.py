@@ -17,25 +17,11 @@ from .outgoing import Outgoing
 Params = Mapping[str, Any]
 
 REPEATABLE = frozenset(
-    {
-        "completion/complete",
-        "initialize",
-        "logging/setLevel",
-        "ping",
-        "prompts/get",
-        "prompts/list",
-        "resources/list",
-        "resources/read",
-        "resources/subscribe",
-        "resources/templates/list",
-        "resources/unsubscribe",
-        "server/discover",
-        "subscriptions/listen",
-        "tasks/get",
-        "tasks/list",
-        "tasks/result",
-        "tools/list",
-    }
+    {"initialize", "ping", "server/discover", "logging/setLevel", "completion/complete"}
+    | {"prompts/get", "prompts/list", "tools/list", "subscriptions/listen"}
+    | {"resources/list", "resources/read", "resources/templates/list"}
+    | {"resources/subscribe", "resources/unsubscribe"}
+    | {"tasks/get", "tasks/list", "tasks/result"}
 )
 """Requests that may be sent again when the server may have seen them: they read, or set a value
 again."""

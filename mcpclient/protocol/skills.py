@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -106,6 +107,7 @@ class Skill(WireObject):
             raise SkillVerificationError(self.uri, "entry", fault)
 
 
+@dataclass(eq=False, repr=False)
 class LoadedSkill:
     """A skill that has been read and verified. A model it is given to must be told its source.
 
@@ -113,11 +115,10 @@ class LoadedSkill:
     of ``SKILL.md``. ``front_matter``: as parsed from there. ``body``: the text after it.
     """
 
-    def __init__(self, skill: Skill, text: str, front_matter: dict[str, Any], body: str) -> None:
-        self.skill = skill
-        self.text = text
-        self.front_matter = front_matter
-        self.body = body
+    skill: Skill
+    text: str
+    front_matter: dict[str, Any]
+    body: str
 
     def __repr__(self) -> str:
         return f"LoadedSkill({self.skill.uri!r})"

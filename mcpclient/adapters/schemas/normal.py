@@ -241,8 +241,8 @@ class _Localizing:
             target = self._registry.resolve(reference, position)
         except SchemaError:  # only in a definition that nothing refers to
             return None
-        anchors = [name for name, _ in self._registry.dynamic_anchors]
-        is_static = keyword == "$ref" or anchors.count(reference.lstrip("#")) == 1
+        anchors = self._registry.dynamic_anchors.get(reference.lstrip("#"), ())
+        is_static = keyword == "$ref" or len(anchors) == 1
         if is_static and not target.location.partition("#")[0]:
             return reference_to(_tokens(target.location))
         note = f"at {join_pointer(path) or 'the root'}: the reference {reference!r} was left out"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sized
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .evaluation import (
     ANY,
@@ -95,30 +95,24 @@ def _multiple_of(site: Site) -> Rule:
     return Rule(NUMBER, check)
 
 
-def _bound(holds: Callable[[float, float], bool], otherwise: str) -> Build:
+def _bound(
+    types: Sequence[type],
+    holds: Callable[[float, float], bool],
+    fault: str,
+    measure: Callable[[Any], int] | None = None,
+) -> Build:
+    """Return the keyword that bounds a number or, with ``measure``, the size of another value."""
+
     def build(site: Site) -> Rule:
-        limit = site.number()
+        limit = site.number() if measure is None else site.size()
 
-        def check(value: float, run: Run, seen: Evaluated | None) -> Failures:
-            if holds(value, limit):  # asked in this direction, NaN fails
+        def check(value: Any, run: Run, seen: Evaluated | None) -> Failures:
+            measured = value if measure is None else measure(value)
+            if holds(measured, limit):  # asked in this direction, NaN fails
                 return None
-            return site.fail(f"{describe(value)} is {otherwise} {describe(limit)}")
+            return site.fail(fault.format(describe(measured), describe(limit)))
 
-        return Rule(NUMBER, check)
-
-    return build
-
-
-def _size(kind: type, unit: str, holds: Callable[[int, int], bool], otherwise: str) -> Build:
-    def build(site: Site) -> Rule:
-        limit = site.size()
-
-        def check(value: Sized, run: Run, seen: Evaluated | None) -> Failures:
-            if holds(len(value), limit):
-                return None
-            return site.fail(f"{len(value)} {unit} are {otherwise} than {limit}")
-
-        return Rule((kind,), check)
+        return Rule(types, check)
 
     return build
 
@@ -210,19 +204,19 @@ ASSERTIONS: Mapping[str, Build] = {
     "enum": _enum,
     "const": lambda site: _one_of(site, [site.value]),
     "multipleOf": _multiple_of,
-    "maximum": _bound(operator.le, "greater than"),
-    "exclusiveMaximum": _bound(operator.lt, "not less than"),
-    "minimum": _bound(operator.ge, "less than"),
-    "exclusiveMinimum": _bound(operator.gt, "not greater than"),
-    "maxLength": _size(str, "characters", operator.le, "more"),
-    "minLength": _size(str, "characters", operator.ge, "less"),
+    "maximum": _bound(NUMBER, operator.le, "{} is greater than {}"),
+    "exclusiveMaximum": _bound(NUMBER, operator.lt, "{} is not less than {}"),
+    "minimum": _bound(NUMBER, operator.ge, "{} is less than {}"),
+    "exclusiveMinimum": _bound(NUMBER, operator.gt, "{} is not greater than {}"),
+    "maxLength": _bound(TEXT, operator.le, "{} characters are more than {}", len),
+    "minLength": _bound(TEXT, operator.ge, "{} characters are less than {}", len),
     "pattern": _pattern,
     "format": _format,
-    "maxItems": _size(list, "items", operator.le, "more"),
-    "minItems": _size(list, "items", operator.ge, "less"),
+    "maxItems": _bound(ARRAY, operator.le, "{} items are more than {}", len),
+    "minItems": _bound(ARRAY, operator.ge, "{} items are less than {}", len),
     "uniqueItems": _unique_items,
-    "maxProperties": _size(dict, "members", operator.le, "more"),
-    "minProperties": _size(dict, "members", operator.ge, "less"),
+    "maxProperties": _bound(OBJECT, operator.le, "{} members are more than {}", len),
+    "minProperties": _bound(OBJECT, operator.ge, "{} members are less than {}", len),
     "required": _required,
     "dependentRequired": _dependent_required,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Optional
 
 from ...errors import SchemaError
@@ -140,11 +141,7 @@ class Compiler:
         self._patterns: dict[str, Pattern] = {}
         self._pattern_states = limits.pattern_states
         self._pattern_memory = PatternMemory()
-        # The dynamic anchors by name, how many of them the registry had, and for each name in use
-        # what a reference to it may arrive at.
-        self._anchors: dict[str, list[Position]] = {}
-        self._sorted = 0
-        self._dynamic: dict[str, dict[Resource, Check]] = {}
+        self._dynamic_names: set[str] = set()
 
     def compile(self, root: Position) -> Node:
         """Return the node of a schema and of all it refers to. Raises `SchemaError`."""
@@ -153,7 +150,9 @@ class Compiler:
             while self._pending:
                 position = self._pending.pop()
                 self._fill(self._nodes[position], position)
-            self._sort_dynamic_anchors()
+            # A document that was referred to meanwhile may have further anchors of these names.
+            for name in self._dynamic_names:
+                self._compile_dynamic_anchors(name)
         self._reject_endless_loops()
         return node
 
@@ -171,7 +170,11 @@ class Compiler:
     def _fill(self, node: Node, position: Position) -> None:
         schema = position.value
         if isinstance(schema, bool):
-            node.rules = rules_by_type([] if schema else [(ANY, _nothing(position))])
+            nothing = Site("", schema, {}, position, self)
+            refuse = Rule(
+                ANY, lambda value, run, seen: nothing.fail(f"{describe(value)} is not allowed here")
+            )
+            node.rules = rules_by_type([] if schema else [refuse])
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{describe(schema)} is not a schema", position.location)
@@ -204,39 +207,24 @@ class Compiler:
         _, name = split_fragment(reference)
         if target.resource.dynamic_anchors.get(name) is not target:
             return self.edge(origin, target, in_place=True)
-        choices = self._dynamic_choices(name)
+        self._dynamic_names.add(name)
+        self._compile_dynamic_anchors(name)
 
         def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
             run.steps -= len(run.scope) // ENTRIES_PER_STEP
-            for resource in run.scope:
-                if resource in choices:
-                    return choices[resource](value, run, seen)
-            # Not entered yet, as when the reference names another resource.
-            return choices[target.resource](value, run, seen)
+            # The outermost one that has the anchor; none, as when the target is not entered yet.
+            having = (resource for resource in run.scope if name in resource.dynamic_anchors)
+            resource = next(having, target.resource)
+            node = self._nodes[resource.dynamic_anchors[name]]
+            return _check_inside(resource, node, value, run, seen)
 
         return check
 
-    def _dynamic_choices(self, name: str) -> Mapping[Resource, Check]:
-        """The targets of dynamic references to a name; some may be added until the end."""
-        self._sort_dynamic_anchors()
-        if name not in self._dynamic:
-            self._dynamic[name] = {}
-            self.spend(len(self._anchors[name]))
-            for position in self._anchors[name]:
-                self._add_choice(name, position)
-        return self._dynamic[name]
-
-    def _sort_dynamic_anchors(self) -> None:
-        """Register the dynamic anchors that were found since the last call."""
-        for name, position in self._registry.dynamic_anchors[self._sorted :]:
-            self._anchors.setdefault(name, []).append(position)
-            if name in self._dynamic:
-                self._add_choice(name, position)
-        self._sorted = len(self._registry.dynamic_anchors)
-
-    def _add_choice(self, name: str, position: Position) -> None:
-        resource = position.resource
-        self._dynamic[name][resource] = _entering(self._node(position), resource)
+    def _compile_dynamic_anchors(self, name: str) -> None:
+        positions = self._registry.dynamic_anchors[name]
+        self.spend(len(positions))
+        for position in positions:
+            self._node(position)
 
     def edge(self, origin: Position, target: Position, in_place: bool) -> Check:
         """Compile a schema that another one applies; ``in_place``: to the very same value."""
@@ -245,7 +233,7 @@ class Compiler:
             self._nodes[origin].in_place.append(node)
         if target.resource is origin.resource:
             return node.check
-        return _entering(node, target.resource)
+        return partial(_check_inside, target.resource, node)
 
     def pattern(self, text: str) -> Pattern:
         """Compile a regular expression. Raises `PatternError`."""
@@ -287,20 +275,11 @@ def _walking_steps(entries: object) -> int:
     )
 
 
-def _nothing(position: Position) -> Check:
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        return [Failure(f"{describe(value)} is not allowed here", position, "")]
-
-    return check
-
-
-def _entering(node: Node, resource: Resource) -> Check:
-    """Apply a schema of another resource, and let `Run.scope` know."""
-
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        run.scope.append(resource)
-        failures = node.check(value, run, seen)
-        run.scope.pop()
-        return failures
-
-    return check
+def _check_inside(
+    resource: Resource, node: Node, value: object, run: Run, seen: Evaluated | None
+) -> Failures:
+    """Apply a schema of another resource, which `Run.scope` lists meanwhile."""
+    run.scope.append(resource)
+    failures = node.check(value, run, seen)
+    run.scope.pop()
+    return failures

@@ -32,17 +32,15 @@ Failures = Optional[list[Failure]]
 ENTRIES_PER_STEP = 8
 
 
+@dataclass(eq=False)
 class Evaluated:
     """The members and items of one value that some keyword has evaluated.
 
     Only kept where an ``unevaluatedProperties`` or ``unevaluatedItems`` will ask.
     """
 
-    __slots__ = ("items", "properties")
-
-    def __init__(self) -> None:
-        self.properties: set[str] = set()
-        self.items: set[int] = set()
+    properties: set[str] = field(default_factory=set)
+    items: set[int] = field(default_factory=set)
 
     def add(self, other: Evaluated, run: Run) -> None:
         """Add the members and items that a subschema has evaluated."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -100,16 +101,14 @@ class _State(NamedTuple):
     expected: bool = True
 
 
+@dataclass(eq=False)
 class _States:
     """A set of states, with what follows from it as far as that is known."""
 
-    __slots__ = ("closed", "final", "members", "moves")
-
-    def __init__(self, members: frozenset[int], final: bool) -> None:
-        self.members = members
-        self.final = final
-        self.closed: dict[int, _States] = {}
-        self.moves: dict[str, _States] = {}
+    members: frozenset[int]
+    final: bool
+    closed: dict[int, _States] = field(default_factory=dict)
+    moves: dict[str, _States] = field(default_factory=dict)
 
 
 _FINAL = 0

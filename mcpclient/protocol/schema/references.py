@@ -86,14 +86,14 @@ class Registry:
     """All subschemas of a document and of those it refers to.
 
     ``documents`` are other documents by URI, for references to find; the metaschemas of the
-    supported dialects are always there. ``dynamic_anchors`` lists every ``$dynamicAnchor`` found
-    so far with its name.
+    supported dialects are always there. ``dynamic_anchors``: the places of every
+    ``$dynamicAnchor`` found so far, by its name.
     """
 
     def __init__(
         self, documents: Mapping[str, object], limits: SchemaLimits, budget: Budget
     ) -> None:
-        self.dynamic_anchors: list[tuple[str, Position]] = []
+        self.dynamic_anchors: dict[str, list[Position]] = {}
         self._documents = documents
         self._limits = limits
         self._spend = budget.spend
@@ -209,7 +209,7 @@ class Registry:
                 self._add_anchor(name, position)
                 if keyword == "$dynamicAnchor":
                     position.resource.dynamic_anchors[name] = position
-                    self.dynamic_anchors.append((name, position))
+                    self.dynamic_anchors.setdefault(name, []).append(position)
 
     def _start_resource(self, position: Position, identifier: object, dialect: Dialect) -> None:
         if not isinstance(identifier, str):
