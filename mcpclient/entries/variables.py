@@ -70,19 +70,18 @@ class Inputs:
 
     def value(self, name: str) -> str | None:
         """Return the value of an input, or None. Raises what the caller's function raises."""
-        if name not in self._answers:
-            self._answers[name] = self._ask(self.specs.get(name, InputSpec(name)))
+        if name in self._answers:
+            return self._answers[name]
+        spec, given = self.specs.get(name, InputSpec(name)), self._given
+        answer = given(spec) if callable(given) else (given or {}).get(name)
+        if answer is not None and not isinstance(answer, str):
+            raise UsageError(f"the input {name!r} is a text, not {type(answer).__name__}")
+        self._answers[name] = spec.default if answer is None else answer
         return self._answers[name]
 
     def used_in(self, written: Any) -> dict[str, Any]:
         """Return the declared inputs that a value refers to, as the file has them."""
         return {name: self.raw[name] for name in references(written, "input") if name in self.raw}
-
-    def _ask(self, spec: InputSpec) -> str | None:
-        answer = self._given(spec) if callable(self._given) else (self._given or {}).get(spec.id)
-        if answer is not None and not isinstance(answer, str):
-            raise UsageError(f"the input {spec.id!r} is a text, not {type(answer).__name__}")
-        return spec.default if answer is None else answer
 
 
 def _spec_of(item: Mapping[str, Any]) -> InputSpec:
@@ -258,7 +257,9 @@ def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
     """
     found: dict[str, str] = {}
     wrong: list[int] = []
-    for number, line in _lines(text):
+    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
         match = _LINE.match(line)
         if match is None:
             wrong.append(number)
@@ -274,9 +275,3 @@ def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
                 lambda escape: _ESCAPES.get(escape.group(1), escape.group(1)), quoted.group(1)
             )
     return found, wrong
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield number, line

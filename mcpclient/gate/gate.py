@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
@@ -247,8 +247,11 @@ class Gate:
         if any(policy.require_sandbox for policy in self._rules or ()):
             ready = in_sandbox(ready)
         reasons = []
+        judged, headers = [ready], ready.options.get("headers")
+        if isinstance(headers, HeadersHelper):  # the program that makes them is one of its own
+            judged.append(replace(ready, target=headers.words, written=None, options={}))
         for policy in self._rules or ():
-            for each in _judged_parts(ready):
+            for each in judged:
                 verdict = policy.judge(each)
                 if not verdict.allowed:
                     return _refused(server, "denied", verdict.reason)
@@ -299,14 +302,6 @@ def strict_sandbox(stated: Any) -> Any:
     if getattr(stated, "best_effort", False):
         return replace(stated, best_effort=False)
     return stated or "required"
-
-
-def _judged_parts(server: ServerConfig) -> Iterator[ServerConfig]:
-    """Yield a server, and the program that makes its headers as one of its own."""
-    yield server
-    headers = server.options.get("headers")
-    if isinstance(headers, HeadersHelper):
-        yield replace(server, target=headers.words, written=None, options={})
 
 
 def _refused(server: ServerConfig, state: State, reason: str) -> Judgement:

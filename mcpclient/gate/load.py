@@ -109,16 +109,18 @@ def load_config(
     begin = absolute_path(start)
     gate = Gate(policy, approvals)
     entries = Entries(gate, environ, inputs, identity_provider, begin)
-    loader = _Loader(entries, enabled)
+    problems = gate.look_up_rules()
     if path is not None:
-        loader.add(Place(os.fspath(path), "file"), expected=True)
+        places = [Place(os.fspath(path), "file")]
     elif gate.enterprise is not None:
-        loader.add(gate.enterprise, expected=True)
+        places = [gate.enterprise]
     else:
-        for place in (
-            each for scope in SCOPES if scope in scopes for each in places_of(scope, begin, environ)
-        ):
-            loader.add(place)
+        chosen = [scope for scope in SCOPES if scope in scopes]
+        places = [place for scope in chosen for place in places_of(scope, begin, environ)]
+    is_expected = path is not None or gate.enterprise is not None
+    reader = ConfigReader(problems)
+    found = [reader.read(place, expected=is_expected) for place in places]
+    files = [file for file in found if file is not None]
 
     def again() -> Config:  # and no partial, whose repr would show the environment
         return load_config(
@@ -133,28 +135,24 @@ def load_config(
             identity_provider=identity_provider,
         )
 
-    return replace(loader.config(), load_again=again)
+    return replace(_Loader(entries, enabled, problems).load(files), load_again=again)
 
 
 class _Loader:
     """One run of `load_config`."""
 
-    def __init__(self, entries: Entries, enabled: Collection[str]) -> None:
+    def __init__(self, entries: Entries, enabled: Collection[str], problems: list[Problem]) -> None:
         self._entries = entries
         self._enabled = enabled
-        self._problems: list[Problem] = entries.gate.look_up_rules()
-        self._reader = ConfigReader(self._problems)
-        self._files: list[ConfigFile] = []
+        self._problems = problems
 
-    def add(self, place: Place, *, expected: bool = False) -> None:
-        file = self._reader.read(place, expected=expected)
-        if file is not None:
-            self._files.append(file)
-
-    def config(self) -> Config:
-        """Merge what was added, and decide on each server."""
+    def load(self, files: Sequence[ConfigFile]) -> Config:
+        """Merge the servers of files, the weakest first, and decide on each."""
+        sources: list[Source] = []
         by_name: dict[str, list[WrittenServer]] = {}
-        for file in self._files:
+        for file in files:
+            names = tuple(server.name for server in file.servers)
+            sources.append(Source(file.path, file.scope, file.application.name, names))
             for server in file.servers:
                 by_name.setdefault(server.name, []).append(server)
         judged = {name: self._judged(written) for name, written in by_name.items()}
@@ -163,15 +161,7 @@ class _Loader:
         return Config(
             servers={name: each.server for name, each in judged.items() if each.server},
             problems=self._problems,
-            sources=[
-                Source(
-                    file.path,
-                    file.scope,
-                    file.application.name,
-                    tuple(server.name for server in file.servers),
-                )
-                for file in self._files
-            ],
+            sources=sources,
             explanations={
                 name: _explanation(
                     each, [other for other in by_name[name] if other is not each.written]
@@ -219,10 +209,8 @@ class _Loader:
             key = _endpoint(server)
             if server.scope == "plugin" and key in reached:
                 message = f"it repeats {reached[key]!r}, so it is dropped"
-                written = judged[name].written
-                self._problems.append(
-                    written.problem("warning", message, hint="remove one of them")
-                )
+                problem = judged[name].written.problem
+                self._problems.append(problem("warning", message, hint="remove one of them"))
                 judged[name] = judged[name]._replace(server=None, decision=message)
             else:
                 reached.setdefault(key, name)
@@ -236,13 +224,9 @@ class _Loader:
                 continue
             other = seen.setdefault(_endpoint(server), name)
             if other != name and not _account(server):
-                self._problems.append(
-                    each.written.problem(
-                        "warning",
-                        f"it has the URL of {other!r}, and they share one login",
-                        hint='give each an account: "oauth": {"account": "work"}',
-                    )
-                )
+                message = f"it has the URL of {other!r}, and they share one login"
+                hint = 'give each an account: "oauth": {"account": "work"}'
+                self._problems.append(each.written.problem("warning", message, hint=hint))
 
 
 def _account(server: ServerConfig) -> str | None:

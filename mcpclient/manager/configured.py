@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from ..client.connection.options import EraMemory
-from ..client.connection.targets import Target, name_targets, runs_here
+from ..client.connection.targets import name_targets, runs_here
 from ..client.events.callbacks import Hooks
 from ..config.config import Config, ServerConfig
 from ..errors import UsageError
@@ -58,20 +58,17 @@ def _configured(name: str, server: Any) -> ServerConfig:
 
 
 # Options for all servers that mean nothing for some of them are left out there.
-_FOR_URLS = ("auth", "headers")
+_FOR_URLS: tuple[str, ...] = ("auth", "headers")
 _FOR_PROCESSES = ("env", "cwd", "sandbox")
-
-
-def _useless_for(target: Target) -> tuple[str, ...]:
-    if isinstance(target, Transport):
-        return (*_FOR_URLS, *_FOR_PROCESSES)
-    return _FOR_URLS if runs_here(target) else _FOR_PROCESSES
 
 
 def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOptions:
     """Return the options of a server's client. The server's own count more than the shared ones."""
     options = {**shared}
-    for name in _useless_for(server.target):
+    useless = _FOR_URLS if runs_here(server.target) else _FOR_PROCESSES
+    if isinstance(server.target, Transport):
+        useless = (*_FOR_URLS, *_FOR_PROCESSES)
+    for name in useless:
         options.pop(name, None)
     common = options.get("sandbox")
     options.update(server.options)

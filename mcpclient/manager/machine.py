@@ -212,15 +212,11 @@ def after_attempt(error: McpError) -> Event:
     reasons = [error, *getattr(error, "attempts", ())]
     if any(isinstance(each, RegistrationRequired) for each in reasons):
         return Event.UNREGISTERED
-    if any(lacks_login(each) or _is_refused(each) for each in reasons):
-        return Event.UNAUTHORIZED
-    return Event.FAILED
-
-
-def _is_refused(error: BaseException) -> bool:
-    if isinstance(error, TokenRequestFailed):
-        return error.is_refusal
-    return isinstance(error, (AuthorizationDenied, InsufficientScope))
+    for each in reasons:
+        is_refused = isinstance(each, TokenRequestFailed) and each.is_refusal
+        if is_refused or isinstance(each, (AuthorizationDenied, InsufficientScope)):
+            return Event.UNAUTHORIZED
+    return Event.UNAUTHORIZED if any(map(lacks_login, reasons)) else Event.FAILED
 
 
 def did_not_run(error: McpError) -> bool:

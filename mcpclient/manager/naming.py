@@ -264,7 +264,8 @@ class ToolNames:
         while True:
             name = plain if number == 1 else self._spelled(server, tool, number)
             owner = self._owners.get(name)
-            if owner is None or self._yields(name, owner, rank):
+            is_kept = self._is_settled or name in self._settled
+            if owner is None or (not is_kept and rank < (self._order[owner[0]], owner[1])):
                 break
             number += 1
         self._numbered[plain] = (rank, number)
@@ -288,11 +289,6 @@ class ToolNames:
         if last_rank < rank and self._owners.get(self._spelled(server, tool, last)):
             return last
         return 1
-
-    def _yields(self, name: str, owner: tuple[str, str], rank: tuple[int, str]) -> bool:
-        if self._is_settled or name in self._settled:
-            return False
-        return rank < (self._order[owner[0]], owner[1])
 
     def _spelled(self, server: str, tool: str, number: int) -> str:
         made = self._made(server, tool)

@@ -18,7 +18,7 @@ from .events import PinMismatch
 from .filters import is_offered
 from .managed_client import ManagedClient
 from .memory import Remembered, memory_key
-from .pins import Mismatch, Pins, ServerOffer, repeated_tools
+from .pins import Mismatch, ServerOffer, repeated_tools
 
 if TYPE_CHECKING:
     from .server import Server
@@ -87,10 +87,16 @@ class ServerTools:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
         self._tools = self._offered(tools)
         self._shared.catalog.update(self._server, self._tools)
-        if self._shared.pins is not None:
-            self._compare(self._shared.pins)
-        else:
+        pins = self._shared.pins
+        if pins is None:
             self.mismatches = repeated_tools(self._tools)
+            return
+        mismatches = pins.compare(self._server.name, *self.to_pin())
+        self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
+        self._withholds = pins.mode == "refuse" and any(not each.tool for each in mismatches)
+        for mismatch in mismatches:
+            _logger.warning("%s: %s", self._server.name, mismatch)
+            self._shared.events.tell(PinMismatch(self._server.name, mismatch))
 
     def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         include, exclude = self._server.config.include, self._server.config.exclude
@@ -104,14 +110,6 @@ class ServerTools:
         """Return the content of a lock file for the server, with tools that are listed twice."""
         tools = [Tool(raw) for raw in self._tools]
         return ServerOffer(self._server.config.fingerprint(), tools, self.said)
-
-    def _compare(self, pins: Pins) -> None:
-        mismatches = pins.compare(self._server.name, *self.to_pin())
-        self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
-        self._withholds = pins.mode == "refuse" and any(not each.tool for each in mismatches)
-        for mismatch in mismatches:
-            _logger.warning("%s: %s", self._server.name, mismatch)
-            self._shared.events.tell(PinMismatch(self._server.name, mismatch))
 
     def follow(self) -> None:
         """Listen for changes of the tools, where the server announces them."""

@@ -187,19 +187,18 @@ class Catalog:
     def _show(self, servers: Sequence[str]) -> None:
         if not servers:
             return
-        news = [self._rebuild(name) for name in servers]
+        news = []
+        for name in servers:
+            server, tools = self._servers[name], self.tools_of(name)
+            before = list(tools)
+            self._wrapped[name] = dict(self._wrap(server, self._offered[name].items()))
+            tools.replace(self._wrapped[name].values())
+            news.append(difference(name, before, tools))
         order = self.names.servers
         self.tools.replace(chain.from_iterable(self._lists.get(name, ()) for name in order))
         for each in news:
             if each.added or each.removed or each.changed:
                 self._tell(each)
-
-    def _rebuild(self, name: str) -> ToolsUpdated:
-        server, tools = self._servers[name], self.tools_of(name)
-        before = list(tools)
-        self._wrapped[name] = dict(self._wrap(server, self._offered[name].items()))
-        tools.replace(self._wrapped[name].values())
-        return difference(name, before, tools)
 
     def _wrap(
         self, server: Server, tools: Iterable[tuple[str, Mapping[str, Any]]]

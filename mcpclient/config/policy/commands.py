@@ -122,32 +122,26 @@ _MAX_DEPTH = 6
 _MAX_LINE_LENGTH = 4096
 
 
-def commands_inside(command: Sequence[str]) -> Iterator[tuple[Word, ...]]:
-    """Yield every command that running ``command`` may start, itself first."""
-    return _inside(tuple(command), 0)
+def commands_inside(command: Sequence[Word], depth: int = 0) -> Iterator[tuple[Word, ...]]:
+    """Yield every command that running ``command`` may start, itself first.
 
-
-def _inside(command: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]:
+    ``depth``: of the script for a shell in which it stands.
+    """
     if depth > _MAX_DEPTH or len(command) > _MAX_LINE_LENGTH:
         yield (None,)
         return
     in_shell = False
     for index, word in enumerate(command):
-        rest = command[index:]
+        rest = tuple(command[index:])
         yield rest
-        yield from _as_runner(rest)
+        for name, position in runners_in(rest):  # npx … for npm exec …, and the like
+            yield (name, *rest[position:])
         if word is None:
             continue
         if any(character.isspace() for character in word) and (index > 0 or depth > 0):
             for part in _shell_commands(word, in_shell):
-                yield from _inside(part, depth + 1)
+                yield from commands_inside(part, depth + 1)
         in_shell = in_shell or is_shell(word)
-
-
-def _as_runner(command: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """Yield ``npx …`` for ``npm exec …``, and the like."""
-    for name, position in runners_in(command):
-        yield (name, *command[position:])
 
 
 def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:

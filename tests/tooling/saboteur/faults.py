@@ -479,8 +479,8 @@ OTHERS = [
     Fault(
         "manager.naming",
         "names in use change hands",
-        "if self._is_settled or name in self._settled:",
-        "if False:",
+        "is_kept = self._is_settled or name in self._settled",
+        "is_kept = False",
     ),
     Fault(
         "manager.naming",
