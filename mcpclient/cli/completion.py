@@ -1,111 +1,169 @@
-"""``mcpclient completion``: a script that lets a shell complete commands, options and servers."""
+"""``mcpclient completion``: a script with which a shell completes what is typed.
+
+The scripts ask ``mcpclient __complete SHELL``, which knows commands, options and servers, and of a
+server whose tools were listed before in this folder their names, arguments and values.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ..errors import UsageError
-from .command import Answer, LocalCommand, LocalWork
+from ..errors import McpError, UsageError
+from ..framing.escaping import escape_line
+from ..lazy import OnDemand
+from .command import Answer, AnyCommand, Command, LocalCommand, LocalWork
 from .main import COMMANDS, command_named
-from .parsing import options_of
+from .parsing import parser_of
 from .screen import Screen
 
-_NAMES = "mcpclient servers --names 2>/dev/null"
+if TYPE_CHECKING:
+    from . import configured, help, tools
+    from .shell import completion
+    from .shell import words as shell_words
+else:
+    configured = OnDemand(".configured", __name__)
+    help = OnDemand(".help", __name__)
+    tools = OnDemand(".tools", __name__)
+    completion = OnDemand(".shell.completion", __name__)
+    shell_words = OnDemand(".shell.words", __name__)
 
-# The names come from files of the folder one stands in: no shell may expand them. So bash compares
-# and inserts them as it would have them quoted, and completes files by itself, which quotes those.
+# The names come from files of the folder one stands in: no shell may expand them. So bash inserts
+# them as it would have them quoted, and completes files by itself, which quotes those.
 _BASH = """\
 # mcpclient completion for bash: eval "$(mcpclient completion bash)"
-_mcpclient() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} options= name= quoted=
+_mcpclient() {
+    local name= quoted=
     COMPREPLY=()
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "{commands}" -- "$word"))
-        return
-    fi
-    case ${{COMP_WORDS[1]}} in
-{cases}
-    esac
-    case $word in
-        -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-        *)
-            [ "$COMP_CWORD" -eq 2 ] || return
-            while IFS= read -r name; do
-                printf -v quoted %q "$name"
-                [[ $name != -* && $quoted == "$word"* ]] && COMPREPLY+=("$quoted")
-            done < <({names})
-            ;;
-    esac
-}}
+    while IFS= read -r name; do
+        printf -v quoted %q "$name"
+        COMPREPLY+=("$quoted")
+        if [[ $name == *= ]]; then compopt -o nospace 2>/dev/null; fi
+    done < <(mcpclient __complete bash "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
+}
 complete -o default -F _mcpclient mcpclient
 """
 
 _ZSH = """\
 # mcpclient completion for zsh: eval "$(mcpclient completion zsh)"
-_mcpclient() {{
-    local -a commands names options
-    if (( CURRENT == 2 )); then
-        commands=(
-{commands}
-        )
-        _describe command commands
-        return
-    fi
-    case ${{words[2]}} in
-{cases}
-    esac
-    if [[ ${{words[CURRENT]}} == -* ]]; then
-        compadd -- $options
-        return
-    fi
-    if (( CURRENT == 3 )); then
-        names=(${{(f)"$({names})"}})
-        compadd -- $names
-    fi
-    _files
-}}
+_mcpclient() {
+    local -a found
+    found=(${(f)"$(mcpclient __complete zsh "${(@Q)words[1,CURRENT]}" 2>/dev/null)"})
+    compadd -S '' -- ${(M)found:#*=}
+    compadd -- ${found:#*=}
+    if (( CURRENT > 2 )); then _files; fi
+}
 compdef _mcpclient mcpclient
 """
 
 _FISH = """\
 # mcpclient completion for fish: mcpclient completion fish | source
 complete -c mcpclient -n __fish_use_subcommand -f
-{lines}
-complete -c mcpclient -n 'not __fish_use_subcommand' -a '({names})'
+complete -c mcpclient -a '(mcpclient __complete fish (commandline -cp | string collect))'
 """
 
-
-def script_for(shell: str) -> str:
-    """Return the script for ``bash``, ``zsh`` or ``fish``."""
-    options = {name: options_of(command_named(name)) for name in COMMANDS}
-    if shell == "bash":
-        cases = [f'        {name}) options="{" ".join(each)}" ;;' for name, each in options.items()]
-        return _BASH.format(commands=" ".join(COMMANDS), cases="\n".join(cases), names=_NAMES)
-    if shell == "zsh":
-        cases = [f"        {name}) options=({' '.join(each)}) ;;" for name, each in options.items()]
-        commands = [f"            '{name}:{about}'" for name, about in COMMANDS.items()]
-        return _ZSH.format(commands="\n".join(commands), cases="\n".join(cases), names=_NAMES)
-    lines = [
-        f"complete -c mcpclient -n __fish_use_subcommand -a {name} -d '{about}'"
-        for name, about in COMMANDS.items()
-    ]
-    lines += [
-        f"complete -c mcpclient -n '__fish_seen_subcommand_from {name}' {_fish_option(option)}"
-        for name, each in options.items()
-        for option in each
-    ]
-    return _FISH.format(lines="\n".join(lines), names=_NAMES)
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+_BREAKS = re.compile(r"[=:]+")
+_TOPICS = {
+    "auth": ("login", "finish", "logout", "status"),
+    "completion": tuple(_SCRIPTS),
+}
 
 
-def _fish_option(option: str) -> str:
-    return f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+def complete(arguments: Sequence[str]) -> str:
+    """Return the words that fit behind those of a command line, one per line.
+
+    ``arguments``: the name of the shell, and the words up to the cursor; for fish one whole line.
+    """
+    shell, *given = arguments
+    skipped = 0
+    if shell == "fish":
+        typing = completion.typing_at(given[0], len(given[0]))
+        words = [*(word.text for word in typing.words), typing.word]
+    elif shell == "bash":
+        raw = _joined(given)
+        words = [
+            "".join(word.text for word in shell_words.split_words(each, unfinished=True))
+            for each in raw
+        ]
+        # Bash replaces what stands behind the last of these characters.
+        skipped = max((found.end() for found in _BREAKS.finditer(words[-1])), default=0)
+    else:
+        words = given
+    found = dict.fromkeys(_candidates(words[1:-1], words[-1]))
+    fitting = (each for each in found if each.startswith(words[-1]))
+    return "".join(f"{escape_line(each)[skipped:]}\n" for each in fitting)
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Return words as they were typed: bash also separates them at ``=`` and ``:``."""
+    joined: list[str] = []
+    is_open = False
+    for word in words:
+        is_break = _BREAKS.fullmatch(word) is not None
+        if joined and (is_open or is_break):
+            joined[-1] += word
+        else:
+            joined.append(word)
+        is_open = is_break
+    return joined
+
+
+def _candidates(words: Sequence[str], word: str) -> Iterable[str]:
+    if not words:
+        return COMMANDS
+    if words[0] not in COMMANDS or "--" in words:
+        return ()
+    command = command_named(words[0])
+    parser = parser_of(command)
+    for action in parser._actions:
+        if words[-1] in action.option_strings and action.choices is not None:
+            return action.choices
+    if word.startswith("-"):
+        return [option for action in parser._actions for option in action.option_strings]
+    options, others = parser.parse_known_args([*words[1:]])
+    return _words_of(command, options, [*getattr(options, "words", ()), *others], word)
+
+
+def _words_of(
+    command: AnyCommand, options: argparse.Namespace, words: Sequence[str], word: str
+) -> Iterator[str]:
+    """Yield what may follow these words of a command, which are no options."""
+    if not words:
+        yield from _TOPICS.get(command.name, ())
+        if command.name == "help":
+            yield from (*help.CHAPTERS, *COMMANDS)
+        takes_server = isinstance(command, Command) or command.name in ("remove", "lock")
+        if takes_server or (isinstance(command, LocalCommand) and command.takes_server):
+            names = configured.load(options.config).servers
+            yield from (name for name in names if not name.startswith("-"))
+        return
+    if command.name not in ("call", "tools"):
+        return
+    options.named = [words[0]]
+    known = {tool.name: tool for tool in tools.remembered_tools(options)}
+    if len(words) == 1:
+        yield from known
+    elif command.name == "call" and words[1] in known:
+        schema = known[words[1]].input_schema
+        yield from (each.text for each in completion.argument_candidates(schema, words[2:], word))
+
+
+def print_candidates(arguments: Sequence[str]) -> str:
+    """Return what `complete` does, and nothing where something is wrong: the user is typing."""
+    try:
+        return complete(arguments)
+    except (McpError, LookupError):
+        return ""
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
     words: list[str] = options.words
-    if len(words) != 1 or words[0] not in ("bash", "zsh", "fish"):
+    if len(words) != 1 or words[0] not in _SCRIPTS:
         raise UsageError("completion is for one of: bash, zsh, fish")
-    script = script_for(words[0])
+    script = _SCRIPTS[words[0]]
 
     async def work(screen: Screen) -> Answer:
         return Answer({"script": script}, script.rstrip("\n"))

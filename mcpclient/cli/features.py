@@ -215,7 +215,11 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
     async def work(screen: Screen) -> Answer:
         heard = _Heard(screen, options.count, as_json=options.json)
         client = client_for(
-            server, options, screen, on_notification=heard.take, on_close=heard.closed
+            server,
+            options,
+            screen,
+            on_notification=heard.take,
+            on_close=heard.closed,
         )
         try:
             await client.connect()

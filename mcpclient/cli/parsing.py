@@ -160,12 +160,6 @@ def _wrapped(usage: str) -> str:
     return "\n".join(lines).strip()
 
 
-def options_of(command: AnyCommand) -> list[str]:
-    """Return the options of a command, in the order of its ``--help``."""
-    parser = parser_of(command)
-    return [option for action in parser._actions for option in action.option_strings]
-
-
 def _takes_server(command: AnyCommand) -> bool:
     is_local = isinstance(command, LocalCommand) and command.takes_server
     return isinstance(command, Command) or is_local

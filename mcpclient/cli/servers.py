@@ -15,10 +15,11 @@ from ..hints import SHELL, hint_for
 from ..manager.manager import Manager
 from ..manager.pins import Pins, ServerOffer
 from ..manager.server import Server
+from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, LocalWork
-from .configured import load, none_configured, shown_target
+from .configured import approve, load, none_configured, shown_target
 from .connecting import pairs_in
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
@@ -296,6 +297,8 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
     async def work(screen: Screen) -> Answer:
         with writing(path):
             add_server(path, name, entry, replace=options.replace)
+            if options.config is None and Terminal().is_interactive:
+                approve(name)
         return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
 
     return work

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from ..adapters.limits import token_warning
@@ -15,6 +18,8 @@ from ..client.client import Client
 from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
+from ..net.files import change_file, read_file
+from ..net.paths import state_folder
 from ..protocol.types import CallToolResult, Tool
 from . import arguments
 from .arguments import (
@@ -42,6 +47,7 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
 
     async def run(client: Client, screen: Screen) -> Answer:
         listed = await client.list_tools()
+        remember(options, listed)
         nameless = sum(not tool.name for tool in listed)
         if nameless:
             screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
@@ -54,6 +60,38 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         return Answer({"tools": [tool.raw for tool in tools]}, text)
 
     return run
+
+
+_MAX_REMEMBERED = 4 * 1024 * 1024
+
+
+def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
+    """Keep the tools of a server, so that shells can complete their names and arguments."""
+    content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
+    path = _memory_of(options)
+    if path is not None and len(content) <= _MAX_REMEMBERED:
+        with suppress(OSError):
+            if not path.exists() or path.read_bytes() != content:
+                change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
+
+
+def remembered_tools(options: argparse.Namespace) -> list[Tool]:
+    """Return the tools that were last listed of the server that was named."""
+    path = _memory_of(options)
+    try:
+        content = read_file(path, limit=_MAX_REMEMBERED, private=True) if path else b"[]"
+        return [Tool(raw) for raw in json.loads(content) if isinstance(raw, dict)]
+    except (OSError, ValueError, RecursionError):
+        return []
+
+
+def _memory_of(options: argparse.Namespace) -> Path | None:
+    """Return the file of a server's tools; None for one that has no name."""
+    if not options.named or options.named[0] == "--":
+        return None
+    name = "\0".join([os.getcwd(), options.config or "", *options.named])
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return state_folder(os.environ) / "tools" / f"{digest[:32]}.json"
 
 
 def _count(tools: int) -> str:
@@ -198,6 +236,7 @@ async def _checked(
     """Return the tool's own name, and the arguments as its schema has them. Raises `UsageError`."""
     try:
         tools = await client.list_tools()
+        remember(options, tools)
     except PeerError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise

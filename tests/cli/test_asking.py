@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,24 @@ def terminal(*words: str, columns: int = 80, **environment: str) -> Iterator[Ses
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         os.close(master)
+
+
+def test_who_adds_a_server_has_agreed_to_it(tmp_path: Path) -> None:
+    """F-SHOW-19, F-MANY-7: in a terminal, to this entry and no other."""
+    folders: dict[str, Any] = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    demo = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
+    for words, code in (
+        (["add", "demo", "--", *demo], 0),
+        (["call", "demo", "echo", "message=hi"], 0),
+    ):
+        with terminal(*words, cwd=str(tmp_path), **folders) as session:
+            assert session.end() == code
+            assert "y/N" not in session.shown
+    (tmp_path / ".mcp.json").write_text((tmp_path / ".mcp.json").read_text().replace("demo_", "d_"))
+    with terminal("call", "demo", "echo", "message=hi", cwd=str(tmp_path), **folders) as session:
+        session.wait_for("now and from now on? [y/N]")
+        session.type("n\n")
+        assert session.end() == 2
 
 
 def test_a_form_is_filled_in() -> None:

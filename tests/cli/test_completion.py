@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli.completion import script_for
 from mcpclient.cli.main import COMMANDS, main
+from mcpclient.cli.parsing import parser_of
+from mcpclient.cli.tools import CALL, remember
+from mcpclient.protocol.types import Tool
 from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
@@ -21,14 +23,13 @@ Capture = pytest.CaptureFixture[str]
 # What each shell offers after some words, one on each line.
 ASK = {
     "bash": """
-        eval "$(mcpclient completion bash)"
+        eval "$(mcpclient completion bash)"; compopt() {{ :; }}
         COMP_WORDS=({words} "{last}"); COMP_CWORD={count}; _mcpclient
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """,
     "zsh": """
         compdef() {{ }}; _files() {{ }}
-        compadd() {{ shift; print -l -- $@ }}
-        _describe() {{ print -l -- ${{${{(P)2}}%%:*}} }}
+        compadd() {{ while [[ $1 != -- ]]; do shift; done; shift; print -l -- $@ }}
         eval "$(mcpclient completion zsh)"
         words=({words} "{last}"); CURRENT={number}; _mcpclient
     """,
@@ -79,12 +80,15 @@ def test_a_shell_completes_commands_options_and_servers(
     assert "--unchecked" in offered(shell, "mcpclient call --", environment)
     assert "--unchecked" not in offered(shell, "mcpclient tools --", environment)
     assert "demo" in offered(shell, "mcpclient tools ", environment)
+    assert offered(shell, "mcpclient auth l", environment) == ["login", "logout"]
+    assert "servers" in offered(shell, "mcpclient help ser", environment)
+    assert {"ask", "accept"} <= set(offered(shell, "mcpclient tools demo --elicit ", environment))
 
 
 def test_the_script_is_printed(capsys: Capture) -> None:
     """F-SHOW-1"""
     assert main(["completion", "bash"]) == 0
-    assert capsys.readouterr().out == script_for("bash")
+    assert "complete -o default -F _mcpclient mcpclient" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [[], ["ksh"], ["bash", "zsh"]])
@@ -196,6 +200,69 @@ case $1 in tools|call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
     assert not (folder / "evil").exists(), seen
     given = (tmp_path / "given").read_text().splitlines()
     assert [line for line in given if line != "x"] == names, seen
+
+
+PAINT = Tool(
+    {
+        "name": "paint",
+        "inputSchema": {
+            "properties": {
+                "colour": {"enum": ["red", "green"]},
+                "$(touch evil)": {"type": "string"},
+            }
+        },
+    }
+)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("shell", INTERACTIVE)
+def test_a_shell_completes_tools_arguments_and_values(
+    shell: str, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-13, F-SAFE-6: of the tools that were listed last, without asking the server."""
+    program = Path(environment["PATH"].partition(os.pathsep)[0]) / "mcpclient"
+    program.write_text(
+        f"""#!/bin/sh
+case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
+*) exec "{sys.executable}" -m mcpclient "$@" ;; esac
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+    remember(parser_of(CALL).parse_args(["x"]), [PAINT])  # of a server without a name
+    options = parser_of(CALL).parse_args(["demo", "paint"])
+    options.named = ["demo"]
+    remember(options, [PAINT])
+    keys = ["mcpclient call de", "\t", "pa", "\t", "co", "\t", "r", "\t", "\r"]
+    seen = typed(shell, keys, environment, tmp_path)
+    assert (tmp_path / "given").read_text().split() == ["demo", "paint", "colour=red"], seen
+    assert not (tmp_path / "evil").exists(), seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["bash", "mcpclient", "call", "demo", "paint", "colour", "=", "g"], "green\n"),
+        (["bash", "mcpclient", "call", "demo", "paint", "colour", "="], "red\ngreen\n"),
+        (["zsh", "mcpclient", "call", "demo", "paint", "colour=g"], "colour=green\n"),
+        (["fish", "mcpclient call demo paint colour=g"], "colour=green\n"),
+        (["zsh", "mcpclient", "call", "demo", "no-tool", ""], ""),
+        (["zsh", "mcpclient", "nothing", ""], ""),
+        (["zsh", "mcpclient", "call", "demo", "--", ""], ""),
+        (["zsh", "mcpclient", "call", "--no-such-option", "x", "--config", "/no/file", ""], ""),
+        (["zsh", "mcpclient", "ping", "demo", ""], ""),
+    ],
+)
+@pytest.mark.usefixtures("nothing_configured")
+def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture) -> None:
+    """F-SHOW-13: nothing where something is wrong, since the user is typing."""
+    options = parser_of(CALL).parse_args(["demo", "paint"])
+    options.named = ["demo"]
+    remember(options, [PAINT])
+    remember(options, [PAINT])
+    assert main(["__complete", *arguments]) == 0
+    assert capsys.readouterr().out == found
 
 
 @pytest.mark.slow

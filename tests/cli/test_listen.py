@@ -56,6 +56,14 @@ def test_what_comes_is_shown_until_so_much_has_come(capsys: Capture) -> None:
     assert capsys.readouterr().out == 'log info: {"level": "debug"}\ntools/list_changed\n'
 
 
+def test_each_line_is_shown_once(capsys: Capture) -> None:
+    """F-SHOW-19: also an error, which would be in the library's log as well."""
+    told = {"method": "notifications/message", "params": {"level": "error", "data": "hot"}}
+    assert main(["listen", "--count", "3", *server(f"send({told!r})")]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).count("hot") == 1
+
+
 def test_in_json_each_line_is_an_object(capsys: Capture) -> None:
     """F-SHOW-2"""
     assert main(["listen", "--json", "--count", "1", *server()]) == 0

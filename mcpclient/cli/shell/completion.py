@@ -146,13 +146,14 @@ def _later_words(words: Sequence[str], word: str, known: Known) -> Iterable[Cand
     if command == "prompt":
         return _prompt_arguments(words[1], words[2:], word, known)
     tool = known.tool(words[1] if command == "call" and len(words) > 1 else command)
-    return _arguments(tool.input_schema, words[1:], word) if tool is not None else ()
+    return argument_candidates(tool.input_schema, words[1:], word) if tool is not None else ()
 
 
 # Arguments of tools and prompts
 
 
-def _arguments(schema: Any, given: Sequence[str], word: str) -> Iterator[Candidate]:
+def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterator[Candidate]:
+    """Yield the names and values that fit behind the given arguments of a tool."""
     if word.startswith("@"):
         yield from _files(word[1:], "@")
         return
