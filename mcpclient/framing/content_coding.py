@@ -58,14 +58,13 @@ class ContentDecoder:
         names = [name.strip(" \t").lower() for name in content_encoding.split(",")]
         names = [name for name in names if name] or ["identity"]
         unknown = [name for name in names if name not in _CODINGS]
+        used = "the server used"
         if unknown:
-            self.fault = ProtocolViolation(
-                f"the server used an unsupported Content-Encoding: {unknown[0][:40]!r}"
-            )
+            shown = unknown[0][:40]
+            self.fault = ProtocolViolation(f"{used} an unsupported Content-Encoding: {shown!r}")
         elif len(names) > MAX_CODINGS:
-            self.fault = ProtocolViolation(
-                f"the server used more than {MAX_CODINGS} content codings on one body"
-            )
+            many = f"{used} more than {MAX_CODINGS} content codings on one body"
+            self.fault = ProtocolViolation(many)
         else:
             # The header lists them in the order they were applied, so the last comes off first.
             self._layers = [_CODINGS[name](max_output) for name in reversed(names)]

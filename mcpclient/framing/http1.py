@@ -162,14 +162,12 @@ class ResponseParser:
         if self._read is ResponseParser._read_until_close:
             self._finish(b"", 0, _NO_TRAILERS, events)
         elif self._read in _CUT_SHORT:
+            closed = "the server closed the connection"
             missing = _CUT_SHORT[self._read].format(missing=self._remaining)
             if self.answer_begun:
-                lost = ConnectionLost(
-                    f"the server closed the connection during its answer: {missing}"
-                )
+                lost = ConnectionLost(f"{closed} during its answer: {missing}")
             else:
-                reason = "the server closed the connection without answering"
-                lost = ConnectionLost(reason, LossKind.DROPPED)
+                lost = ConnectionLost(f"{closed} without answering", LossKind.DROPPED)
             self._fail(lost, events)
         self._keep_alive = False
         return events
@@ -233,7 +231,9 @@ class ResponseParser:
                 _content_length(length)  # of a body that is not sent, but one length all the same
             return self._finish(data, position, _NO_TRAILERS, events)
         elif coding is not None:
-            _check_transfer_coding(coding)
+            if coding.strip(", \t").lower() != "chunked":
+                reason = f"the server used an unsupported Transfer-Encoding: {coding[:40]!r}"
+                raise ProtocolViolation(reason)
             # With both lengths, or from a sender that cannot know chunks, some other hop may have
             # seen another end than we do: such a connection ends here (RFC 9112, section 6.1).
             if length is not None or version == "1.0":
@@ -252,12 +252,9 @@ class ResponseParser:
     # The body
 
     def _read_sized(self, data: bytes, position: int, events: list[Event]) -> int:
-        chunk = data[position : position + self._remaining]
-        events.append(BodyChunk(chunk))
-        self._remaining -= len(chunk)
-        position += len(chunk)
+        position = self._take_data(data, position, events)
         if not self._remaining:
-            position = self._finish(data, position, _NO_TRAILERS, events)
+            self._finish(data, position, _NO_TRAILERS, events)
         return position
 
     def _read_until_close(self, data: bytes, position: int, events: list[Event]) -> int:
@@ -277,11 +274,15 @@ class ResponseParser:
         return position
 
     def _read_chunk(self, data: bytes, position: int, events: list[Event]) -> int:
+        position = self._take_data(data, position, events)
+        if not self._remaining:
+            self._read = ResponseParser._read_chunk_end
+        return position
+
+    def _take_data(self, data: bytes, position: int, events: list[Event]) -> int:
         chunk = data[position : position + self._remaining]
         events.append(BodyChunk(chunk))
         self._remaining -= len(chunk)
-        if not self._remaining:
-            self._read = ResponseParser._read_chunk_end
         return position + len(chunk)
 
     def _read_chunk_end(self, data: bytes, position: int, events: list[Event]) -> int:
@@ -381,18 +382,9 @@ def _keeps_alive(version: str, connection: str | None) -> bool:
     return "close" not in options and (version != "1.0" or "keep-alive" in options)
 
 
-def _check_transfer_coding(coding: str) -> None:
-    if coding.strip(", \t").lower() != "chunked":
-        shown = coding[:40]
-        raise ProtocolViolation(f"the server used an unsupported Transfer-Encoding: {shown!r}")
-
-
 def _content_length(text: str) -> int:
     """Read the length; several are the same as one if they agree (RFC 9110, section 8.6)."""
-    if "," in text:
-        text, *others = {length.strip(" \t") for length in text.split(",")}
-    else:
-        others = []
+    text, *others = {length.strip(" \t") for length in text.split(",")}
     if others or not _LENGTH.fullmatch(text):
         raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
     return int(text)

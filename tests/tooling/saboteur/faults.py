@@ -696,8 +696,8 @@ OTHERS = [
     Fault(
         "auth.grants",
         "an error may repeat a secret that was sent as Basic",
-        "        secrets.append(client.client_secret)",
-        "        pass",
+        "            secrets.append(self.client.client_secret)",
+        "            pass",
     ),
     Fault(
         "auth.url_guard",
