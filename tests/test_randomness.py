@@ -283,6 +283,7 @@ def test_every_frame_has_a_mask_of_its_own() -> None:
 SOURCE = """
 import os, random as dice, uuid
 from secrets import token_hex as fresh
+from . import effects
 from .effects import RandomBytes
 from .other import random_name
 
@@ -293,7 +294,7 @@ class Second:
     token: str = fresh()
 
     async def draw(self, source=dice.random):
-        return uuid.uuid4(), (yield from RandomBytes(4)), RandomBytes(2)
+        return uuid.uuid4(), (yield from effects.RandomBytes(4)), RandomBytes(2)
 """
 
 

@@ -12,20 +12,11 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, UsageError
+from . import effects
 from .challenge import OFFLINE_ACCESS
 from .clients import identify_client, registered_redirects
 from .discovery import AuthorizationServer
-from .effects import (
-    Authorize,
-    Callback,
-    Flow,
-    Load,
-    Now,
-    OpenRedirect,
-    RandomBytes,
-    Save,
-    StoredItem,
-)
+from .effects import Callback, Flow, StoredItem
 from .grants import (
     Grant,
     GrantRequest,
@@ -96,21 +87,21 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
     server = request.discovery.server
     authorization_endpoint = _checked_endpoint(server)
     registered = yield from registered_redirects(server.issuer)
-    redirect_uri = yield from OpenRedirect(options.redirect_uri, registered)
+    redirect_uri = yield from effects.OpenRedirect(options.redirect_uri, registered)
     client = yield from identify_client(
         server, options, redirect_uri, request.scopes, request.policy
     )
     pending = Pending(
         **vars(request.terms(client)),
-        state=base64url((yield from RandomBytes(32))),
-        verifier=base64url((yield from RandomBytes(32))),
+        state=base64url((yield from effects.RandomBytes(32))),
+        verifier=base64url((yield from effects.RandomBytes(32))),
         redirect_uri=redirect_uri,
         iss_expected=server.authorization_response_iss_parameter_supported,
-        created_at=(yield from Now()),
+        created_at=(yield from effects.Now()),
     )
     url = _authorization_url(authorization_endpoint, pending)
     yield from _remember(request.server_name, pending)
-    callback = yield from Authorize(url, pending.state, redirect_uri)
+    callback = yield from effects.Authorize(url, pending.state, redirect_uri)
     pending = yield from take_pending(request.server_name, callback.state, options)
     return (yield from finish(pending, callback, request.policy, request.keep))
 
@@ -168,13 +159,13 @@ def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pe
         raise AuthError(
             "the state in the callback belongs to no login that was begun here; log in again"
         )
-    yield from Save(_key(server_name), {"pending": kept} if kept else None)
+    yield from effects.Save(_key(server_name), {"pending": kept} if kept else None)
     return found
 
 
 def forget_pending(server_name: str) -> Flow[None]:
     """Drop every unfinished authorization of the server."""
-    yield from Save(_key(server_name), None)
+    yield from effects.Save(_key(server_name), None)
 
 
 def same_state(text: str, other: str) -> bool:
@@ -187,7 +178,7 @@ def _key(server_name: str) -> str:
 
 
 def _pending_records(server_name: str) -> Flow[list[StoredItem]]:
-    record = yield from Load(_key(server_name))
+    record = yield from effects.Load(_key(server_name))
     records = record.get("pending") if record is not None else None
     return [item for item in records if isinstance(item, dict)] if isinstance(records, list) else []
 
@@ -197,7 +188,7 @@ def _remember(server_name: str, pending: Pending) -> Flow[None]:
     known = yield from _pending_records(server_name)
     recent = [record for record in known if _created_at(record) > oldest]
     records = [*recent, pending.to_record()][-_MAX_PENDING:]
-    yield from Save(_key(server_name), {"pending": records})
+    yield from effects.Save(_key(server_name), {"pending": records})
 
 
 def _created_at(record: StoredItem) -> float:

@@ -28,22 +28,12 @@ from ..errors import (
     TokenRequestFailed,
     negotiated_scheme,
 )
+from . import effects
 from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge, union
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
-from .effects import (
-    Callback,
-    Exclusive,
-    Fetch,
-    Flow,
-    Load,
-    Now,
-    RandomBytes,
-    Response,
-    Save,
-    Shielded,
-)
+from .effects import Callback, Flow, Response
 from .grants import Grant, GrantRequest, account_url, refresh, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
@@ -113,10 +103,10 @@ class Authorization:
         grant = self._grant
         if grant is None or grant.tokens.renew_at is None:
             return grant
-        time = yield from Now()
+        time = yield from effects.Now()
         if not self._should_renew(grant, time):
             return grant
-        return (yield from Exclusive(self.key, self._renew()))
+        return (yield from effects.Exclusive(self.key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
         """Return the grant in the store, expired or not; None when there is none for these options.
@@ -132,7 +122,7 @@ class Authorization:
 
     def _known_grant(self) -> Flow[Grant | None]:
         """Return the stored grant, if its client and its issuer are those of the options."""
-        record = yield from Load(self.key)
+        record = yield from effects.Load(self.key)
         if record is None:
             return None
         options = self.options
@@ -152,7 +142,7 @@ class Authorization:
     def probe(self) -> Flow[Response | None]:
         """Return how the server refuses a request without credentials; None if it does not."""
         url, policy = self.server_url, self.policy
-        probe = Fetch("POST", url, _PROBE_HEADERS, _PROBE, policy, _MAX_PROBE_BODY)
+        probe = effects.Fetch("POST", url, _PROBE_HEADERS, _PROBE, policy, _MAX_PROBE_BODY)
         response = cast(Response, (yield probe))
         return response if response.status == 401 else None
 
@@ -164,25 +154,25 @@ class Authorization:
         AuthorizationDenied, RegistrationRequired, TokenRequestFailed, SsrfError and AuthError.
         """
         fields = [] if refusal is None else refusal.header_values("www-authenticate")
-        yield from Exclusive(self.key, self._obtain(read_challenge(fields), (), None))
+        yield from effects.Exclusive(self.key, self._obtain(read_challenge(fields), (), None))
 
     def log_out(self) -> Flow[Grant | None]:
         """Forget all grants, unfinished logins and bindings; return the grant, for `revoke`."""
-        return (yield from Exclusive(self.key, self._log_out()))
+        return (yield from effects.Exclusive(self.key, self._log_out()))
 
     def finish(self, callback: Callback) -> Flow[None]:
         """Continue an authorization begun earlier, perhaps in another process.
 
         Raises AuthError when its state is unknown, and as `authorization_code.finish` does.
         """
-        yield from Exclusive(self.key, self._finish(callback))
+        yield from effects.Exclusive(self.key, self._finish(callback))
 
     # The methods below run under the lock, as part of an exclusive flow.
 
     def _renew(self) -> Flow[Grant | None]:
         stored = yield from self.stored_grant()
         self._adopt(stored)
-        time = yield from Now()
+        time = yield from effects.Now()
         if stored is None or not self._should_renew(stored, time):
             return stored
         try:
@@ -205,7 +195,7 @@ class Authorization:
     ) -> Flow[Replacement]:
         """Get other tokens after a 401 for a request that carried ``sent``."""
         stored = yield from self.stored_grant()
-        time = yield from Now()
+        time = yield from effects.Now()
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
             return "adopted"
@@ -248,7 +238,7 @@ class Authorization:
     def _log_out(self) -> Flow[Grant | None]:
         grant = yield from self._known_grant()
         for kind in _KINDS:
-            yield from Save(grant_key(kind, self._name), None)
+            yield from effects.Save(grant_key(kind, self._name), None)
         self._adopt(None)
         yield from unbind(self.options, self._name)
         yield from forget_pending(self._name)
@@ -299,7 +289,7 @@ class Authorization:
         if grant.tokens.refresh_token is None:
             return None
         try:
-            return (yield from Shielded(self._refresh(grant)))
+            return (yield from effects.Shielded(self._refresh(grant)))
         except TokenRequestFailed as error:
             if not error.is_refusal:  # the refresh token may still be valid
                 raise
@@ -326,7 +316,7 @@ class Authorization:
 
     def _the_prover(self) -> Flow[DpopProver]:
         if self._prover is None:
-            self._prover = DpopProver(Es256Key.from_random((yield from RandomBytes(48))))
+            self._prover = DpopProver(Es256Key.from_random((yield from effects.RandomBytes(48))))
         return self._prover
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
@@ -352,11 +342,11 @@ class Authorization:
         yield from self._store(asked)
 
     def _store(self, grant: Grant) -> Flow[None]:
-        yield from Save(self.key, grant.to_record())
+        yield from effects.Save(self.key, grant.to_record())
         self._adopt(grant)
 
     def _forget(self) -> Flow[None]:
-        yield from Save(self.key, None)
+        yield from effects.Save(self.key, None)
         self._adopt(None)
 
 
@@ -442,7 +432,7 @@ class AuthorizedRequest:
             )
         owner = self._owner
         flow = owner.replace_rejected(self._sent, challenge, may_refresh=self._may_refresh)
-        outcome = yield from Exclusive(owner.key, flow)
+        outcome = yield from effects.Exclusive(owner.key, flow)
         if outcome == "refreshed":
             self._may_refresh = False
         self._is_new_grant = outcome == "obtained"
@@ -452,4 +442,4 @@ class AuthorizedRequest:
         if self._step_ups > _MAX_STEP_UPS:
             held = () if self._sent is None else self._sent.requested_scopes
             raise InsufficientScope(challenge.scopes or (), held)
-        yield from Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))
+        yield from effects.Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))

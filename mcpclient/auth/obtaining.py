@@ -11,19 +11,10 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed
-from . import authorization_code
+from . import authorization_code, clients, effects
 from .challenge import AuthorizationChallenge, select_scopes
-from .clients import (
-    DEVICE_GRANT,
-    NONE,
-    SECRET_POST,
-    RegisteredClient,
-    authenticate,
-    configured_client,
-    identify_client,
-)
 from .discovery import Discovery
-from .effects import Flow, Now, ShowDeviceCode, Wait, parse_object, post, token_from
+from .effects import Flow, parse_object, post, token_from
 from .grants import Grant, GrantRequest, GrantTerms
 from .options import (
     ClientCredentials,
@@ -97,7 +88,7 @@ def needs_dpop(
 
 def by_client_credentials(request: GrantRequest, options: ClientCredentials) -> Flow[Grant]:
     """Obtain a grant for the program's own secret or key. Raises TokenRequestFailed."""
-    client = configured_client(options, options.client_id, request.discovery.server)
+    client = clients.configured_client(options, options.client_id, request.discovery.server)
     return (yield from request.obtain(client, [("grant_type", "client_credentials")]))
 
 
@@ -108,7 +99,7 @@ def by_workload_identity(request: GrantRequest, options: WorkloadIdentity) -> Fl
     """Obtain a grant for the workload's JWT, in exactly one request. Raises TokenRequestFailed."""
     assertion = yield from token_from(options.assertion)
     form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
-    client = RegisteredClient(options.client_id or "", request.discovery.server.issuer)
+    client = clients.RegisteredClient(options.client_id or "", request.discovery.server.issuer)
     return (yield from request.obtain(client, form))
 
 
@@ -134,15 +125,15 @@ def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Gra
     ]
     if request.scopes:
         form.append(("scope", " ".join(request.scopes)))
-    method = NONE if provider.client_secret is None else SECRET_POST
+    method = clients.NONE if provider.client_secret is None else clients.SECRET_POST
     url = provider.token_endpoint
-    client = RegisteredClient(provider.client_id, url, method, provider.client_secret)
+    client = clients.RegisteredClient(provider.client_id, url, method, provider.client_secret)
     terms = GrantTerms(client, url, None, (), None, None, None)
     fields = yield from terms.request(form, request.policy)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
         raise AuthError("the identity provider issued another token than an ID-JAG")
     form = [("grant_type", JWT_BEARER), ("assertion", str(fields["access_token"]))]
-    client = configured_client(options, options.client_id, server)
+    client = clients.configured_client(options, options.client_id, server)
     return (yield from request.obtain(client, form))
 
 
@@ -161,17 +152,19 @@ def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Gran
     user declines or the code expires, and what registration and token requests raise.
     """
     server = request.discovery.server
-    client = yield from identify_client(server, options, None, request.scopes, request.policy)
+    client = yield from clients.identify_client(
+        server, options, None, request.scopes, request.policy
+    )
     fields = yield from _request_codes(request, client, endpoint)
     device_code, prompt = _read_codes(fields, request)
     yield from prompt
     interval = _seconds(fields.get("interval"), _DEFAULT_INTERVAL)
     interval = min(max(interval, _MIN_INTERVAL), _MAX_INTERVAL)
-    deadline = (yield from Now()) + prompt.expires_in
-    form = [("grant_type", DEVICE_GRANT), ("device_code", device_code)]
+    deadline = (yield from effects.Now()) + prompt.expires_in
+    form = [("grant_type", clients.DEVICE_GRANT), ("device_code", device_code)]
     while True:
-        yield from Wait(interval)
-        if (yield from Now()) > deadline:
+        yield from effects.Wait(interval)
+        if (yield from effects.Now()) > deadline:
             raise AuthorizationDenied("expired_token", "the code was not entered in time")
         try:
             return (yield from request.terms(client).exchange(form, request.policy, request.keep))
@@ -196,20 +189,22 @@ def _slower(error: TokenRequestFailed) -> float:
 
 
 def _request_codes(
-    request: GrantRequest, client: RegisteredClient, endpoint: str
+    request: GrantRequest, client: clients.RegisteredClient, endpoint: str
 ) -> Flow[Mapping[str, object]]:
     headers: dict[str, str] = {}
     form = [("scope", " ".join(request.scopes))] if request.scopes else []
     if request.resource is not None:
         form.append(("resource", request.resource))
-    yield from authenticate(client, form, headers)
+    yield from clients.authenticate(client, form, headers)
     response = yield from post(endpoint, client.issuer, request.policy, headers, form)
     fields = parse_object(response.body) or {}
     raise_for_error(response, fields, (client.client_secret,) if client.client_secret else ())
     return fields
 
 
-def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[str, ShowDeviceCode]:
+def _read_codes(
+    fields: Mapping[str, object], request: GrantRequest
+) -> tuple[str, effects.ShowDeviceCode]:
     device_code, user_code = fields.get("device_code"), fields.get("user_code")
     # Google's name for the field is older than the standard.
     address = fields.get("verification_uri", fields.get("verification_url"))
@@ -222,7 +217,7 @@ def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[st
     assert_safe_url(address, None, request.policy)
     if isinstance(complete, str):
         assert_safe_url(complete, None, request.policy)
-    prompt = ShowDeviceCode(
+    prompt = effects.ShowDeviceCode(
         user_code=user_code,
         verification_uri=address,
         verification_uri_complete=complete if isinstance(complete, str) else None,

@@ -14,34 +14,11 @@ from os import urandom
 from typing import NamedTuple, Union
 
 from ..errors import ConnectionLost, UsageError
+from . import websocket_frames as frames
 from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from .websocket_frames import (
-    BINARY,
-    CLOSE,
-    CLOSE_CODES,
-    CONTINUATION,
-    FINAL,
-    MAX_CONTROL_PAYLOAD,
-    OFFER,
-    PING,
-    PONG,
-    RESERVED_1,
-    TEXT,
-    DeflateParameters,
-    FrameViolation,
-    MessageAssembly,
-    MessageDeflater,
-    MessageInflater,
-    decode_text,
-    encode_close,
-    encode_frame,
-    is_wire_close_code,
-    parse_close,
-    parse_extension_answer,
-    read_head,
-)
+from .websocket_frames import DeflateParameters, FrameViolation
 
-_MAX_CLOSE_REASON = MAX_CONTROL_PAYLOAD - 2
+_MAX_CLOSE_REASON = frames.MAX_CONTROL_PAYLOAD - 2
 
 # Section 1.3: it makes the accept key one that no other kind of server would send.
 _ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -87,7 +64,7 @@ class WebSocketHandshake:
             ("Sec-WebSocket-Key", key.decode()),
             ("Sec-WebSocket-Version", "13"),
             ("Sec-WebSocket-Protocol", _SUBPROTOCOL),
-            ("Sec-WebSocket-Extensions", OFFER),
+            ("Sec-WebSocket-Extensions", frames.OFFER),
         ]
 
     def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
@@ -101,7 +78,7 @@ class WebSocketHandshake:
             return Rejected(status, fault)
         try:
             answer = headers.get("sec-websocket-extensions", "").strip()
-            deflate = parse_extension_answer(answer) if answer else None
+            deflate = frames.parse_extension_answer(answer) if answer else None
         except ValueError as error:
             return Rejected(status, str(error))
         return Accepted(headers.get("sec-websocket-protocol"), deflate)
@@ -174,7 +151,7 @@ class Closed(NamedTuple):
     def __str__(self) -> str:
         if not self.clean:
             return "the connection ended without a WebSocket close frame"
-        name = CLOSE_CODES.get(self.code, "private code")
+        name = frames.CLOSE_CODES.get(self.code, "private code")
         text = f"the server closed the WebSocket connection with code {self.code} ({name})"
         return f"{text}: {self.reason}" if self.reason else text
 
@@ -207,8 +184,8 @@ class WebSocketProtocol:
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         random_bytes: Callable[[int], bytes] = urandom,
     ) -> None:
-        self._deflater = MessageDeflater(deflate) if deflate else None
-        self._inflater = MessageInflater(deflate) if deflate else None
+        self._deflater = frames.MessageDeflater(deflate) if deflate else None
+        self._inflater = frames.MessageInflater(deflate) if deflate else None
         self._max_message_size = max_message_size
         self._random_bytes = random_bytes
         self._close_sent = False
@@ -219,7 +196,7 @@ class WebSocketProtocol:
         self._remaining: int | None = None
         self._frame_is_final = False
         # The message being read, None between messages.
-        self._message: MessageAssembly | None = None
+        self._message: frames.MessageAssembly | None = None
 
     @property
     def ending(self) -> Closed | Fault | None:
@@ -236,18 +213,18 @@ class WebSocketProtocol:
                 text = text.encode()
             except UnicodeEncodeError:
                 raise UsageError("text with a lone surrogate cannot be sent as UTF-8") from None
-        return self._send_message(TEXT, text)
+        return self._send_message(frames.TEXT, text)
 
     def send_binary(self, data: bytes) -> bytes:
         """Return a binary message as bytes to write. Raises ConnectionLost as `send_text` does."""
-        return self._send_message(BINARY, data)
+        return self._send_message(frames.BINARY, data)
 
     def send_ping(self, data: bytes = b"") -> bytes:
         """Return a ping as bytes to write. Raises UsageError for over 125 bytes; ConnectionLost."""
-        if len(data) > MAX_CONTROL_PAYLOAD:
+        if len(data) > frames.MAX_CONTROL_PAYLOAD:
             raise UsageError("a WebSocket ping carries at most 125 bytes")
         self._require_open()
-        return self._frame(FINAL | PING, data)
+        return self._frame(frames.FINAL | frames.PING, data)
 
     def send_close(self, code: int = 1000, reason: str = "") -> bytes:
         """Return a close frame to write, or nothing if one was sent or the connection is over.
@@ -255,7 +232,7 @@ class WebSocketProtocol:
         From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`. Raises
         UsageError for a code that no close frame may carry, and a reason of more than 123 bytes.
         """
-        if not is_wire_close_code(code):
+        if not frames.is_wire_close_code(code):
             raise UsageError(f"a WebSocket close frame cannot carry the code {code}")
         if len(reason.encode("utf-8", "replace")) > _MAX_CLOSE_REASON:
             raise UsageError("a WebSocket close reason has at most 123 bytes")
@@ -285,8 +262,10 @@ class WebSocketProtocol:
     def _send_message(self, opcode: int, payload: bytes) -> bytes:
         self._require_open()
         if self._deflater is not None and self._deflater.wants(len(payload)):
-            return self._frame(FINAL | RESERVED_1 | opcode, self._deflater.deflate(payload))
-        return self._frame(FINAL | opcode, payload)
+            return self._frame(
+                frames.FINAL | frames.RESERVED_1 | opcode, self._deflater.deflate(payload)
+            )
+        return self._frame(frames.FINAL | opcode, payload)
 
     def _require_open(self) -> None:
         if self._ending is not None:
@@ -295,11 +274,11 @@ class WebSocketProtocol:
             raise ConnectionLost("the WebSocket connection is closing")
 
     def _frame(self, first_byte: int, payload: bytes) -> bytes:
-        return encode_frame(first_byte, payload, self._random_bytes(4))
+        return frames.encode_frame(first_byte, payload, self._random_bytes(4))
 
     def _close_frame(self, code: int, reason: str) -> bytes:
         self._close_sent = True
-        return self._frame(FINAL | CLOSE, encode_close(code, reason))
+        return self._frame(frames.FINAL | frames.CLOSE, frames.encode_close(code, reason))
 
     # Receiving.
 
@@ -320,12 +299,12 @@ class WebSocketProtocol:
         position, end = 0, len(data)
         while self._ending is None:
             if self._remaining is None:
-                head = read_head(data, position)
+                head = frames.read_head(data, position)
                 if head is None:
                     self._pending = data[position:]
                     return
                 first, length, start = head
-                if first & 0x0F >= CLOSE:
+                if first & 0x0F >= frames.CLOSE:
                     _check_control(first, length)
                     if end - start < length:
                         self._pending = data[position:]
@@ -333,9 +312,13 @@ class WebSocketProtocol:
                     position = start + length
                     self._take_control(first & 0x0F, data[start:position], events)
                     continue
-                if first == FINAL | TEXT and length <= end - start and self._reads_whole(length):
+                if (
+                    first == frames.FINAL | frames.TEXT
+                    and length <= end - start
+                    and self._reads_whole(length)
+                ):
                     position = start + length
-                    events.append(TextMessage(decode_text(view[start:position])))
+                    events.append(TextMessage(frames.decode_text(view[start:position])))
                     continue
                 self._begin_frame(first, length)
                 self._remaining = length
@@ -352,27 +335,27 @@ class WebSocketProtocol:
 
     def _begin_frame(self, first: int, length: int) -> None:
         opcode = first & 0x0F
-        compressed = first & 0x70 == RESERVED_1
-        if opcode > BINARY:
+        compressed = first & 0x70 == frames.RESERVED_1
+        if opcode > frames.BINARY:
             raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")
-        if first & 0x70 and not (compressed and self._inflater and opcode != CONTINUATION):
+        if first & 0x70 and not (compressed and self._inflater and opcode != frames.CONTINUATION):
             raise FrameViolation(1002, "the server set reserved bits in a frame")
-        if (opcode == CONTINUATION) != (self._message is not None):
+        if (opcode == frames.CONTINUATION) != (self._message is not None):
             raise FrameViolation(
                 1002,
                 "the server sent a continuation of no message"
-                if opcode == CONTINUATION
+                if opcode == frames.CONTINUATION
                 else "the server began a message inside another",
             )
         if self._message is None:
-            self._message = MessageAssembly(
-                is_text=opcode == TEXT,
+            self._message = frames.MessageAssembly(
+                is_text=opcode == frames.TEXT,
                 limit=self._max_message_size,
                 inflater=self._inflater if compressed else None,
             )
         if not self._close_sent:
             self._message.expect(length)
-        self._frame_is_final = first >= FINAL
+        self._frame_is_final = first >= frames.FINAL
 
     def _take_payload(self, payload: memoryview, events: list[Event]) -> None:
         """Handle the received part of a data frame's payload, possibly nothing."""
@@ -391,14 +374,14 @@ class WebSocketProtocol:
             self._message = None
 
     def _take_control(self, opcode: int, payload: bytes, events: list[Event]) -> None:
-        if opcode == PING:
+        if opcode == frames.PING:
             if not self._close_sent:
-                events.append(Write(self._frame(FINAL | PONG, payload)))
+                events.append(Write(self._frame(frames.FINAL | frames.PONG, payload)))
             events.append(Ping(payload))
-        elif opcode == PONG:
+        elif opcode == frames.PONG:
             events.append(Pong(payload))
         else:
-            code, reason = parse_close(payload)
+            code, reason = frames.parse_close(payload)
             if not self._close_sent:
                 # The answer repeats the code (section 5.5.1); the server knows its own reason.
                 events.append(Write(self._close_frame(code, "")))
@@ -409,12 +392,12 @@ class WebSocketProtocol:
 
 def _check_control(first: int, length: int) -> None:
     """A control frame is small, whole and without flags (section 5.5)."""
-    if first & 0x0F > PONG:
+    if first & 0x0F > frames.PONG:
         opcode = first & 0x0F
         raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")
     if first & 0x70:
         raise FrameViolation(1002, "the server set reserved bits in a control frame")
-    if first < FINAL:
+    if first < frames.FINAL:
         raise FrameViolation(1002, "the server fragmented a control frame")
-    if length > MAX_CONTROL_PAYLOAD:
+    if length > frames.MAX_CONTROL_PAYLOAD:
         raise FrameViolation(1002, "the server sent a control frame of more than 125 bytes")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 _MODULES = {"random", "secrets", "uuid"}
 _NAMES = {"os.urandom", "os.getrandom", "ssl.RAND_bytes"}
-_EFFECT = "RandomBytes"
+_EFFECTS, _EFFECT = "effects", "RandomBytes"
 """The effect by which a flow, which decides and never acts, asks its shell for random bytes."""
 
 
@@ -29,6 +29,7 @@ def uses_of_randomness(sources: Mapping[str, str]) -> dict[str, list[str]]:
         for scope, name in _mentions(tree, ""):
             first, _, rest = name.partition(".")
             full = imported.get(first, "") + (f".{rest}" if rest else "")
+            full = full.replace(f"{_EFFECTS}.{_EFFECT}", _EFFECT)
             if full in _NAMES or full.partition(".")[0] in _MODULES or full == _EFFECT:
                 found[f"{module}:{scope}"].append(full)
     return dict(found)
@@ -45,8 +46,8 @@ def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
             for alias in node.names:
                 if node.level == 0:
                     yield alias.asname or alias.name, f"{node.module}.{alias.name}"
-                elif alias.name == _EFFECT:
-                    yield alias.asname or alias.name, _EFFECT
+                elif alias.name in (_EFFECT, _EFFECTS):
+                    yield alias.asname or alias.name, alias.name
 
 
 def _mentions(node: ast.AST, scope: str) -> Iterator[tuple[str, str]]:

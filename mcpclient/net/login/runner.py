@@ -16,25 +16,8 @@ from functools import partial
 from traceback import walk_tb
 from typing import Any, Callable, TypeVar, cast
 
-from ...auth.effects import (
-    Ask,
-    Authorize,
-    AuthProvider,
-    Callback,
-    CredentialStore,
-    Exclusive,
-    Fetch,
-    Flow,
-    Load,
-    Now,
-    OpenRedirect,
-    RandomBytes,
-    Response,
-    Save,
-    Shielded,
-    ShowDeviceCode,
-    Wait,
-)
+from ...auth import effects
+from ...auth.effects import AuthProvider, Callback, CredentialStore, Flow, Response
 from ...auth.flow import Authorization, AuthorizedRequest
 from ...auth.grants import Grant, revoke
 from ...auth.options import ApiKey, BearerToken
@@ -86,23 +69,23 @@ class FlowRunner:
         self._tasks = BackgroundTasks(self._note_failure)
         self._waits = 0
         self._performers: Performers = {
-            Ask: lambda effect: effect.function(),
-            Authorize: self._authorize,
-            Exclusive: self._exclusive,
-            Fetch: self._fetcher.fetch,
-            Load: lambda effect: self._provider.load(effect.key),
-            Now: lambda _: seconds_since_epoch(),
-            OpenRedirect: lambda effect: self._user.open_redirect(
+            effects.Ask: lambda effect: effect.function(),
+            effects.Authorize: self._authorize,
+            effects.Exclusive: self._exclusive,
+            effects.Fetch: self._fetcher.fetch,
+            effects.Load: lambda effect: self._provider.load(effect.key),
+            effects.Now: lambda _: seconds_since_epoch(),
+            effects.OpenRedirect: lambda effect: self._user.open_redirect(
                 effect.configured, effect.registered
             ),
-            RandomBytes: lambda effect: os.urandom(effect.count),
-            Save: lambda effect: self._provider.save(effect.key, effect.record),
-            ShowDeviceCode: lambda effect: self._user.show_device_code(effect),
-            Shielded: self._shielded,
-            Wait: self._wait,
+            effects.RandomBytes: lambda effect: os.urandom(effect.count),
+            effects.Save: lambda effect: self._provider.save(effect.key, effect.record),
+            effects.ShowDeviceCode: lambda effect: self._user.show_device_code(effect),
+            effects.Shielded: self._shielded,
+            effects.Wait: self._wait,
         }
         # A flow that holds a lock has a task of its own already.
-        self._performers_under_lock = {**self._performers, Exclusive: self._run_alone}
+        self._performers_under_lock = {**self._performers, effects.Exclusive: self._run_alone}
 
     async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
         """Run a flow to its end and return its result, or raise its error.
@@ -110,7 +93,9 @@ class FlowRunner:
         A ``passive`` flow may use stored credentials, but not obtain new ones. Cancelling is safe:
         an exclusive flow continues, for other calls that wait for it and for later ones.
         """
-        performers = {**self._performers, Exclusive: _refuse} if passive else self._performers
+        performers = (
+            {**self._performers, effects.Exclusive: _refuse} if passive else self._performers
+        )
         try:
             return await self._run(flow, performers)
         except McpError as error:
@@ -144,7 +129,7 @@ class FlowRunner:
             reason = f"{type(effect).__name__} failed with {type(error).__name__}"
             raise AuthError(f"authorization of {self._shown}: {reason}") from error
 
-    async def _exclusive(self, effect: Exclusive[object]) -> object:
+    async def _exclusive(self, effect: effects.Exclusive[object]) -> object:
         task = self._tasks.start(self._run_alone(effect))
         # Cancelling this wait leaves the task alone. `asyncio.shield` does so too, but since Python
         # 3.14 it reports the error of a task whose last waiter was cancelled as unhandled.
@@ -153,7 +138,7 @@ class FlowRunner:
             raise AuthError(f"the login to {self._shown} was given up")
         return task.result()
 
-    async def _run_alone(self, effect: Exclusive[object]) -> object:
+    async def _run_alone(self, effect: effects.Exclusive[object]) -> object:
         async with AsyncExitStack() as stack:
             # The holder of the lock may be waiting for a human, but that is not this caller's user,
             # so this call's deadlines keep running.
@@ -161,13 +146,15 @@ class FlowRunner:
                 await stack.enter_async_context(self._provider.lock(effect.name))
             return await self._run(effect.flow, self._performers_under_lock)
 
-    async def _shielded(self, effect: Shielded[object]) -> object:
+    async def _shielded(self, effect: effects.Shielded[object]) -> object:
         home, provider = asyncio.get_running_loop(), self._provider
         # A host's own store may know no other event loop than the one it was made in.
         performers: Performers = {
             **self._performers,
-            Load: lambda wanted: run_in_owner_loop(home, partial(provider.load, wanted.key)),
-            Save: lambda given: run_in_owner_loop(
+            effects.Load: lambda wanted: run_in_owner_loop(
+                home, partial(provider.load, wanted.key)
+            ),
+            effects.Save: lambda given: run_in_owner_loop(
                 home, partial(provider.save, given.key, given.record)
             ),
         }
@@ -177,7 +164,7 @@ class FlowRunner:
         # The last waiter may have been cancelled, so that the error would be lost.
         _logger.debug("authorization of %s: %s", self._shown, error)
 
-    async def _authorize(self, request: Authorize) -> Callback:
+    async def _authorize(self, request: effects.Authorize) -> Callback:
         remembered = await self.needs_auth.remembered([self._server_url])
         callback = None
         if not remembered:
@@ -195,7 +182,7 @@ class FlowRunner:
             raise AuthError("a login needs an AuthProvider; a store alone cannot reach the user")
         return cast(AuthProvider, self._provider)
 
-    async def _wait(self, effect: Wait) -> None:
+    async def _wait(self, effect: effects.Wait) -> None:
         with self._held_deadlines():  # for a user who enters a code somewhere
             await asyncio.sleep(effect.seconds)
 

@@ -238,7 +238,7 @@ VISIBLE = [
     Fault(
         "framing.websocket",
         "pings of the connection are not answered",
-        "events.append(Write(self._frame(FINAL | PONG, payload)))",
+        "events.append(Write(self._frame(frames.FINAL | frames.PONG, payload)))",
         "pass",
     ),
     Fault(
@@ -313,8 +313,8 @@ OTHERS = [
     Fault(
         "auth.authorization_code",
         "randomness is short",
-        "state=base64url((yield from RandomBytes(32)))",
-        "state=base64url((yield from RandomBytes(16)))",
+        "state=base64url((yield from effects.RandomBytes(32)))",
+        "state=base64url((yield from effects.RandomBytes(16)))",
     ),
     Fault(
         "net.login.runner",
@@ -684,13 +684,13 @@ OTHERS = [
     Fault(
         "auth.flow",
         "a grant is widened while another task renews it",
-        "yield from Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))",
+        "yield from effects.Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))",
         "yield from self._owner.step_up(self._sent, challenge)",
     ),
     Fault(
         "auth.flow",
         "a refresh token is lost with whoever waited for it",
-        "return (yield from Shielded(self._refresh(grant)))",
+        "return (yield from effects.Shielded(self._refresh(grant)))",
         "return (yield from self._refresh(grant))",
     ),
     Fault(
