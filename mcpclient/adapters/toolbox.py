@@ -15,22 +15,10 @@ from ..manager.filters import any_pattern, fits_pair
 from ..net.locks import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool
-from .definitions import (
-    NOT_FOR_MODELS,
-    KnownTools,
-    ToolDefinitions,
-    ToolProblem,
-    is_for_models,
-)
+from .definitions import NOT_FOR_MODELS, KnownTools, ToolDefinitions, ToolProblem, is_for_models
 from .functions import function_tool
 from .limits import Limits
-from .local_tools import (
-    LocalTool,
-    SearchRule,
-    call_tool,
-    resource_tools,
-    search_tool,
-)
+from .local_tools import LocalTool, SearchRule, call_tool, resource_tools, search_tool
 from .parts import Outcome
 from .providers import Provider, provider_of
 from .tool_calls import RawCall, ToolCall, read_calls
@@ -211,10 +199,8 @@ class Toolbox:
         if live is not None:
             self._take_live(live)
         calls = self._provider.calls(response, self._known)
-        outcomes = await asyncio.gather(
-            *(self._outcome(call, call_options) for call in calls),
-            return_exceptions=True,
-        )
+        made = (self._outcome(call, call_options) for call in calls)
+        outcomes = await asyncio.gather(*made, return_exceptions=True)
         messages = self._provider.results(zip(calls, outcomes), self._limits)
         if calls:
             await self._catch_up()
@@ -315,15 +301,12 @@ class Toolbox:
         return not spelled and not fits(self._exclude)
 
     def _define(self, tools: KnownTools) -> ToolDefinitions:
-        return self._provider.tools(
-            tools,
-            strict=self._strict,
-            inline_refs=self._inline_refs,
-            defer=self._defer_server_tools,
-        )
+        def defer(tool: Tool) -> bool:
+            return tool.name not in self._local and self._defer is not None and self._defer(tool)
 
-    def _defer_server_tools(self, tool: Tool) -> bool:
-        return tool.name not in self._local and self._defer is not None and self._defer(tool)
+        return self._provider.tools(
+            tools, strict=self._strict, inline_refs=self._inline_refs, defer=defer
+        )
 
     async def _catch_up(self) -> None:
         """List the tools again if the calls have changed them."""
@@ -409,7 +392,6 @@ async def _own_call(local: LocalTool, call: ToolCall, options: Mapping[str, Any]
         except asyncio.TimeoutError:
             raise CallTimeout(call.name, seconds) from None
 
-    asked = Call(
-        "", call.name, call.name, call.arguments, tool=local.tool, trusted=True, trace=trace
-    )
+    given = (call.name, call.name, call.arguments)
+    asked = Call("", *given, tool=local.tool, trusted=True, trace=trace)
     return await surrounded(options.get("around", ()), make)(asked)

@@ -16,29 +16,20 @@ from __future__ import annotations
 
 from ..lazy import import_part
 
-_EXPORTS = {
-    "AgentTool": ".toolbox",
-    "Client": ".client",
-    "EventStream": ".manager",
-    "Manager": ".manager",
-    "Server": ".manager",
-    "Subscription": ".client",
-    "Toolbox": ".toolbox",
-    "ask_unless_read_only": ".handlers",
-    "call": ".client",
-    "connect": ".client",
-    "connect_all": ".manager",
-    "finish_auth": ".login",
-    "list_tools": ".client",
-    "log_in": ".login",
-    "log_out": ".login",
+# The public names of each module, which is imported when one of them is first used.
+_MODULES = {
+    ".client": "Client Subscription call connect list_tools",
+    ".handlers": "ask_unless_read_only",
+    ".login": "finish_auth log_in log_out",
+    ".manager": "EventStream Manager Server connect_all",
+    ".toolbox": "AgentTool Toolbox",
 }
+_EXPORTS = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_EXPORTS)  # noqa: PLE0605 - a list, computed
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is first used, as the package itself does."""
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_part(_EXPORTS[name], __name__), name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
 from typing import Any, Callable, Protocol, cast
@@ -31,27 +31,18 @@ def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function, updated=())
     async def run(*arguments: Any, **options: Any) -> Any:
-        answer = await _call(function, arguments, options)
+        answer = await running_loop_thread().workers.call(function, arguments, options)
         return await answer if inspect.isawaitable(answer) else answer
 
     return run
 
 
-def _call(
-    function: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]
-) -> asyncio.Future[Any]:
-    return running_loop_thread().workers.call(function, arguments, options)
-
-
 def _is_async(function: object) -> bool:
     while isinstance(function, partial):
         function = function.func
-    called = (
-        function
-        if inspect.isroutine(function)
-        else inspect.getattr_static(type(function), "__call__", None)
-    )
-    return inspect.iscoroutinefunction(called)
+    if not inspect.isroutine(function):
+        function = inspect.getattr_static(type(function), "__call__", None)
+    return inspect.iscoroutinefunction(function)
 
 
 def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around:
@@ -88,20 +79,15 @@ def _moved_authentication(auth: Any) -> Any:
 
 def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
     """Move functions whose results are ignored; each gets one event after the other."""
-    if hooks is None:
-        return None
-    told = hooks._asdict()
-    return Hooks(**{name: _told_later(hook) for name, hook in told.items() if hook is not None})
 
+    def moved(hook: Callable[..., Any]) -> Callable[..., None]:
+        run = in_worker(hook)
+        call = OrderedCallback(lambda facts: run(**facts), BackgroundTasks())
+        return lambda **facts: call(facts)
 
-def _told_later(hook: Callable[..., Any]) -> Callable[..., None]:
-    run = in_worker(hook)
-    call = OrderedCallback(lambda facts: run(**facts), BackgroundTasks())
-
-    def tell(**facts: Any) -> None:
-        call(facts)
-
-    return tell
+    given = {} if hooks is None else hooks._asdict()
+    found = {name: moved(hook) for name, hook in given.items() if hook is not None}
+    return None if hooks is None else Hooks(**found)
 
 
 class BlockingAround(Protocol):
@@ -111,11 +97,6 @@ class BlockingAround(Protocol):
         self, call: Call, proceed: Callable[[Call], CallToolResult], /
     ) -> CallToolResult | Awaitable[CallToolResult]:
         """Return the result of ``call``."""
-        ...
-
-
-def _moved_around(hooks: Sequence[Around | BlockingAround]) -> Sequence[Around]:
-    return [_around_in_worker(hook) for hook in hooks]
 
 
 def _around_in_worker(hook: Around | BlockingAround) -> Around:
@@ -158,7 +139,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = {
         ),
         _moved,
     ),
-    "around": _moved_around,
+    "around": lambda hooks: [_around_in_worker(hook) for hook in hooks],
     "hooks": _moved_hooks,
     "auth": _moved_authentication,
 }

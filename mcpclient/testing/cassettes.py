@@ -100,11 +100,8 @@ class Cassette:
             return replay, others
 
         def make_client() -> Client:
-            told: dict[str, Any] = {
-                name: value for name, value in recorded.items() if name not in _TOLD_ONCE
-            }
-            told["protocol_version"] = made[0].protocol_version
-            return Client(target, **told)
+            kept = {name: value for name, value in recorded.items() if name not in _TOLD_ONCE}
+            return Client(target, **{**kept, "protocol_version": made[0].protocol_version})
 
         return Completing(replay, make_client), others
 
@@ -114,8 +111,15 @@ class Cassette:
         Does nothing while recording.
         """
         left = self._recording.unplayed if self._recording is not None else []
-        if left:
-            raise AssertionError(_unplayed(self.path, left))
+        if not left:
+            return
+        count = "1 recorded call was" if len(left) == 1 else f"{len(left)} recorded calls were"
+        lines = [f"{self.path}: {count} not made:"]
+        lines += [f"  {method} {json.dumps(params)}" for method, params in left[:_SHOWN]]
+        if len(left) > _SHOWN:
+            lines.append(f"  and {len(left) - _SHOWN} more")
+        lines.append('If the program is right, record it again with mode="all".')
+        raise AssertionError("\n".join(lines))
 
     def close(self, *, failed: bool = False) -> None:
         """Save the recording, or check that all of it was played; with ``failed`` do neither.
@@ -189,15 +193,6 @@ def _is_there(path: str) -> bool:
     except OSError as error:
         raise UsageError(f"cannot use the cassette {path!r}: {error.strerror}") from None
     return True
-
-
-def _unplayed(path: str, left: Sequence[tuple[str, Any]]) -> str:
-    count = "1 recorded call was" if len(left) == 1 else f"{len(left)} recorded calls were"
-    lines = [f"{path}: {count} not made:"]
-    lines += [f"  {method} {json.dumps(params)}" for method, params in left[:_SHOWN]]
-    if len(left) > _SHOWN:
-        lines.append(f"  and {len(left) - _SHOWN} more")
-    return "\n".join([*lines, 'If the program is right, record it again with mode="all".'])
 
 
 # Members of ``_meta`` that each client adds by itself.

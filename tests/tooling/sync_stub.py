@@ -33,7 +33,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 # The options of the asynchronous client, but for what functions among them may be here.
 OPTIONS = {"ClientOptions": "_ClientOptions", "CallOptions": "_CallOptions"}
-AROUND = "Sequence[Around | BlockingAround]"
+AROUND = "Around | BlockingAround"
 
 # Made by calling a class, with the arguments of that class.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
@@ -90,7 +90,9 @@ class Stub:
         shared = f"Shared{name}"
         self._import(shared, client_options)
         self._need(ast.parse(AROUND), handlers)
-        return definition(f"class {OPTIONS[name]}({shared}, total=False):\n    around: {AROUND}")
+        self._import("Sequence", client_options)
+        around = f"around: Sequence[{AROUND}]"
+        return definition(f"class {OPTIONS[name]}({shared}, total=False):\n    {around}")
 
     def _connector(self, name: str, made: type[Blocking]) -> ast.stmt:
         (found,) = functions_of(made._class, "__init__")
