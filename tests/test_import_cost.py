@@ -55,7 +55,7 @@ UNUSED_BY_A_CLIENT = {
     "net.http",
     "net.regular_files",
     "net.proxies",
-    "net.websocket",
+    "transports.websocket",
     "protocol.skills",
     "sync",
 }
@@ -139,7 +139,7 @@ def test_connect_costs_little_beyond_asyncio() -> None:
 def test_a_client_over_http_loads_no_other_transport() -> None:
     """F-PACK-3: neither WebSockets nor what preceded Streamable HTTP, before they are met."""
     loaded = modules_after("mcpclient.connect('http://127.0.0.1/mcp')", before="import mcpclient")
-    others = own("net.websocket", "transports.legacy_sse", "transports.line_socket")
+    others = own("transports.websocket", "transports.legacy_sse", "transports.line_socket")
     assert own("transports.streamable_http") <= loaded
     assert not loaded & {*others, "calendar"}
 

@@ -7,7 +7,7 @@ import asyncio
 from mcpclient import ConnectionLost, McpError
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
+from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 
 # The suite's server sends pings of its own, and counts those of a client.
 _SETTINGS = WebSocketSettings(ping_interval=None)
@@ -47,7 +47,7 @@ class _Messages:
                 except ConnectionLost:  # it ended behind this message
                     continue
 
-    # net.websocket.WebSocketReceiver
+    # transports.websocket.WebSocketReceiver
 
     def message_received(self, data: str | bytes) -> None:
         """Take one message."""

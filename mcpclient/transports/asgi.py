@@ -1,14 +1,38 @@
-"""Streamable HTTP to an ASGI application of the same program."""
+"""Streamable HTTP to an ASGI application of the same program, in place of a network.
+
+Between the client and the application everything is as it is over a socket: the same bytes, in the
+same order, with backpressure. Only the socket is not there. Source: the ASGI specification, version
+3, with its HTTP (2.4) and lifespan (2.0) parts.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Mapping, MutableMapping
+from typing import Any, Callable, TypeVar
+from urllib.parse import unquote
 
+from ..errors import ConnectFailed
+from ..framing.logs import logger_for
 from ..framing.uri import Url
-from ..net.asgi import Application, AsgiDialer, Lifespan
+from ..net.dialing import Dialer
+from ..net.futures import cancel
 from ..net.network_options import NetworkOptions
 from .base import Receiver
 from .streamable_http import StreamableHttpTransport
+
+_logger = logger_for("mcpclient.transport")
+
+_Event = MutableMapping[str, Any]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+"""An ASGI application: takes scope, receive and send."""
+
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+# Seconds an application may take to start or to end.
+_LIFESPAN_SECONDS = 10.0
+
+_HEAD_END = b"\r\n\r\n"
 
 
 class AsgiTransport(StreamableHttpTransport):
@@ -18,7 +42,7 @@ class AsgiTransport(StreamableHttpTransport):
         self, url: Url, application: Application, network: NetworkOptions, **options: Any
     ) -> None:
         self._lifespan = Lifespan(application)
-        dialer = AsgiDialer(network, application, self._lifespan.state)
+        dialer = _Dialer(network, application, self._lifespan.state)
         self._is_closing = False
         super().__init__(url, dialer=dialer, **options)
 
@@ -39,3 +63,284 @@ class AsgiTransport(StreamableHttpTransport):
         super().abort()
         if not self._is_closing:
             self._lifespan.abort()
+
+
+class _Dialer(Dialer):
+    """Connects every URL to one application; ``state``: what its lifespan has set up."""
+
+    def __init__(
+        self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
+    ) -> None:
+        super().__init__(options)
+        self._application = application
+        self._state = state
+
+    async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
+        """Return the protocol, connected to the application."""
+        made = protocol()
+        connection = _Connection(self._application, url, made, self._state)
+        made.connection_made(connection)
+        return made
+
+    def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
+        """Return the target of a request for ``url``; no proxy stands in between."""
+        return url.target, []
+
+
+class Lifespan:
+    """The lifespan of an application: its work before the first request and after the last.
+
+    ``state`` belongs to the application. One that knows nothing of lifespans has none.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self.state: dict[str, Any] = {}
+        self._application = application
+        self._task: asyncio.Task[None] | None = None
+        self._told: asyncio.Queue[_Event]
+        self._answers: asyncio.Queue[object]
+
+    async def start(self, shown: str) -> None:
+        """Let the application start. Raises `ConnectFailed` when it fails to."""
+        self._told, self._answers = asyncio.Queue(), asyncio.Queue()
+        self._task = task = asyncio.ensure_future(self._run())
+        answer = await self._say("lifespan.startup", task)
+        if answer.get("type") == "lifespan.startup.failed":
+            await self.end()
+            reason = f"the application did not start: {answer.get('message') or 'no reason given'}"
+            raise ConnectFailed(shown, reason)
+
+    async def end(self) -> None:
+        """Shut the application down, and cancel its task. Idempotent."""
+        task = self._task
+        if task is None:
+            return
+        try:
+            if not task.done():
+                await self._say("lifespan.shutdown", task)
+        finally:
+            task.cancel()
+        await asyncio.wait({task})
+
+    def abort(self) -> None:
+        """Cancel it."""
+        cancel(self._task)
+
+    async def _say(self, kind: str, task: asyncio.Task[None]) -> _Event:
+        """Send the application an event and wait for its reply; {} if there is none."""
+        self._told.put_nowait({"type": kind})
+        answering = asyncio.ensure_future(self._answers.get())
+        try:
+            await asyncio.wait(
+                {answering, task},
+                timeout=_LIFESPAN_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            answer = answering.result() if answering.done() else None
+            return answer if isinstance(answer, MutableMapping) else {}
+        finally:
+            answering.cancel()
+
+    async def _run(self) -> None:
+        scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": self.state}
+        try:
+            await self._application(scope, self._told.get, self._answers.put)
+        except Exception as error:
+            # It knows no lifespans (the specification has it raise), or it failed and has said so.
+            _logger.debug("the application's lifespan: %r", error)
+
+
+class _Connection(asyncio.Transport):
+    """The client's end of a connection, and the server that runs the application behind it."""
+
+    def __init__(
+        self,
+        application: Application,
+        url: Url,
+        protocol: asyncio.BaseProtocol,
+        state: Mapping[str, Any],
+    ) -> None:
+        super().__init__()
+        self._application = application
+        self._url = url
+        self._protocol: Any = protocol
+        self._state = state
+        self._received = bytearray()
+        self._response: _Response | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._loop = asyncio.get_running_loop()
+        self.reads = asyncio.Event()
+        self.reads.set()
+
+    # asyncio.Transport, as the client uses it
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self._received += data
+        request = _request_in(self._received)
+        if request is not None and not self._is_closed:
+            head, body = request
+            self._received.clear()
+            self._response = _Response(self, body, head.startswith(b"HEAD "))
+            self._task = self._loop.create_task(self._run(_scope(head, self._url, self._state)))
+
+    def pause_reading(self) -> None:
+        self.reads.clear()
+
+    def resume_reading(self) -> None:
+        self.reads.set()
+
+    def is_closing(self) -> bool:
+        return self._is_closed
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.reads.set()
+        if self._response is not None:
+            self._response.disconnect()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        self._loop.call_soon(self._protocol.connection_lost, None)
+
+    def abort(self) -> None:
+        self.close()
+
+    # The application's side
+
+    def deliver(self, data: bytes) -> None:
+        """Give the client bytes of the response."""
+        while data and not self._is_closed:
+            buffer = self._protocol.get_buffer(len(data))
+            count = min(len(buffer), len(data))
+            buffer[:count] = data[:count]
+            self._protocol.buffer_updated(count)
+            data = data[count:]
+
+    async def _run(self, scope: dict[str, Any]) -> None:
+        response = self._response
+        assert response is not None
+        failure = "the application ended without a response"
+        try:
+            await self._application(scope, response.receive, response.send)
+        except asyncio.CancelledError:
+            self.close()  # perhaps by itself: the request must fail
+            return
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error}"
+            _logger.debug("the application failed", exc_info=error)
+        if response.is_complete or self._is_closed:
+            return
+        if response.has_begun:
+            self.close()  # in the middle: the client sees that the connection has ended
+            return
+        plain = [(b"content-type", b"text/plain; charset=utf-8")]
+        await response.send({"type": "http.response.start", "status": 500, "headers": plain})
+        await response.send({"type": "http.response.body", "body": failure.encode()})
+
+
+class _Response:
+    """One request as the application reads it, and the response as it writes it."""
+
+    def __init__(self, connection: _Connection, body: bytes, is_for_head: bool) -> None:
+        self.has_begun = False
+        self.is_complete = False
+        self._connection = connection
+        self._body: bytes | None = body
+        self._is_for_head = is_for_head
+        self._is_chunked = False
+        self._start: _Event = {}
+        self._disconnected = asyncio.Event()
+
+    def disconnect(self) -> None:
+        """Tell the application that the client is gone."""
+        self._disconnected.set()
+
+    async def receive(self) -> _Event:
+        """Return the request's body, and then wait for the end of the connection."""
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._disconnected.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, event: _Event) -> None:
+        """Deliver a part of the response."""
+        if event["type"] == "http.response.start":
+            self._start = event
+            return
+        if event["type"] != "http.response.body" or self.is_complete:
+            return
+        await self._connection.reads.wait()
+        body, more = bytes(event.get("body", b"")), bool(event.get("more_body", False))
+        data = self._framed(body, more)
+        if not self.has_begun:
+            self.has_begun = True
+            data = self._head() + data
+        if not more:
+            self.is_complete = True
+            self._disconnected.set()
+        self._connection.deliver(data)
+
+    def _head(self) -> bytes:
+        status = int(self._start.get("status", 500))
+        lines = [b"HTTP/1.1 %d " % status]
+        lines += [bytes(name) + b": " + bytes(value) for name, value in self._fields()]
+        if self._is_chunked:
+            lines.append(b"transfer-encoding: chunked")
+        return b"\r\n".join(lines) + _HEAD_END
+
+    def _fields(self) -> list[tuple[bytes, bytes]]:
+        hop = (b"transfer-encoding", b"connection")
+        return [pair for pair in self._start.get("headers", ()) if pair[0].lower() not in hop]
+
+    def _framed(self, body: bytes, more: bool) -> bytes:
+        if not self.has_begun:
+            names = {bytes(name).lower() for name, _ in self._fields()}
+            has_body = int(self._start.get("status", 500)) not in (204, 304)
+            self._is_chunked = b"content-length" not in names and has_body
+        if self._is_for_head:
+            return b""
+        if not self._is_chunked:
+            return body
+        chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+        return chunk if more else chunk + b"0\r\n\r\n"
+
+
+def _request_in(received: bytearray) -> tuple[bytes, bytes] | None:
+    """Return head and body of the request, once it is complete."""
+    head, end, body = bytes(received).partition(_HEAD_END)
+    if not end:
+        return None
+    length = next((int(value) for name, value in _fields_of(head) if name == b"content-length"), 0)
+    return (head, body[:length]) if len(body) >= length else None
+
+
+def _fields_of(head: bytes) -> list[tuple[bytes, bytes]]:
+    lines = head.split(b"\r\n")[1:]
+    return [
+        (name.lower().strip(), value.strip())
+        for name, _, value in (line.partition(b":") for line in lines)
+    ]
+
+
+def _scope(head: bytes, url: Url, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the connection scope of a request (ASGI HTTP, "Connection Scope")."""
+    method, target, _ = head.split(b"\r\n", 1)[0].split(b" ", 2)
+    path, _, query = target.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": method.decode("ascii"),
+        "scheme": url.scheme,
+        "path": unquote(path.decode("ascii")),
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": _fields_of(head),
+        "client": ("127.0.0.1", 50000),
+        "server": (url.host, url.port),
+        "state": dict(state),
+    }

@@ -21,10 +21,9 @@ from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url
 from ..jsonrpc.messages import Message, RequestId, is_answer
 from ..net.http import ResponseSink
-from .authorized import Sending
 from .backoff import delays
 from .base import Receiver, deliver_text
-from .http_messages import Refusal, answer_error
+from .http_messages import Refusal, Sending, answer_error
 
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256

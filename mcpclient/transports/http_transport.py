@@ -19,9 +19,8 @@ from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.http import HttpClient
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, Sending, authorizer_in
 from .base import Receiver, Transport
-from .http_messages import CallerHeaders, HeaderSource
+from .http_messages import CallerHeaders, Credentials, HeaderSource, Sending, authorizer_in
 
 # How many answers to requests of the server's are on their way at the same time. Each takes a
 # connection, and the server decides how many there are to be, and how soon it takes one.

@@ -26,10 +26,9 @@ from ..net.dialing import Dialer
 from ..net.futures import consume_exception
 from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, Sending, start_request
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import HeaderSource, Refusal
+from .http_messages import Credentials, HeaderSource, Refusal, Sending, start_request
 from .http_transport import Draining, HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]

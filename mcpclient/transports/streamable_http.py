@@ -22,10 +22,9 @@ from ..net.dialing import Dialer
 from ..net.futures import BackgroundTasks, resolve
 from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, Sending, start_request
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
-from .http_messages import HeaderSource, speaks_of_the_session
+from .http_messages import Credentials, HeaderSource, Sending, speaks_of_the_session, start_request
 from .http_post import Post
 from .http_transport import Draining, HttpTransport
 

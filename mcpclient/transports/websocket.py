@@ -2,20 +2,77 @@
 
 No revision of the specification describes this transport. The framing is the one that the SDKs'
 WebSocket servers have in common; the rules of both eras hold as they do over stdio.
+
+`framing.websocket` interprets the bytes; connections here own the stream and the clock. Sources:
+RFC 6455, section 4.1 for the opening. Redirects are refused, which the RFC leaves to the client:
+headers with credentials are meant for the URL they were given for.
 """
 
 from __future__ import annotations
 
-from ..errors import HttpError
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from ..errors import (
+    ConnectFailed,
+    ConnectionLost,
+    ConnectKind,
+    HttpError,
+    LossKind,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+    ViolationKind,
+)
 from ..framing.headers import Headers, merged
-from ..framing.http1 import ResponseHead
+from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url, http_url
-from ..net.dialing import Dialer
-from ..net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
-from .authorized import Authorizer, Credentials, authorizer_in
+from ..framing.websocket import (
+    BinaryMessage,
+    Closed,
+    Fault,
+    Rejected,
+    TextMessage,
+    WebSocketHandshake,
+    WebSocketProtocol,
+    Write,
+)
+from ..net.dialing import Dialer, explain_loss
+from ..net.futures import consume_exception
+from ..net.http import http_error
+from ..net.stream import Stream
+from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import CallerHeaders, HeaderSource
+from .http_messages import (
+    Authorizer,
+    CallerHeaders,
+    Credentials,
+    HeaderSource,
+    authorizer_in,
+)
+
+# How long the server may take to close the TCP connection once both have sent a close frame, which
+# is its part (RFC 6455, section 7.1.1), and how long its close frame may take.
+_SERVER_CLOSES_WITHIN = 1.0
+_CLOSES_WITHIN = 2.0
+
+_TOO_BIG = 1009
+
+
+class WebSocketSettings(NamedTuple):
+    """The limits of a connection.
+
+    ``max_message_size``: bytes an incoming message may have. ``ping_interval``: seconds between
+    pings (None or 0: none). ``ping_timeout``: seconds in which anything at all has to come after a
+    ping, or the connection counts as lost (None or 0: no limit).
+    """
+
+    max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE
+    ping_interval: float | None = 20.0
+    ping_timeout: float | None = 20.0
 
 
 class WebSocketTransport(ConnectedTransport):
@@ -86,3 +143,329 @@ class WebSocketTransport(ConnectedTransport):
 
     def message_received(self, data: str | bytes) -> None:
         deliver_text(data, self.receiver)
+
+
+class WebSocketReceiver(Protocol):
+    """The receiver of a connection. After `connection_lost` nothing more comes."""
+
+    def message_received(self, data: str | bytes) -> None:
+        """Handle one text or binary message."""
+
+    def writing_resumed(self) -> None:
+        """Resume writing: the server reads again, after ``paused`` was true."""
+
+    def connection_lost(self, error: McpError) -> None:
+        """Handle the end of the connection. Not called after `close` or `abort`."""
+
+
+class WebSocketConnection:
+    """One connection, made by `open_websocket`."""
+
+    def __init__(
+        self,
+        url: Url,
+        stream: Stream,
+        protocol: WebSocketProtocol,
+        receiver: WebSocketReceiver,
+        settings: WebSocketSettings,
+    ) -> None:
+        self._url = url
+        self._stream = stream
+        self._protocol = protocol
+        self._receiver = receiver
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._ended: McpError | None = None
+        self._heard = False
+        self._unwritten = b""
+        self._timer: asyncio.TimerHandle | None = None
+        if settings.ping_interval:
+            self._timer = self._loop.call_later(settings.ping_interval, self._ping)
+
+    @property
+    def ended(self) -> McpError | None:
+        """The reason why nothing can be sent any more; None while the connection is open."""
+        return self._ended
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server reads slower than the client writes."""
+        return self._stream.paused
+
+    def frame_text(self, text: bytes) -> bytes:
+        """Return a message as the bytes to `write` next. Raises `ConnectionLost`."""
+        return self._protocol.send_text(text)
+
+    def write(self, frames: bytes) -> None:
+        """Write frames. All that were made must be written, in the order they were made."""
+        self._stream.write(frames)
+
+    async def close(self, code: int = 1000) -> None:
+        """Send a close frame, wait a moment for the server's, and close. Idempotent.
+
+        Takes three seconds at most.
+        """
+        self._end(ConnectionLost("the connection was closed"), tell=False)
+        self._unwritten = b""  # nothing may follow a close frame
+        self._stream.write(self._protocol.send_close(code))
+        try:
+            await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
+        finally:
+            self._stream.abort()
+        await asyncio.wait({self._gone}, timeout=_SERVER_CLOSES_WITHIN)
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._end(ConnectionLost("the connection was closed"), tell=False)
+        self._stream.abort()
+
+    # net.stream.StreamReceiver
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = True
+        for event in self._protocol.feed(data):
+            kind = type(event)
+            if kind is TextMessage or kind is BinaryMessage:
+                if self._ended is None:
+                    self._receiver.message_received(event[0])  # type: ignore[arg-type]
+            elif isinstance(event, Write):
+                self._reply(event.data)
+            elif isinstance(event, Closed):
+                self._take_close(event)
+            elif isinstance(event, Fault):
+                self._take_fault(event)
+
+    def _reply(self, frame: bytes) -> None:
+        """Write a pong or a close frame; while the server does not read, only the last counts.
+
+        RFC 6455 section 5.5.3 allows that, and a flood of pings then costs no memory.
+        """
+        if self._stream.paused:
+            self._unwritten = frame
+        else:
+            self._stream.write(frame)
+
+    def writing_resumed(self) -> None:
+        frame, self._unwritten = self._unwritten, b""
+        if frame:
+            self._stream.write(frame)
+        if self._ended is None:
+            self._receiver.writing_resumed()
+
+    def stream_ended(self, error: Exception | None) -> None:
+        self._protocol.feed_eof()
+        kind, reason = explain_loss(error, self._url)
+        if error is None:
+            reason += " without a WebSocket close frame"
+        self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}", kind))
+        self._stop_timer()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    # The end
+
+    def _take_close(self, closed: Closed) -> None:
+        reason = str(closed)
+        if closed.code == _TOO_BIG:
+            reason += "; a message sent to it was larger than it takes"
+        self._end(ConnectionLost(f"{self._url.shown}: {reason}"))
+        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
+
+    def _take_fault(self, fault: Fault) -> None:
+        if fault.code == _TOO_BIG:
+            self._end(MessageTooLarge(self._settings.max_message_size))
+        else:
+            self._end(ProtocolViolation(f"{self._url.shown}: {fault.reason}"))
+        self._stream.close()
+        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
+
+    def _end(self, error: McpError, *, tell: bool = True) -> None:
+        """Let nothing more be sent, and tell the receiver, once."""
+        self._stop_timer()
+        if self._ended is None:
+            self._ended = error
+            if tell:
+                self._receiver.connection_lost(error)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # Signs of life
+
+    def _ping(self) -> None:
+        self._heard = False
+        self._stream.write(self._protocol.send_ping())
+        timeout, interval = self._settings.ping_timeout, self._settings.ping_interval or 0.0
+        if timeout:
+            self._timer = self._loop.call_later(timeout, self._check_life)
+        else:
+            self._timer = self._loop.call_later(interval, self._ping)
+
+    def _check_life(self) -> None:
+        timeout, interval = self._settings.ping_timeout or 0.0, self._settings.ping_interval or 0.0
+        if self._heard:
+            self._timer = self._loop.call_later(max(interval - timeout, 0.0), self._ping)
+        else:
+            reason = f"no answer to a ping within {timeout:g} s (ping_timeout)"
+            self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+            self._stream.abort()
+
+
+_BODY_LIMIT = 64 * 1024
+# How long the rest of a refusal is waited for, in seconds.
+_BODY_WAIT = 1.0
+
+
+async def open_websocket(
+    dialer: Dialer,
+    url: Url,
+    headers: Iterable[tuple[str, str]],
+    receiver: WebSocketReceiver,
+    settings: WebSocketSettings,
+) -> WebSocketConnection:
+    """Connect to ``url``, sending ``headers`` along; messages go to ``receiver`` from then on.
+
+    Raises `ConnectFailed`, `HttpError` for an answer that is no 101, and `ProtocolViolation` for a
+    101 that breaks the rules. Safe to cancel: nothing stays open.
+    """
+    opening = _Opening(dialer, url, receiver, settings)
+    stream = await dialer.dial(url, lambda: Stream(opening))
+    try:
+        return await opening.run(stream, headers)
+    except BaseException:
+        stream.abort()
+        raise
+
+
+class _Opening:
+    """The stream's receiver until it is a WebSocket."""
+
+    def __init__(
+        self, dialer: Dialer, url: Url, receiver: WebSocketReceiver, settings: WebSocketSettings
+    ) -> None:
+        self._dialer = dialer
+        self._url = url
+        self._receiver = receiver
+        self._settings = settings
+        self._handshake = WebSocketHandshake()
+        self._answer = GatheredResponse(_BODY_LIMIT)
+        self._stream: Stream | None = None
+        recorder = dialer.recorder
+        if recorder is not None and recorder.is_on:
+            self._channel: HttpChannel | None = HttpChannel(recorder, "websocket")
+        else:
+            self._channel = None
+        self._request = b""  # its head
+        self._refusal: ResponseHead | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
+        self._opened.add_done_callback(consume_exception)
+
+    async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
+        """Write the request and wait for its answer."""
+        self._stream = stream
+        if stream.ended:
+            raise ConnectFailed(
+                self._url.shown,
+                "the connection was closed at once",
+                kind=ConnectKind.CLOSED_EARLY,
+            )
+        self._answer.parser.start("GET")
+        request = encode_request("GET", self._url.target, self._fields(headers))
+        self._request = request.partition(b"\r\n\r\n")[0]
+        if self._channel is not None:
+            self._channel.sent(request)
+        stream.write(request)
+        try:
+            return await self._opened
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._refuse("closed")
+
+    def _fields(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        fields = [("Host", self._url.authority), *self._handshake.headers]
+        own_cookies = ""
+        for name, value in headers:
+            lower = name.lower()
+            if lower == "cookie":
+                own_cookies = value
+            elif lower != "upgrade" and not lower.startswith("sec-websocket-"):
+                fields.append((name, value))
+        cookies = self._dialer.cookies.header_for(self._url, own_cookies)
+        return [*fields, ("Cookie", cookies)] if cookies else fields
+
+    # net.stream.StreamReceiver
+
+    def data_received(self, data: bytes) -> None:
+        head, fault = self._answer.feed(data), self._answer.parser.fault
+        if head is not None:
+            self._take_head(head)
+        if self._answer.is_complete:
+            self._refuse("complete")
+        elif fault is not None:
+            text = f"{self._url.shown}: {fault.reason}"
+            self._fail(ProtocolViolation(text, ViolationKind.NOT_HTTP))
+
+    def _take_head(self, head: ResponseHead) -> None:
+        self._dialer.cookies.store(self._url, head.headers)
+        if self._channel is not None:
+            self._channel.head_received(head)
+        answer = self._handshake.check_response(head.status, head.headers)
+        if not isinstance(answer, Rejected):
+            self._open(
+                WebSocketProtocol(
+                    deflate=answer.deflate, max_message_size=self._settings.max_message_size
+                )
+            )
+        elif head.status == 101:
+            self._fail(ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
+        else:
+            self._refusal = head
+            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
+
+    def _open(self, protocol: WebSocketProtocol) -> None:
+        assert self._stream is not None
+        if not self._opened.done():
+            connection = WebSocketConnection(
+                self._url, self._stream, protocol, self._receiver, self._settings
+            )
+            self._stream.receiver = connection
+            self._opened.set_result(connection)
+            early = self._answer.parser.trailing
+            if early:
+                connection.data_received(early)
+
+    def _refuse(self, how: str) -> None:
+        """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.
+
+        Idempotent.
+        """
+        head = self._refusal
+        if head is not None:
+            body = bytes(self._answer.body)
+            if self._channel is not None and not self._channel.ended:
+                self._channel.body_received(body)
+                self._channel.end(how)
+            head = head._replace(request=self._request)
+            self._fail(http_error(head, body, self._url))
+
+    def writing_resumed(self) -> None:
+        """A request is short; nothing waits for this."""
+
+    def stream_ended(self, error: Exception | None) -> None:
+        loss, reason = explain_loss(error, self._url)
+        self._refuse(reason)
+        if error is None:
+            reason = "the server closed the connection without answering the WebSocket request"
+        is_ours = loss == LossKind.CLIENT_CERTIFICATE
+        kind = ConnectKind.CLIENT_CERTIFICATE if is_ours else ConnectKind.CLOSED_EARLY
+        self._fail(ConnectFailed(self._url.shown, reason, kind=kind))
+
+    def _fail(self, error: McpError) -> None:
+        if not self._opened.done():
+            self._opened.set_exception(error)

@@ -33,7 +33,7 @@ PARTS: dict[str, Part] = {
             *("net.proxies", "framing.headers"),
         ),
     ),
-    "websocket": Part("servers at ws and wss URLs", ("net.websocket", "transports.websocket")),
+    "websocket": Part("servers at ws and wss URLs", ("transports.websocket",)),
     "auth": Part(
         "OAuth and the other logins, where they are kept",
         ("auth.", "net.login."),

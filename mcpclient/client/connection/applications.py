@@ -10,8 +10,8 @@ from typing import Any, Callable, Protocol
 from ...errors import UsageError
 from ...framing.uri import parse_url
 from ...transports.asgi import AsgiTransport
-from ...transports.authorized import authorizer_in
 from ...transports.base import Transport
+from ...transports.http_messages import authorizer_in
 from ...transports.inprocess import InProcessTransport, is_server_object, serve_object
 from .options import Options, Route, refuse
 from .url_routes import credentials_for

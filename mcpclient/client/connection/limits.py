@@ -129,7 +129,7 @@ _GRAIN = 1e-5
 
 
 class Deadlines:
-    """One timer for all calls of one session; a `transports.authorized.PausableClocks`.
+    """One timer for all calls of one session; a `transports.http_messages.PausableClocks`.
 
     ``wait_reason``: what keeps calls waiting at the moment, where that is not the server.
     """

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
-    from ...transports.authorized import Authorizer
-    from ...transports.http_messages import HeaderSource
+    from ...transports.http_messages import Authorizer, HeaderSource
     from ..events.around import Around
     from .client_options import ClientOptions
 else:

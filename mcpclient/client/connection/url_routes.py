@@ -10,19 +10,17 @@ from ...errors import UsageError
 from ...framing.uri import Url, http_url, parse_url
 from ...lazy import OnDemand
 from ...net.dialing import Dialer
-from ...transports.authorized import Credentials, authorizer_in
 from ...transports.base import Transport
+from ...transports.http_messages import Credentials, authorizer_in
 from ...transports.streamable_http import StreamableHttpTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
-    from ...net import websocket as websockets
     from ...net.login import authentication
     from ...transports import legacy_sse, line_socket
     from ...transports import websocket as websocket_transport
 else:
     authentication = OnDemand("...net.login.authentication", __name__)
-    websockets = OnDemand("...net.websocket", __name__)
     legacy_sse = OnDemand("...transports.legacy_sse", __name__)
     line_socket = OnDemand("...transports.line_socket", __name__)
     websocket_transport = OnDemand("...transports.websocket", __name__)
@@ -122,7 +120,7 @@ def _check_authorization(headers: Mapping[str, str]) -> None:
 def _to_websocket(
     url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
 ) -> Route:
-    settings = websockets.WebSocketSettings(
+    settings = websocket_transport.WebSocketSettings(
         options.max_message_size, options.ping_interval, options.ping_timeout
     )
 

@@ -215,7 +215,7 @@ class FlowRunner:
 
 
 class OAuthAuthorizer(FlowRunner):
-    """The authorizer of one server by OAuth; a `transports.authorized.Authorizer`."""
+    """The authorizer of one server by OAuth; a `transports.http_messages.Authorizer`."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class StaticAuthorizer(FlowRunner):
 
 
 class _Request:
-    """The authorization of one request; a `transports.authorized.RequestAuthorization`."""
+    """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
 
     def __init__(
         self,

@@ -15,12 +15,11 @@ from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.login import authentication
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.websocket import WebSocketSettings
-from mcpclient.transports.authorized import Credentials
+from mcpclient.transports.http_messages import Credentials
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
-from mcpclient.transports.websocket import WebSocketTransport
+from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
 
 
 def url_route(url: str, **fields: Any) -> Route:

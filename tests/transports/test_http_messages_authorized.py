@@ -15,7 +15,7 @@ from mcpclient.framing.uri import http_url, parse_url
 from mcpclient.net.clocks import PausableClocks
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest, ResponseSink
-from mcpclient.transports.authorized import AuthorizedExchange, authorizer_in, start_request
+from mcpclient.transports.http_messages import AuthorizedExchange, authorizer_in, start_request
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 
 

@@ -12,7 +12,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
+from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 from tests.net.peers import dialer_with
 from tests.net.websocket_peer import TEXT, Messages, Peer, frame, websocket_server
 from tests.support import virtual_time

@@ -8,7 +8,7 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings, open_websocket
+from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 from tests.net.peers import dialer_with
 from tests.net.websocket_peer import (
     BINARY,

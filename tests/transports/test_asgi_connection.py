@@ -11,9 +11,9 @@ import pytest
 from mcpclient.errors import ConnectFailed, ConnectionLost, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.asgi import AsgiDialer, Lifespan
 from mcpclient.net.http import HttpClient, HttpRequest
 from mcpclient.net.network_options import NetworkOptions
+from mcpclient.transports.asgi import Lifespan, _Dialer
 from tests.support.virtual_time import run
 
 URL = parse_url("http://127.0.0.1:8000/a%20b?c=d")
@@ -44,7 +44,7 @@ class Sink:
 
 
 async def ask(app: App, method: str = "POST", body: bytes | None = b"question") -> Sink:
-    client = HttpClient(AsgiDialer(NetworkOptions(), app, {"set": "up"}))
+    client = HttpClient(_Dialer(NetworkOptions(), app, {"set": "up"}))
     sink = Sink()
     client.request(HttpRequest(method, URL, [("X-Mine", "1")], body), sink)
     await sink.done
@@ -108,7 +108,7 @@ def test_a_connection_serves_one_request_after_the_other() -> None:
         await answer(send, (await receive())["body"])
 
     async def main() -> None:
-        client = HttpClient(AsgiDialer(NetworkOptions(), app, {}))
+        client = HttpClient(_Dialer(NetworkOptions(), app, {}))
         for body in (b"a", b"b" * 300_000):
             sink = Sink()
             client.request(HttpRequest("POST", URL, [], body), sink)
@@ -164,7 +164,7 @@ def test_a_client_that_goes_away_ends_the_application() -> None:
             ended.append((await receive())["type"])
 
     async def main() -> None:
-        client = HttpClient(AsgiDialer(NetworkOptions(), app, {}))
+        client = HttpClient(_Dialer(NetworkOptions(), app, {}))
         exchange = client.request(HttpRequest("POST", URL, [], b""), Sink())
         await asyncio.sleep(1)
         exchange.abort()
