@@ -20,10 +20,10 @@ from .events import Events
 from .machine import Reconnect
 from .memory import Memory
 from .pins import Pins
-from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
+    from .tools import Catalog
 
 T = TypeVar("T")
 

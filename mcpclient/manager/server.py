@@ -41,8 +41,7 @@ from .machine import (
 from .managed_client import ManagedClient, look_for_login
 from .memory import Remembered
 from .pins import Mismatch, ServerOffer
-from .server_tools import ServerTools
-from .tools import ToolList
+from .tools import ServerTools, ToolList
 
 _logger = logger_for("mcpclient.manager")
 
