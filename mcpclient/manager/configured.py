@@ -12,12 +12,12 @@ from ..client.connection.options import EraMemory
 from ..client.connection.targets import name_targets, runs_here
 from ..client.events.callbacks import Hooks
 from ..config.config import Config, ServerConfig
-from ..errors import UsageError
+from ..errors import ServerUnavailable, UsageError
 from ..gate.gate import Gate, strict_sandbox
 from ..net.loops import LoopBound
 from ..transports.base import Transport
 from .events import Events
-from .machine import Reconnect
+from .machine import NEXT_STEPS, NOT_ALLOWED, Reconnect
 from .memory import Memory
 from .pins import Pins
 
@@ -82,6 +82,14 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
     if isinstance(hooks, Hooks):  # the manager tells of a connection itself, with the tools' number
         options["hooks"] = hooks._replace(on_connect=None)
     return cast("ClientOptions", options)
+
+
+def refusal_of(config: ServerConfig) -> ServerUnavailable | None:
+    """Return why a server may not be connected, None where it may."""
+    if config.state == "ready":
+        return None
+    status, _ = NOT_ALLOWED[config.state]
+    return ServerUnavailable(config.name, config.state, config.reason or NEXT_STEPS[status])
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable
 from functools import partial
 from typing import Callable
@@ -33,14 +34,18 @@ class Fleet:
         policy: Policy | None,
         names: ToolNames,
         require_open: Callable[[], None],
+        *,
+        lazy: bool,
+        memory: str | os.PathLike[str] | None,
     ) -> None:
         self._gate = Gate(policy)
         self.config: Config = servers if isinstance(servers, Config) else Config()
         self.configs: dict[str, ServerConfig] = configured_servers(servers, self._gate)
         self.servers: dict[str, Server] = {}
         self.shared: Shared | None = None
-        self.memory: Memory | None = None
-        self.is_lazy: bool = False
+        is_lazy = lazy or any(config.lazy for config in self.configs.values())
+        self.memory: Memory | None = Memory(memory) if is_lazy or memory is not None else None
+        self._is_lazy = lazy
         self._names = names
         self._require_open = require_open
         for server in self.configs.values():
@@ -77,7 +82,7 @@ class Fleet:
         self._names.reserve(standing)
         for server, each in found.items():
             if each is not None:
-                server.remember(each, defer=self.is_lazy or server.config.lazy)
+                server.remember(each, defer=self._is_lazy or server.config.lazy)
         self._names.hold()
 
     async def save_memory(self) -> None:

@@ -17,14 +17,7 @@ from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
 from ..entries.fields import Naming
 from ..entries.variables import InputsOption
-from ..errors import (
-    ClientClosed,
-    ConnectionLost,
-    McpError,
-    ServersFailed,
-    UsageError,
-)
-from ..framing.logs import logger_for
+from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, UsageError
 from ..gate.gate import Approvals
 from ..gate.load import load_config
 from ..lazy import OnDemand
@@ -37,7 +30,6 @@ from .configured import Changes, Shared, Slots
 from .events import Events, EventStream, ManagerEvent
 from .fleet import Fleet
 from .machine import Reconnect, Status
-from .memory import Memory
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server
@@ -50,8 +42,6 @@ if TYPE_CHECKING:
     from ..typing_compat import Unpack
 else:
     toolboxes = OnDemand("..adapters.toolbox", __name__)
-
-_logger = logger_for("mcpclient.manager")
 
 _CLOSE_SECONDS = 5.0
 _EVENT_SECONDS = 1.0
@@ -177,10 +167,9 @@ class Manager(Calls):
         self._events = Events(on_event, self._home)
         self._names = ToolNames(naming, name_limit)
         self._catalog = Catalog(self._names, self._events.tell)
-        fleet = self._fleet = Fleet(servers, policy, self._names, self._require_open)
-        fleet.is_lazy = lazy
-        if memory is not None or lazy or any(config.lazy for config in fleet.configs.values()):
-            fleet.memory = Memory(memory)
+        fleet = self._fleet = Fleet(
+            servers, policy, self._names, self._require_open, lazy=lazy, memory=memory
+        )
         self._make_shared = partial(
             Shared,
             home=self._home,
@@ -260,16 +249,15 @@ class Manager(Calls):
     def _check_required(self) -> None:
         required = self._servers if self._required is True else self._required or ()
         good = (Status.CONNECTED, Status.DEFERRED)
-        failures: dict[str, McpError] = {}
-        for name in required:
-            server = self._servers[name]
-            if server.status not in good:
-                error = server.unavailable()
-                if not isinstance(error, McpError):
-                    error = UsageError(f"{name}: {error!r}")
-                failures[name] = error
-        if failures:
-            raise ServersFailed(failures)
+        failed = [self._servers[each] for each in required]
+        reasons = {each.name: each.unavailable() for each in failed if each.status not in good}
+        if reasons:
+            raise ServersFailed(
+                {
+                    name: why if isinstance(why, McpError) else UsageError(f"{name}: {why!r}")
+                    for name, why in reasons.items()
+                }
+            )
 
     async def close(self) -> None:
         """Disconnect every server, within 5 seconds however many there are. Idempotent.

@@ -18,14 +18,13 @@ from ..errors import (
     ConnectionLost,
     McpError,
     ServerUnavailable,
-    safe_str,
 )
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
-from .configured import Shared, options_for, same_server
+from .configured import Shared, options_for, refusal_of, same_server
 from .events import StatusChanged
 from .machine import (
     NEXT_STEPS,
@@ -60,7 +59,7 @@ class Server:
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config: ServerConfig = config
         self.status: Status = NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
-        self.error: Exception | None = _refusal(config)
+        self.error: Exception | None = refusal_of(config)
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
@@ -156,16 +155,11 @@ class Server:
 
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
         """Restore the tools of an earlier run: offer them now, or only keep their names."""
-        self._tools.said = remembered.instructions
-        if self.config.state != "ready":
-            return
-        self._upkeep.version = remembered.version
-        if defer:
-            self.status = Status.DEFERRED
-            self._tools.show(remembered.tools)
-        else:
-            names = (safe_str(tool.get("name", "")) for tool in remembered.tools)
-            self._shared.catalog.names.assign(self.name, names)
+        if self.config.state == "ready":
+            self._upkeep.version = remembered.version
+            if defer:
+                self.status = Status.DEFERRED
+        self._tools.remember(remembered, self.status)
 
     def start(self) -> None:
         """Begin to connect, unless something forbids or defers it."""
@@ -426,10 +420,9 @@ class Server:
         return tools
 
     async def _judge(self) -> ServerUnavailable | None:
-        """Have the gate judge the entry as it is now: nothing starts without that.
+        """Have the gate judge the entry as it is now; return why it may not be connected.
 
-        Returns why it may not be connected. One that has changed gets another client. Raises
-        `UsageError` for one that cannot be used.
+        One that has changed gets another client. Raises `UsageError` for one that cannot be used.
         """
         config = await self._shared.admit(self.config, self._upkeep.is_switched_on)
         # From here to the end nothing is awaited: who ends this attempt meanwhile finds either the
@@ -438,15 +431,7 @@ class Server:
         if not is_same and self._client is not None:
             self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
             self._client, self._upkeep.version = None, ""
-        return _refusal(config)
-
-
-def _refusal(config: ServerConfig) -> ServerUnavailable | None:
-    """Return why a server may not be connected, None where it may."""
-    if config.state == "ready":
-        return None
-    status, _ = NOT_ALLOWED[config.state]
-    return ServerUnavailable(config.name, config.state, config.reason or NEXT_STEPS[status])
+        return refusal_of(config)
 
 
 _ACTIONS: Mapping[Action, Callable[[Server], None]] = {

@@ -20,6 +20,7 @@ from ..suggestions import there_is_no
 from ..transports.backoff import Retries
 from .events import PinMismatch, ToolsUpdated
 from .filters import is_offered
+from .machine import Status
 from .memory import Remembered, memory_key
 from .naming import ToolNames
 from .pins import Mismatch, ServerOffer, repeated_tools
@@ -293,6 +294,15 @@ class ServerTools:
         tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
         await self._shared.catalog.prepare(self._server, self._offered(tools))
         return tools
+
+    def remember(self, remembered: Remembered, status: Status) -> None:
+        """Restore the tools of an earlier run: offer those of a deferred server, or keep names."""
+        self.said = remembered.instructions
+        if status is Status.DEFERRED:
+            self.show(remembered.tools)
+        elif self._server.config.state == "ready":
+            names = (safe_str(tool.get("name", "")) for tool in remembered.tools)
+            self._shared.catalog.names.assign(self._server.name, names)
 
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer the tools of the present connection."""
