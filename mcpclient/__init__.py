@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from .adapters.providers import sampling_model as sampling_model
     from .adapters.tool_calls import ToolCall as ToolCall
     from .adapters.toolbox import Toolbox as Toolbox
-    from .auth.authorization_code import parse_callback as parse_callback
     from .auth.effects import Authorize as Authorize
     from .auth.effects import AuthProvider as AuthProvider
     from .auth.effects import Callback as Callback
     from .auth.effects import CredentialStore as CredentialStore
     from .auth.effects import ShowDeviceCode as ShowDeviceCode
+    from .auth.obtaining import parse_callback as parse_callback
     from .auth.options import ApiKey as ApiKey
     from .auth.options import BearerToken as BearerToken
     from .auth.options import ClientCredentials as ClientCredentials
@@ -170,7 +170,7 @@ _MODULES = {
     ".adapters.providers": "sampling_model",
     ".adapters.tool_calls": "ToolCall",
     ".adapters.toolbox": "Toolbox",
-    ".auth.authorization_code": "parse_callback",
+    ".auth.obtaining": "parse_callback",
     ".auth.effects": "AuthProvider Authorize Callback CredentialStore ShowDeviceCode",
     ".auth.options": (
         "ApiKey BearerToken ClientCredentials Endpoints EnterpriseManaged IdentityProvider OAuth "

@@ -204,7 +204,7 @@ Draw = Callable[[], Any]
 # Where something is drawn, from what, and how to draw it as the library does: one for each time
 # that the source is named there. A flow's `RandomBytes` is what `FlowRunner` answers it with.
 SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
-    "auth.authorization_code:obtain": [
+    "auth.obtaining:by_code": [
         ("RandomBytes", state),
         ("RandomBytes", verifier),
     ],

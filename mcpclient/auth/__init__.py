@@ -5,6 +5,6 @@ Nothing here opens a connection, reads a clock or a file, or shows a browser. A 
 browser and the stores are in `net.login`.
 
 Where to look: `flow` decides after a 401 or a 403; `discovery` finds the authorization server,
-`clients` the client's identity there; `authorization_code` and `obtaining` get `grants` of
-`tokens`; `url_guard` checks every URL that a server names; `signing` holds all cryptography.
+`clients` the client's identity there; `obtaining` gets `grants` of `tokens`; `url_guard` checks
+every URL that a server names; `signing` holds all cryptography.
 """

@@ -29,13 +29,20 @@ from ..errors import (
     negotiated_scheme,
 )
 from . import effects
-from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge, union
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
 from .effects import Callback, Flow, Response
 from .grants import Grant, GrantRequest, account_url, refresh, store_name
-from .obtaining import needs_dpop, obtain, resource_for, scopes_for
+from .obtaining import (
+    finish,
+    forget_pending,
+    needs_dpop,
+    obtain,
+    resource_for,
+    scopes_for,
+    take_pending,
+)
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .signing import DpopProver, Es256Key, wants_nonce
 from .url_guard import UrlPolicy, origin_of, without_query
@@ -163,7 +170,7 @@ class Authorization:
     def finish(self, callback: Callback) -> Flow[None]:
         """Continue an authorization begun earlier, perhaps in another process.
 
-        Raises AuthError when its state is unknown, and as `authorization_code.finish` does.
+        Raises AuthError when its state is unknown, and as `obtaining.finish` does.
         """
         yield from effects.Exclusive(self.key, self._finish(callback))
 

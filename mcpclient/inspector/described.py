@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 from urllib.parse import parse_qs, urlsplit
 
-from ..auth.authorization_code import parse_callback
 from ..auth.grants import login_facts
+from ..auth.obtaining import parse_callback
 from ..auth.options import OAuth
 from ..auth.url_guard import host_of
 from ..client.client import Client

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.auth.authorization_code import parse_callback
 from mcpclient.auth.effects import Authorize, Callback, Exclusive, Load, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.grants import revoke
+from mcpclient.auth.obtaining import parse_callback
 from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import (

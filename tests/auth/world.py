@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from mcpclient.auth.authorization_code import code_challenge
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -30,6 +29,7 @@ from mcpclient.auth.effects import (
     Wait,
 )
 from mcpclient.auth.flow import Authorization, AuthorizedRequest
+from mcpclient.auth.obtaining import code_challenge
 from mcpclient.auth.tokens import StaticRequest
 from mcpclient.errors import AuthorizationRequired
 

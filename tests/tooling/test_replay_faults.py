@@ -12,7 +12,7 @@ import pytest
 
 from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
-from mcpclient.auth import authorization_code
+from mcpclient.auth import obtaining
 from mcpclient.client.connection.session import Session
 from mcpclient.framing import websocket as websocket_framing
 from mcpclient.jsonrpc.correlator import Correlator
@@ -146,7 +146,7 @@ def test_a_stream_resumed_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_challenge_that_does_not_fit_its_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authorization_code, "code_challenge", lambda verifier: verifier)
+    monkeypatch.setattr(obtaining, "code_challenge", lambda verifier: verifier)
     assert_found(
         "http/authorized-code",
         "POST /token: form field code_verifier is not that of the code_challenge",

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
-from ...auth.authorization_code import parse_callback
 from ...auth.effects import AuthProvider, Callback
 from ...auth.flow import Authorization
 from ...auth.grants import account_url
+from ...auth.obtaining import parse_callback
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
 from ...auth.tokens import StaticRequest
 from ...errors import UsageError

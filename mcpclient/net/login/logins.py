@@ -12,8 +12,8 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
-from ...auth.authorization_code import parse_callback, same_state
 from ...auth.effects import Authorize, Callback, CredentialStore, ShowDeviceCode, StoredItem
+from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
 from ...framing.uri import LOOPBACK_HOSTS

@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 _POST = "transports.streamable_http"
 _ERAS = "protocol.eras"
-_CODE = "auth.authorization_code"
+_CODE = "auth.obtaining"
 _SESSION = "client.connection.session"
 
 VISIBLE = [
@@ -311,7 +311,7 @@ OTHERS = [
         "if pending is None:\n            self._note_stray",
     ),
     Fault(
-        "auth.authorization_code",
+        "auth.obtaining",
         "randomness is short",
         "state=base64url((yield from effects.RandomBytes(32)))",
         "state=base64url((yield from effects.RandomBytes(16)))",

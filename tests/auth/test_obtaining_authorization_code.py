@@ -5,19 +5,19 @@ import json
 
 import pytest
 
-from mcpclient.auth.authorization_code import (
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
+from mcpclient.auth.effects import Authorize, Callback
+from mcpclient.auth.grants import Grant, GrantRequest
+from mcpclient.auth.obtaining import (
     Pending,
+    by_code,
     code_challenge,
     finish,
     forget_pending,
-    obtain,
     parse_callback,
     same_state,
     take_pending,
 )
-from mcpclient.auth.discovery import AuthorizationServer, Discovery
-from mcpclient.auth.effects import Authorize, Callback
-from mcpclient.auth.grants import Grant, GrantRequest
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.auth.url_guard import UrlPolicy
@@ -69,7 +69,7 @@ def test_the_published_challenge() -> None:
 def test_out_and_back() -> None:
     """F-AUTH-3: what goes to the browser, and what to the token endpoint."""
     world, fake = scene()
-    grant = world.run(obtain(request(fake, ("a", "b")), OAuth()))
+    grant = world.run(by_code(request(fake, ("a", "b")), OAuth()))
     query = fake.authorizations[0]
     assert set(query) == {
         "response_type",
@@ -95,7 +95,7 @@ def test_out_and_back() -> None:
 def test_no_resource_where_none_is_wanted() -> None:
     """F-AUTH-3: the resource parameter."""
     world, fake = scene()
-    world.run(obtain(request(fake, resource=None), OAuth()))
+    world.run(by_code(request(fake, resource=None), OAuth()))
     assert "resource" not in fake.authorizations[0]
     assert "resource" not in fake.token_forms[0]
 
@@ -103,7 +103,7 @@ def test_no_resource_where_none_is_wanted() -> None:
 def test_an_endpoints_own_query_is_kept() -> None:
     """F-AUTH-3: RFC 6749 section 3.1; its fragment is not."""
     world, fake = scene(metadata={"authorization_endpoint": "https://auth.example/a?tenant=1#x"})
-    world.run(obtain(request(fake), OAuth()))
+    world.run(by_code(request(fake), OAuth()))
     assert world.visited[0].url.startswith("https://auth.example/a?tenant=1&response_type=code&")
     assert "#" not in world.visited[0].url
 
@@ -121,7 +121,7 @@ def test_a_server_without_pkce_is_refused(metadata: dict[str, object], match: st
     """F-AUTH-3: absent means unsupported; nobody is asked and nothing registered."""
     world, fake = scene(metadata=metadata)
     with pytest.raises(AuthError, match=match):
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
     assert not world.visited
     assert not world.fetched
 
@@ -129,8 +129,8 @@ def test_a_server_without_pkce_is_refused(metadata: dict[str, object], match: st
 def test_the_redirect_registered_before_is_offered() -> None:
     """F-AUTH-8: the shell can listen there again and save a registration."""
     world, fake = scene()
-    world.run(obtain(request(fake), OAuth()))
-    world.run(obtain(request(fake), OAuth()))
+    world.run(by_code(request(fake), OAuth()))
+    world.run(by_code(request(fake), OAuth()))
     assert [effect.registered for effect in world.redirects] == [(), (REDIRECT,)]
     assert len(fake.registrations) == 1
 
@@ -141,7 +141,7 @@ def test_a_wrong_state_is_refused(state: str | None) -> None:
     world, fake = scene()
     world.user = lambda sent: Callback(code="c", state=state, iss=fake.issuer)
     with pytest.raises(AuthError, match="belongs to no login that was begun here"):
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
     assert not fake.token_forms
     assert KEY in world.store
 
@@ -159,7 +159,7 @@ def test_the_user_says_no() -> None:
         state=sent.state, error="access_denied", error_description=f"no\x07 {sent.state}"
     )
     with pytest.raises(AuthorizationDenied) as caught:
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
     assert (caught.value.error, caught.value.description) == ("access_denied", "no  …")
     assert str(caught.value).endswith("access_denied: no  …")
 
@@ -171,7 +171,7 @@ def test_a_strangers_error_is_not_shown() -> None:
         state=sent.state, error="visit-evil", iss="https://evil.example"
     )
     with pytest.raises(AuthError) as caught:
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
     assert "visit-evil" not in str(caught.value)
 
 
@@ -180,7 +180,7 @@ def test_no_code() -> None:
     world, fake = scene()
     world.user = lambda sent: Callback(state=sent.state)
     with pytest.raises(AuthError, match="no code"):
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
 
 
 def test_a_replayed_code_is_the_servers_to_refuse_and_ours_to_report() -> None:
@@ -188,7 +188,7 @@ def test_a_replayed_code_is_the_servers_to_refuse_and_ours_to_report() -> None:
     world, fake = scene()
     world.on("POST", "https://auth.example/token", json_response({"error": "invalid_grant"}, 400))
     with pytest.raises(TokenRequestFailed, match="invalid_grant"):
-        world.run(obtain(request(fake), OAuth()))
+        world.run(by_code(request(fake), OAuth()))
 
 
 def pending_after_leaving(
@@ -196,7 +196,7 @@ def pending_after_leaving(
 ) -> Authorize:
     world.user = world._nobody
     with pytest.raises(AuthorizationRequired):
-        world.run(obtain(request(fake, **extra), OAuth()))  # type: ignore[arg-type]
+        world.run(by_code(request(fake, **extra), OAuth()))  # type: ignore[arg-type]
     return world.visited[-1]
 
 
@@ -267,7 +267,7 @@ def test_a_damaged_store_is_as_an_empty_one(record: dict[str, object]) -> None:
     """F-AUTH-9."""
     world, fake = scene()
     world.store[KEY] = record
-    grant = world.run(obtain(request(fake), OAuth()))
+    grant = world.run(by_code(request(fake), OAuth()))
     assert grant.tokens.access_token
 
 
