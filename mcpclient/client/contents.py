@@ -31,12 +31,11 @@ Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
 
 
 class Contents(Requests):
-    """Listing and reading resources; prompts and completions; skills.
+    """Resources, prompts, completions and skills. Nothing is fetched before it is asked for.
 
-    Nothing is fetched before it is asked for. A skill is untrusted input for a model: a digest that
-    fits only shows that this server does not contradict itself. It is up to the program to ask the
-    user for approval. An approval covers one skill and the files its entry lists, and has to be
-    asked for again when these change.
+    A skill is untrusted input for a model: a digest that fits only shows that this server does not
+    contradict itself. It is up to the program to ask the user for approval, of one skill and the
+    files that its entry lists, and again when these change.
     """
 
     # Resources

@@ -90,7 +90,6 @@ class ListedTools(Observer):
         return arguments if schema is None else secret_arguments.SecretArguments(arguments, schema)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Forget all definitions when the tools have changed; the next list brings them."""
         if method == "notifications/tools/list_changed":
             self._definitions = {}
             self.are_stale = True
@@ -100,8 +99,7 @@ class ListedTools(Observer):
     ) -> CallToolResult:
         """Return a result as `check` leaves it.
 
-        The tools are listed again, with ``relist``, where strict mode would otherwise fail a call
-        over a schema that may be out of date.
+        ``relist``: called before strict mode fails a call over a schema that may be out of date.
         """
         result = CallToolResult(raw)
         try:
@@ -118,10 +116,8 @@ class ListedTools(Observer):
     def check(self, tool: str, result: CallToolResult) -> None:
         """Add a warning to a result that does not fit the output schema of its tool.
 
-        A tool that wraps what it returns has its results marked so, see `CallToolResult`.
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
-        checked. A schema that cannot be used, and a check over the limits, are only ever a warning,
-        which says that the result was not checked.
+        checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
         result.is_wrapped = tool in self._wrapping
         if tool not in self._schemas or result.is_error:

@@ -170,13 +170,11 @@ class ProgressRelay(Observer):
         return token
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Pass on progress."""
         token = params.get("progressToken") if method == "notifications/progress" else None
         if isinstance(token, str) and token in self._handlers:
             self._handlers[token](params)
 
     def closed(self) -> None:
-        """Stop all callbacks."""
         self._callbacks.cancel()
         self._handlers.clear()
 

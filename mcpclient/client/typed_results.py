@@ -1,7 +1,6 @@
 """The data of a result as a type of the caller's own: a dataclass, a TypedDict, or what is in them.
 
-Structured content is JSON. Here it becomes objects, as far as the standard library's types describe
-them: nothing is guessed, a text never becomes a number, and what does not fit is named by its
+Nothing is guessed: a string never becomes a number, and a value that does not fit is named by its
 place.
 """
 

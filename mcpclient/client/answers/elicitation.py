@@ -67,10 +67,7 @@ def accept_defaults(request: ElicitationRequest) -> dict[str, Any]:
 
 
 def form_problem(request: ElicitationRequest, answer: object) -> str | None:
-    """Say why an answer, as a handler returns it, does not fit its form; None: it fits.
-
-    For whoever asks a human, who is then asked again. It names fields and rules, never values.
-    """
+    """Say why an answer of a handler does not fit its form, without values; None: it fits."""
     try:
         action, content = _understood(request, answer)
         return _filled_in(request, content, _compiled(request))[1] if action == "accept" else None
@@ -101,11 +98,9 @@ class ElicitationAnswerer(Observer):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The modes that have a handler."""
         return {mode: {} for mode in self._by_mode}
 
     async def answer(self, params: Mapping[str, Any], server: str) -> dict[str, Any]:
-        """Let the handler of the mode answer."""
         request = ElicitationRequest(params, server)
         check_request(request, self._by_mode)
         handler = self._by_mode[request.mode]
@@ -128,10 +123,7 @@ class ElicitationAnswerer(Observer):
         return {"action": "accept", "content": filled_in}
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
-        """Ask for visits that a call needs, one after the other. False: not all were agreed to.
-
-        Nobody is asked for more than twenty. Raises `HandlerFailed`.
-        """
+        """Ask for the visits that a call needs, in turn. False: not all were agreed to."""
         visits = list(elicitations)
         if "url" not in self._by_mode or len(visits) > _MAX_VISITS:
             return False
@@ -152,7 +144,6 @@ class ElicitationAnswerer(Observer):
     # Observer
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Report a visit that is over; one not agreed to, or over before, is ignored."""
         if method != "notifications/elicitation/complete":
             return
         elicitation_id = params.get("elicitationId")
@@ -162,7 +153,6 @@ class ElicitationAnswerer(Observer):
                 self._on_complete(elicitation_id)
 
     def closed(self) -> None:
-        """Forget the visits: nothing more will be heard of them."""
         self._visits.clear()
         self._tasks.cancel()
 

@@ -84,10 +84,7 @@ class Handlers:
             raise
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
-        """Ask for the visits to URLs that a call needs. False: not all were agreed to.
-
-        Raises `HandlerFailed`.
-        """
+        """Ask for the visits to URLs that a call needs. False: not all were agreed to."""
         if self._elicitation is None:
             return False
         try:
@@ -108,10 +105,7 @@ def _log(failure: HandlerFailed) -> None:
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:
-    """Return code, text and data of the error that a server is told when it gets no result.
-
-    Nothing that a handler raised or returned is among it: that may be secret.
-    """
+    """Return code, text and data of the error for the server, without what may be secret."""
     if isinstance(error, PeerError):
         return error.code, error.message, error.data
     if isinstance(error, HandlerFailed):

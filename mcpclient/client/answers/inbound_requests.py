@@ -63,10 +63,7 @@ class TaskReceiver(Observer):
         return self._asked.get(hash(task_id), 0)
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Awaitable[Mapping[str, Any]]:
-        """Return what to await for the result for a request from the server.
-
-        Raises `PeerError` for an unknown task or one too many, and what `Handlers.answer` does.
-        """
+        """Return what to await for the result. Raises what `Handlers.answer` does."""
         if self._augmentable and method in _REQUESTS:
             return _REQUESTS[method](self, params)
         if method in self._augmentable and isinstance(params.get("task"), Mapping):
@@ -162,7 +159,6 @@ class TaskReceiver(Observer):
     # Observer
 
     def closed(self) -> None:
-        """Drop all tasks."""
         for task_id in list(self._tasks):
             self._forget(task_id)
 

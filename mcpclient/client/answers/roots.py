@@ -35,7 +35,6 @@ class RootsAnswerer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Nothing; in the handshake era ``listChanged`` is declared as well."""
         return {}
 
     def replace(self, roots: RootsOption) -> None:
@@ -45,7 +44,6 @@ class RootsAnswerer:
         )
 
     async def answer(self, params: Mapping[str, Any], server: str) -> dict[str, Any]:
-        """Return the current roots."""
         if not callable(self._roots):
             return {"roots": self._roots}
         try:

@@ -97,12 +97,10 @@ class SamplingAnswerer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """``tools`` and ``context`` where they are supported."""
         supported = {"tools": self._sampling.tools, "context": self._sampling.context}
         return {name: {} for name, is_supported in supported.items() if is_supported}
 
     async def answer(self, params: Mapping[str, Any], server: str) -> dict[str, Any]:
-        """Let the handler answer."""
         request = SamplingRequest(params, server)
         check_request(request, tools=self._sampling.tools)
         answer = await ask(self.method, self._sampling.answer, request)
@@ -146,11 +144,7 @@ def chat_messages(request: SamplingRequest) -> list[dict[str, Any]]:
 
 
 def chat_options(request: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the other things the server asks for, by their names in chat completions.
-
-    Always ``model`` and ``max_tokens``; where asked for, ``temperature``, ``stop``, ``tools`` and
-    ``tool_choice``.
-    """
+    """Return the other things that the server asks for, by their names in chat completions."""
     options: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens}
     if request.temperature is not None:
         options["temperature"] = request.temperature

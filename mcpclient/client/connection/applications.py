@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Protocol
 
 from ...errors import UsageError
 from ...framing.uri import parse_url
 from ...transports.asgi import AsgiTransport
-from ...transports.base import Transport
 from ...transports.http_messages import authorizer_in
 from ...transports.inprocess import InProcessTransport, is_server_object, serve_object
 from .options import Options, Route, refuse
@@ -77,18 +77,17 @@ def _to_asgi(target: AsgiApp, options: Options) -> Route:
     url = parse_url(f"{_ORIGIN}/{target.path.lstrip('/')}")
     credentials = credentials_for(url, options)
 
-    def open_application() -> Transport:
-        return AsgiTransport(
-            url,
-            target.app,
-            options.network,
-            headers=options.headers,
-            credentials=credentials,
-            max_message_size=options.max_message_size,
-            listen_wait=options.listen_wait,
-            liveness=options.liveness,
-        )
-
+    open_application = partial(
+        AsgiTransport,
+        url,
+        target.app,
+        options.network,
+        headers=options.headers,
+        credentials=credentials,
+        max_message_size=options.max_message_size,
+        listen_wait=options.listen_wait,
+        liveness=options.liveness,
+    )
     name = getattr(target.app, "__name__", type(target.app).__name__)
     authorizer, _ = authorizer_in(credentials)
     shown = f"in-process {name} {url.path}"

@@ -37,9 +37,7 @@ from .limits import RequestOptions
 from .response_cache import ClientCache
 from .session import Sent, Session
 
-# What a busy server is given when it does not say how long it wants to be left alone.
-# A server that wants no time at all gets as much. None is asked again without end, nor waited for
-# longer than anybody waits.
+# Seconds before a busy server is asked again, at least and at most, and how often it is asked.
 _RETRY_AFTER = 1.0
 _MAX_RETRY_AFTER = 3600.0
 _MAX_RETRIES = 30
@@ -196,10 +194,7 @@ class CallRecovery:
         options: RequestOptions,
         time: CallDeadline | None = None,
     ) -> dict[str, Any]:
-        """Return the complete result of a request.
-
-        ``max_timeout`` is the limit of everything it takes, and ``time`` counts that for a caller
-        who has more to do. The time in which handlers answer is not counted.
+        """Return the complete result of a request; ``time`` counts for a caller who has more to do.
 
         With the option ``tasks``, a task that the server made of a tool call counts as complete.
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
@@ -329,8 +324,7 @@ class CallRecovery:
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Let the handlers answer the server's requests for input, side by side.
 
-        When one of them fails, the others are cancelled: no answer would be sent any more. Raises
-        its error, and `ProtocolViolation` for more than can be meant.
+        When one fails, the others are cancelled: no answer would be sent. Raises its error.
         """
         if len(requests) > _MAX_REQUESTS:
             raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")

@@ -86,11 +86,8 @@ class Connection(LoopBound):
 
     @property
     def is_to_be_closed(self) -> bool:
-        """Whether there may be something to free: it was opened, and not closed since.
-
-        In a forked copy of the program that opened it there is not: it is the parent's. Even its
-        sockets are better left alone, since parent and child share what watches them.
-        """
+        """Whether there may be something to free: it was opened, and not closed since."""
+        # In a forked copy of the program, even the sockets are left alone: they are the parent's.
         return self.loop is not None and self._resting is not State.CLOSED and not self.is_inherited
 
     def expect(self, version: str) -> None:
@@ -100,10 +97,7 @@ class Connection(LoopBound):
             self.options.eras.remember(self.route.key, era)
 
     def claim_loop(self) -> None:
-        """Make the running loop the one to live in, unless there is one that runs.
-
-        A connection stays where it is until it is closed, or its loop has stopped.
-        """
+        """Move to the running loop if the connection is closed, or its own loop has stopped."""
         with claiming:
             is_closed = self._resting is State.CLOSED
             if self.claim(is_free=is_closed):
@@ -198,10 +192,7 @@ class Connection(LoopBound):
             session.abort()  # the event loop it belongs to has ended
 
     async def restore(self) -> None:
-        """Connect anew after a loss, or begin another session after an expiry.
-
-        Raises `ClientClosed` when the caller has closed it, and what `open` does.
-        """
+        """Connect anew after a loss, or begin another session after an expiry."""
         self.require_session()
         if not self.is_open:
             await self.open()

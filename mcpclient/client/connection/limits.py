@@ -17,13 +17,10 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class RequestOptions(NamedTuple):
-    """The limits and the headers of one call.
+    """The limits and the headers of one call, see `CallOptions`.
 
-    ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
-    seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
-    headers. ``on_progress``: takes the params of each progress notification. ``on_sent``: takes the
-    id of the request before it goes out. ``fresh``: ask the server even where its last answer may
-    be used again.
+    ``on_progress`` takes the params of each progress notification, ``on_sent`` the id of the
+    request before it goes out. ``fresh``: ask the server even where its last answer may be used.
     """
 
     timeout: float | None = 30.0
@@ -74,8 +71,7 @@ class Timeouts(NamedTuple):
     ) -> Timeouts:
         """Resolve the limits given; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
 
-        Raises `UsageError` for a limit or a variable that is not a number, or negative, and for a
-        ``close`` of None, since closing always has a limit.
+        Raises `UsageError` for a value that is not a number, or negative.
         """
         plain = _resolve(idle, _from_environment(environ, "MCP_TIMEOUT", _IDLE))
         tool = _resolve(idle, _from_environment(environ, "MCP_TOOL_TIMEOUT", plain))

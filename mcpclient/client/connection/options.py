@@ -59,8 +59,7 @@ class EraMemory:
     def starts_once(self, key: str | None) -> bool:
         """Return whether one attempt is to start one process, though that ends at once.
 
-        So it is for a server that was connected before: it need not be the first message that it
-        ends at, and the next attempt opens it with the other one.
+        So it is for a server that was connected before: the next attempt opens it otherwise.
         """
         ways = None if key is None else self._ways.get(key)
         return key in self._failed or (ways is not None and ways[0] is None)
@@ -80,8 +79,7 @@ class EraMemory:
     def failed(self, key: str | None) -> None:
         """Note that a server ended while it was being opened: the next attempt opens it otherwise.
 
-        It may have been replaced by one of the other era that ends at the wrong first message, and
-        then it is found out so; or it merely crashes at its start.
+        It may have been replaced by one of the other era, or it merely crashes at its start.
         """
         if key is not None and key in self._ways:
             first, second = self._ways[key]
@@ -101,9 +99,9 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 class Options(NamedTuple):
-    """Everything about a connection but its target, checked, and with defaults for what was not
-    given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers, in
-    a memory that connections share.
+    """The options of a connection, see `ClientOptions`, checked and with defaults.
+
+    ``eras``: a memory of servers that connections share.
     """
 
     timeouts: Timeouts
@@ -191,15 +189,14 @@ OPTION_NAMES = (
 
 
 class Route(NamedTuple):
-    """How to reach a server, as often as necessary.
+    """The way to a server.
 
-    ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
-    HTTP+SSE at the same URL; it is None where that is not possible. ``open_again`` makes one for a
-    second start in a row, where that makes a difference. What is remembered of the server is kept
-    under ``key``; with None nothing is. ``authorizer`` is what its transports get as credentials,
-    where these are more than fixed headers. ``destination`` is the URL or the whole command, where
-    it is one of them, secrets included. ``opened`` is told after each attempt to open a session
-    which revision was agreed on, None where there was no agreement.
+    ``shown`` names the server in messages. ``key``: that of `EraMemory`. ``open`` makes a
+    transport, ``open_legacy`` one for HTTP+SSE at the same URL, ``open_again`` one for a second
+    start in a row; None where there is no such thing. ``authorizer``: the credentials of its
+    transports, where these are more than fixed headers. ``destination``: the URL or the whole
+    command, secrets included. ``opened`` takes the revision agreed on after each attempt to open a
+    session, None where there was no agreement.
     """
 
     shown: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
@@ -53,16 +54,16 @@ def route_to_url(text: str, options: Options) -> Route:
         return _to_websocket(url, options, dialer, credentials)
     authorizer, _ = authorizer_in(credentials)
 
-    def open_http() -> Transport:
-        return StreamableHttpTransport(
-            url,
-            headers=options.headers,
-            credentials=credentials,
-            max_message_size=options.max_message_size,
-            listen_wait=options.listen_wait,
-            liveness=options.liveness,
-            dialer=dialer,
-        )
+    open_http = partial(
+        StreamableHttpTransport,
+        url,
+        headers=options.headers,
+        credentials=credentials,
+        max_message_size=options.max_message_size,
+        listen_wait=options.listen_wait,
+        liveness=options.liveness,
+        dialer=dialer,
+    )
 
     def open_sse() -> Transport:
         return legacy_sse.LegacySseTransport(
@@ -124,23 +125,21 @@ def _to_websocket(
         options.max_message_size, options.ping_interval, options.ping_timeout
     )
 
-    def open_websocket() -> Transport:
-        return websocket_transport.WebSocketTransport(
-            url,
-            headers=options.headers,
-            credentials=credentials,
-            settings=settings,
-            dialer=dialer,
-        )
-
+    open_websocket = partial(
+        websocket_transport.WebSocketTransport,
+        url,
+        headers=options.headers,
+        credentials=credentials,
+        settings=settings,
+        dialer=dialer,
+    )
     authorizer, _ = authorizer_in(credentials)
     return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
 
 
 def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
-    def open_socket() -> Transport:
-        return line_socket.LineSocketTransport(
-            url, max_message_size=options.max_message_size, dialer=dialer
-        )
-
+    size = options.max_message_size
+    open_socket = partial(
+        line_socket.LineSocketTransport, url, max_message_size=size, dialer=dialer
+    )
     return Route(url.shown, f"socket:{url}", open_socket)

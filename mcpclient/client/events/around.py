@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Protocol
 
 from ...errors import UsageError
@@ -135,25 +136,21 @@ async def answer_in_turn(
 
 def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
     """Return ``make`` with ``hooks`` around it, the first of them outermost."""
-    proceed = make
     for hook in reversed(hooks):
-        proceed = _one_around(hook, proceed)
-    return proceed
+        make = partial(_call_hook, hook, make)
+    return make
 
 
-def _one_around(hook: Around, proceed: Proceed) -> Proceed:
-    async def run(call: Call) -> CallToolResult:
-        result: Any = hook(call, proceed)
-        if inspect.isawaitable(result):
-            result = await result
-        if not isinstance(result, CallToolResult):
-            raise UsageError(
-                f"the around-hook {hook!r} returned {type(result).__name__}, not a CallToolResult: "
-                "return `await proceed(call)`, or mcpclient.refusal(reason)"
-            )
-        return result
-
-    return run
+async def _call_hook(hook: Around, proceed: Proceed, call: Call) -> CallToolResult:
+    result: Any = hook(call, proceed)
+    if inspect.isawaitable(result):
+        result = await result
+    if not isinstance(result, CallToolResult):
+        raise UsageError(
+            f"the around-hook {hook!r} returned {type(result).__name__}, not a CallToolResult: "
+            "return `await proceed(call)`, or mcpclient.refusal(reason)"
+        )
+    return result
 
 
 def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around:

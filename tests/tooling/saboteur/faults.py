@@ -115,7 +115,7 @@ VISIBLE = [
     Fault(
         _SESSION,
         "no progress is asked for",
-        "params = _with_progress_token(params, pending.id)",
+        'params = {**(params or {}), "_meta": meta}',
         "pass",
     ),
     Fault(
