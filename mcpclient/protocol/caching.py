@@ -12,6 +12,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..errors import PeerError
 from ..jsonrpc.messages import ErrorCode
+from .wire_object import string_at
 
 CACHEABLE = frozenset(
     {"server/discover", "tools/list", "prompts/list"}
@@ -59,8 +60,7 @@ def key_of(method: str, params: Mapping[str, Any] | None) -> Key | None:
         text = json.dumps(params, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return None  # it cannot be sent either, and whoever sends it will say so
-    uri = params.get("uri")
-    return Key(method, text, uri if isinstance(uri, str) else "")
+    return Key(method, text, string_at(params, "uri") or "")
 
 
 def lifetime_of(result: Mapping[str, Any]) -> float:

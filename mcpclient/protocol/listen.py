@@ -15,7 +15,7 @@ from typing import Any
 from ..jsonrpc.codec import weight_of
 from ..jsonrpc.messages import RequestId, plain_id
 from .tasks import Task
-from .wire_object import strings_in
+from .wire_object import string_at, strings_in
 
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The member of ``_meta`` in which news name the request that asked for them."""
@@ -55,8 +55,7 @@ class ResourceUpdated(ListenEvent):
     @property
     def uri(self) -> str:
         """The URI of the resource."""
-        uri = self.raw.get("uri")
-        return uri if isinstance(uri, str) else ""
+        return string_at(self.raw, "uri") or ""
 
     @property
     def subject(self) -> str:

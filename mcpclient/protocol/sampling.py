@@ -20,6 +20,7 @@ from .wire_object import (
     WireObjectList,
     object_in,
     objects_in,
+    string_at,
     strings_in,
 )
 
@@ -113,8 +114,7 @@ class SamplingRequest(WireObject):
     @property
     def tool_choice(self) -> str:
         """Whether tools are used: ``"auto"``, ``"required"`` or ``"none"``."""
-        mode = object_in(self.raw.get("toolChoice")).get("mode")
-        return mode if isinstance(mode, str) else "auto"
+        return string_at(self.raw, "toolChoice", "mode") or "auto"
 
     @property
     def model_hints(self) -> list[str]:

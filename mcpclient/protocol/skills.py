@@ -21,7 +21,7 @@ from ..formats.front_matter import (
     same_content,
     split_front_matter,
 )
-from .wire_object import Converted, Field, WireObject, WireObjectList, object_in
+from .wire_object import Converted, Field, WireObject, WireObjectList, object_in, string_at
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -59,14 +59,12 @@ class Skill(WireObject):
     @property
     def name(self) -> str:
         """Its name, a label for people."""
-        value = self.front_matter.get("name")
-        return value if isinstance(value, str) else ""
+        return string_at(self.front_matter, "name") or ""
 
     @property
     def description(self) -> str:
         """The purpose of the skill."""
-        value = self.front_matter.get("description")
-        return value if isinstance(value, str) else ""
+        return string_at(self.front_matter, "description") or ""
 
     @property
     def is_dynamic(self) -> bool:
@@ -165,24 +163,24 @@ def load_skill(skill: Skill, data: bytes) -> LoadedSkill:
 
     Raises `SkillVerificationError`.
     """
+
+    def error(reason: str) -> SkillVerificationError:
+        return SkillVerificationError(skill.uri, "front matter", reason)
+
     verify_file(skill, skill.uri, data)
     try:
         text = data.decode("utf-8")
         front, body = split_front_matter(text)
         front_matter = parse_front_matter(front)
-    except (FrontMatterError, UnicodeDecodeError) as error:
-        raise SkillVerificationError(skill.uri, "front matter", str(error)) from None
+    except (FrontMatterError, UnicodeDecodeError) as fault:
+        raise error(str(fault)) from None
     for name in sorted({*front_matter, *skill.front_matter}):
         if name not in front_matter or name not in skill.front_matter:
             side = "file" if name in front_matter else "entry"
-            raise _differs(skill, f"only the {side} has a field {name!r}")
+            raise error(f"only the {side} has a field {name!r}")
         if not same_content(front_matter[name], skill.front_matter[name]):
-            raise _differs(skill, f"entry and file differ in {name!r}")
+            raise error(f"entry and file differ in {name!r}")
     return LoadedSkill(skill, text, front_matter, body)
-
-
-def _differs(skill: Skill, reason: str) -> SkillVerificationError:
-    return SkillVerificationError(skill.uri, "front matter", reason)
 
 
 def _fault_of(skill: Skill) -> str | None:
@@ -202,10 +200,6 @@ def _fault_of(skill: Skill) -> str | None:
         return 'its resources are neither a list nor "dynamic"'
     if len(skill.files) != len(listed):
         return "one of its resources is not an object"
-    return _fault_in_files(skill)
-
-
-def _fault_in_files(skill: Skill) -> str | None:
     seen = set()
     for file in skill.files:
         if not skill.contains(file.uri):

@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from .wire_object import Field, WireObject, object_in
+from .wire_object import Field, WireObject, object_in, string_at
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
 """How much input one task may ask for, in all the time it runs."""
 
 RELATED_TASK = "io.modelcontextprotocol/related-task"
-
-_IMMEDIATE_RESPONSE = "io.modelcontextprotocol/model-immediate-response"
 
 # The states that nothing follows. Every other one, known or not, means that it goes on.
 _OVER = frozenset({"completed", "failed", "cancelled"})
@@ -83,8 +81,7 @@ class Task(WireObject):
     @property
     def immediate_response(self) -> str | None:
         """The message for a model while the task runs; None: the server sends none."""
-        value = self.meta.get(_IMMEDIATE_RESPONSE)
-        return value if isinstance(value, str) else None
+        return string_at(self.meta, "io.modelcontextprotocol/model-immediate-response")
 
     @property
     def input_requests(self) -> dict[str, Any]:
@@ -132,9 +129,7 @@ def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
 
 def task_support_of(tool: Mapping[str, Any]) -> str:
     """Return whether a tool is called as a task: ``required``, ``optional`` or ``forbidden``."""
-    execution = tool.get("execution")
-    support = execution.get("taskSupport") if isinstance(execution, Mapping) else None
-    return support if isinstance(support, str) else "forbidden"
+    return string_at(tool, "execution", "taskSupport") or "forbidden"
 
 
 AUGMENTABLE = {
@@ -154,10 +149,7 @@ def receiver_capability(capabilities: Mapping[str, Any]) -> dict[str, Any]:
 
 def related_task_of(message: Mapping[str, Any]) -> str | None:
     """Return the id of the task that params or a result belong to, by their ``_meta``."""
-    meta = message.get("_meta")
-    related = meta.get(RELATED_TASK) if isinstance(meta, Mapping) else None
-    task_id = related.get("taskId") if isinstance(related, Mapping) else None
-    return task_id if isinstance(task_id, str) else None
+    return string_at(message, "_meta", RELATED_TASK, "taskId")
 
 
 def with_related_task(message: Mapping[str, Any], task_id: str) -> dict[str, Any]:

@@ -84,6 +84,13 @@ def objects_in(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def string_at(value: object, *path: str) -> str | None:
+    """Return the string at a path of keys; None where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
 def strings_in(value: object) -> list[str]:
     """Return the strings of a list, without its other items; empty for anything but a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import IPv6Address
 
 from ...errors import TemplateError
 from ...formats.uri_template import variable_names
@@ -90,20 +91,12 @@ def _is_idn_host(text: str) -> bool:
     return _is_host(text, _IDN_LABEL, _IDN_DOTS)
 
 
-_GROUP = r"[0-9A-Fa-f]{1,4}"
-
-
 def _is_ipv6(text: str) -> bool:
-    head, double, tail = text.partition("::")
-    groups = (head.split(":") if head else []) + (tail.split(":") if tail else [])
-    count = len(groups)
-    if groups and "." in groups[-1] and (tail or not double):
-        if not _is_ipv4(groups.pop()):
-            return False
-        count += 1
-    if not all(re.fullmatch(_GROUP, group) for group in groups):
+    try:
+        IPv6Address(text)
+    except ValueError:
         return False
-    return count <= 7 if double else count == 8
+    return "%" not in text  # a zone is not part of the format
 
 
 # Mail addresses: RFC 5321, and RFC 6531 for other letters.
