@@ -119,16 +119,24 @@ class _Reader:
 
     def document(self) -> Any:
         value = self._value(0)
-        self._skip()
-        if self._position < len(self._text):
+        if self._peek():
             raise self._error(f"{self._shown()} follows the value")
         return value
+
+    def _peek(self) -> str:
+        """Return the next character behind spaces and comments; empty at the end."""
+        gap = _GAP.match(self._text, self._position)
+        while gap is not None:
+            self._position = gap.end()
+            gap = _GAP.match(self._text, self._position)
+        if self._text.startswith("/*", self._position):
+            raise self._error("a comment is not closed")
+        return self._text[self._position : self._position + 1]
 
     def _value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise self._error(f"it is nested more than {MAX_DEPTH} deep")
-        self._skip()
-        character = self._text[self._position : self._position + 1]
+        character = self._peek()
         if character == "{":
             return self._object(depth)
         if character == "[":
@@ -140,43 +148,36 @@ class _Reader:
     def _object(self, depth: int) -> JsoncObject:
         found = JsoncObject(self._position)
         self._position += 1
-        while not self._closes("}"):
+        while self._peek() != "}":
             start = self._position
-            if self._text[start : start + 1] != '"':
+            if self._peek() != '"':
                 raise self._error(f"{self._shown()} stands where a name in quotes should")
             key = self._string()
-            self._skip()
-            if self._text[self._position : self._position + 1] != ":":
+            if self._peek() != ":":
                 raise self._error(f"{self._shown()} stands where : should")
             self._position += 1
-            self._skip()
+            self._peek()
             value_start = self._position
             value = self._value(depth + 1)
             end = self._position
             found.add(Member(key, start, value_start, end, self._comma("}")), value)
-        found.end = self._position - 1
+        found.end = self._position
+        self._position += 1
         return found
 
     def _array(self, depth: int) -> JsoncArray:
         found = JsoncArray()
         self._position += 1
-        while not self._closes("]"):
+        while self._peek() != "]":
             found.offsets.append(self._position)
             found.append(self._value(depth + 1))
             self._comma("]")
-        return found
-
-    def _closes(self, bracket: str) -> bool:
-        self._skip()
-        if self._text[self._position : self._position + 1] != bracket:
-            return False
         self._position += 1
-        return True
+        return found
 
     def _comma(self, bracket: str) -> int | None:
         """Consume the comma after a part and return its offset; None before the bracket."""
-        self._skip()
-        character = self._text[self._position : self._position + 1]
+        character = self._peek()
         if character == ",":
             self._position += 1
             return self._position - 1
@@ -216,15 +217,6 @@ class _Reader:
             raise self._error(f"{self._shown()} is too large")
         self._position += len(word)
         return value
-
-    def _skip(self) -> None:
-        while True:
-            match = _GAP.match(self._text, self._position)
-            if match is None:
-                break
-            self._position = match.end()
-        if self._text.startswith("/*", self._position):
-            raise self._error("a comment is not closed")
 
     def _shown(self) -> str:
         """Return the next sign or word, for a message; never a string, which may be a secret."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation
 from ..lazy import OnDemand
-from .wire_object import Converted, Field, WireObject, object_in, strings_in
+from .wire_object import Converted, Field, ServerRequest, object_in, strings_in
 
 if TYPE_CHECKING:
     from ..framing import browser_url, uri
@@ -23,18 +23,10 @@ else:
 ACTIONS = ("accept", "decline", "cancel")
 
 
-class ElicitationRequest(WireObject):
-    """A request of the server for input from the user.
+class ElicitationRequest(ServerRequest):
+    """A request of the server for input from the user."""
 
-    ``server``: the name or address of the server, so that the user can be told who asks.
-    """
-
-    __slots__ = ("server",)
-
-    def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
-        super().__init__(raw)
-        self.server: str = server
-
+    __slots__ = ()
     message: Field[str] = Field("message", (str,), "", "What is asked and why, for the user.")
     mode: Field[str] = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
     url: Field[str | None] = Field("url", (str,), None, "Where the user should go (URL mode).")

@@ -15,7 +15,7 @@ from typing import Any
 from ..jsonrpc.codec import weight_of
 from ..jsonrpc.messages import RequestId, plain_id
 from .tasks import Task
-from .wire_object import string_at, strings_in
+from .wire_object import object_in, string_at, strings_in
 
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The member of ``_meta`` in which news name the request that asked for them."""
@@ -149,12 +149,11 @@ class ListenFilter:
     @classmethod
     def offered(cls, capabilities: Mapping[str, Any]) -> ListenFilter:
         """Return the list changes that a server of the handshake era announces."""
-
-        def changes(subject: str) -> bool:
-            offer = capabilities.get(subject)
-            return isinstance(offer, Mapping) and offer.get("listChanged") is True
-
-        return cls(changes("tools"), changes("prompts"), changes("resources"))
+        tools, prompts, resources = [
+            object_in(capabilities.get(subject)).get("listChanged") is True
+            for subject in ("tools", "prompts", "resources")
+        ]
+        return cls(tools, prompts, resources)
 
     def without(self, granted: ListenFilter) -> ListenFilter:
         """Return what of this filter has not been granted."""

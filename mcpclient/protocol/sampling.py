@@ -16,6 +16,7 @@ from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent
 from .wire_object import (
     Converted,
     Field,
+    ServerRequest,
     WireObject,
     WireObjectList,
     object_in,
@@ -68,18 +69,10 @@ class SamplingMessage(WireObject):
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
 
-class SamplingRequest(WireObject):
-    """A request of the server for a language model.
+class SamplingRequest(ServerRequest):
+    """A request of the server for a language model."""
 
-    ``server``: the name or address of the server, so that the user can be told who asks.
-    """
-
-    __slots__ = ("server",)
-
-    def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
-        super().__init__(raw)
-        self.server: str = server
-
+    __slots__ = ()
     messages: WireObjectList[SamplingMessage] = WireObjectList(
         "messages", SamplingMessage, "The conversation, oldest first."
     )

@@ -119,3 +119,16 @@ class WireObject:
     def meta(self) -> dict[str, Any]:
         """The ``_meta`` of this object, empty when it has none."""
         return object_in(self.raw.get("_meta"))
+
+
+class ServerRequest(WireObject):
+    """A request of the server that a handler answers.
+
+    ``server``: the name or address of the server, so that the user can be told who asks.
+    """
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
+        super().__init__(raw)
+        self.server: str = server
