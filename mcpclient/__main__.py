@@ -9,11 +9,22 @@ _PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 
 
 def main() -> int:
-    """Run one command and return its exit code; ``verify`` needs no command line."""
+    """Run one command and return its exit code; ``verify`` needs no command line.
+
+    A command for a session that stays runs there, so that this process imports next to nothing.
+    """
+    if any(word[:1] == "@" for word in sys.argv[2:]):
+        try:
+            front = import_module(".net.session_front", _PACKAGE)
+            code: int | None = front.run_in_session(sys.argv[1:])
+            if code is not None:
+                return code
+        except ModuleNotFoundError:  # a copy without sessions
+            pass
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     errors, lazy = (import_module(name, _PACKAGE) for name in (".errors", ".lazy"))
     try:
-        code: int = lazy.import_part(wanted, _PACKAGE).main()
+        code = lazy.import_part(wanted, _PACKAGE).main()
     except errors.UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -41,6 +41,7 @@ FLOORS = {
     "transports": 6,  # an Outgoing goes in, messages come out
     "entries": 6,  # one server's entry, from a file or from code
     "client": 7,  # one server
+    "sessions": 8,  # the process of a session that stays
     "telemetry": 8,  # spans around calls
     "config": 8,  # files into servers
     "gate": 9,  # whether a server may start

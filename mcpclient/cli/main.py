@@ -43,6 +43,9 @@ COMMANDS = {
     "doctor": "check a server step by step, and say how to repair it",
     "ping": "measure how fast the server answers",
     "shell": "talk to one or many servers line by line, or run a file of lines",
+    "open": "keep a server open in the background, as a session for other commands",
+    "sessions": "show the open sessions, or the log of one",
+    "close": "end sessions",
     "record": "run another command, and record its session in a file",
     "replay": "run a command on a recorded session, or list its content",
     "inspect": "watch client and server in the browser",
@@ -61,6 +64,7 @@ MODULES = {
     **dict.fromkeys(("tools", "call"), "tools"),
     **dict.fromkeys(("servers", "add", "remove", "lock"), "servers"),
     **dict.fromkeys(("record", "replay"), "recordings"),
+    **dict.fromkeys(("open", "sessions", "close"), "sessions"),
 }
 
 

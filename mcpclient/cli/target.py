@@ -60,6 +60,9 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     if options.server_command is not None:
         return Server(options.server_command), words
     first = words[0] if words else ""
+    if first.startswith("@"):
+        joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
+        return joined, words[1:]
     if _names_itself(first) and not _is_name(first, options.config):
         return Server(first), words[1:]
     if not needed:

@@ -100,6 +100,11 @@ class Transport(abc.ABC):
         return ()
 
     @property
+    def process_id(self) -> int | None:
+        """The id of the server's process, and of its group; None where it has none."""
+        return None
+
+    @property
     def stderr_tail(self) -> str:
         """The end of the server's stderr, where that is known."""
         return ""

@@ -98,6 +98,10 @@ class RecordingTransport(Transport):
         return self._inner.skipped
 
     @property
+    def process_id(self) -> int | None:
+        return self._inner.process_id
+
+    @property
     def stderr_tail(self) -> str:
         return self._inner.stderr_tail
 

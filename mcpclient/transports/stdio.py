@@ -76,6 +76,10 @@ class StdioTransport(ConnectedTransport):
         return tuple(self._reader.skipped) if self._reader is not None else ()
 
     @property
+    def process_id(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    @property
     def stderr_tail(self) -> str:
         return self._process.stderr_tail if self._process is not None else ""
 

@@ -59,6 +59,10 @@ class Handlers:
         """Other settings for the handshake era, where roots may change in a session."""
         return {"roots": {"listChanged": True}} if self._roots is not None else {}
 
+    def add(self, answerer: Answerer) -> None:
+        """Answer one more method of the server's."""
+        self._answerers[answerer.method] = answerer
+
     def attach(self, server: str, observers: list[Observer]) -> None:
         """Serve one connection. ``server``: what it leads to, for telling a user who asks."""
         self._server = server

@@ -1,0 +1,273 @@
+"""``mcpclient open``, ``sessions`` and ``close``: servers that stay open between two commands."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from ..client.connection.targets import derive_name
+from ..errors import UsageError
+from ..framing.escaping import escape
+from ..net import session_sockets as sockets
+from ..net.regular_files import open_regular
+from ..net.session_forks import start_helper
+from ..net.session_front import is_session_name
+from ..net.session_sockets import Place
+from ..sessions.host import Host
+from ..transports.session import SessionTransport
+from .command import Answer, LocalCommand, LocalWork, Server
+from .configured import load
+from .connecting import client_for
+from .main import main
+from .parsing import understand
+from .render import one_line, table
+from .screen import Screen
+from .target import find_server
+
+_IDLE = 1800.0  # seconds
+_MAX_LOG = 512 * 1024  # bytes
+_ROLE = "MCPCLIENT_SESSION"
+# What commands import late, and forks of the helper have already.
+_WARMED = (
+    *(".features", ".running", ".asking", ".listen", ".results", "..adapters.limits"),
+    *("..protocol.schema", "..formats.uri_template", "..client.feed", "..client.typed_results"),
+)
+
+
+def joined(name: str, options: argparse.Namespace) -> Server:
+    """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
+    for option in ("header", "bearer", "account", "ca_file", "insecure", "proxy", "env", "cwd"):
+        if getattr(options, option, None):
+            given = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{given} is for mcpclient open: @{name} is open already")
+    return Server(SessionTransport(name), {"name": f"@{name}"})
+
+
+def _prepare_open(options: argparse.Namespace) -> LocalWork:
+    if _ROLE not in os.environ:
+        return lambda screen: _start(options, screen)
+    del os.environ[_ROLE]
+    name, server = _named(options)
+    place = Place.of(name, os.environ)
+    listener, token = sockets.listen(place)
+    lifeline = start_helper(place, listener, _run_command)
+
+    async def work(screen: Screen) -> Answer:
+        log = _Log(place.log, screen)
+        client = client_for(server, options, screen, stderr=log.write)
+        host = Host(name, client, token, options.idle)
+        serving = await host.serve(listener)
+        try:
+            async with client:
+                _show_open(host, options, screen)
+                log.detach()
+                if lifeline is not None:
+                    lifeline.send(b"%d\n" % (host.process_id or 0))
+                host.opened.set_result(None)
+                reason = await host.over
+            log.write(f"mcpclient: the session ended: {reason or 'it was closed, or idle'}")
+        finally:
+            serving.close()
+            if lifeline is not None:
+                lifeline.send(b"0\n")
+            sockets.clean(place)
+        return Answer({}, "", is_shown=True)
+
+    return work
+
+
+def _named(options: argparse.Namespace) -> tuple[str, Server]:
+    """Return the name of the new session and its server. Raises `UsageError`."""
+    name = ""
+    if len(options.words) == (2 if options.server_command is None else 1):
+        name = options.words.pop(0).lstrip("@")
+    server, others = find_server(options)
+    if others:
+        raise UsageError(f"open does not take {others[0]!r}")
+    if not name:
+        name = str(server.options.get("name") or derive_name(server.target))
+        name = "".join(each if is_session_name(each) or each in "-_" else "-" for each in name)
+    return name, server
+
+
+async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
+    """Start the process of a session, or one for each configured server."""
+    words = sys.argv[1:]
+    if not options.all:
+        return Answer({}, "", exit_code=await _start_one(words), is_shown=True)
+    if options.words or options.server_command is not None:
+        raise UsageError("open --all takes no server")
+    codes = [
+        await _start_one([*(word for word in words if word != "--all"), name])
+        for name, server in load(options.config).servers.items()
+        if server.state == "ready" and server.enabled
+    ]
+    return Answer({}, "", exit_code=max(codes, default=0), is_shown=True)
+
+
+async def _start_one(words: list[str]) -> int:
+    package = (__package__ or "").rpartition(".")[0]
+    source = f"import sys; sys.path[:] = {sys.path!r}; from {package}.__main__ import main as run"
+    source += "; sys.exit(run())"
+    code, written = await sockets.start_in_background([sys.executable, "-c", source, *words], _ROLE)
+    sys.stdout.write(written)
+    sys.stdout.flush()
+    return code
+
+
+def _show_open(host: Host, options: argparse.Namespace, screen: Screen) -> None:
+    state = host.state()
+    if options.json:
+        screen.show_json({"session": f"@{host.name}", **_shown_state(state)})
+    else:
+        screen.show(f"@{host.name}")
+
+
+def _run_command(words: list[str]) -> int:
+    """Run a command in a fork of the helper; without words, import what commands need."""
+    if words:
+        return main(words)
+    for name in _WARMED:
+        import_module(name, __package__)
+    understand(["call", "@session", "tool", "argument=value"])
+    asyncio.run(asyncio.sleep(0))
+    gc.freeze()  # so that no collection in a fork copies all pages
+    return 0
+
+
+class _Log:
+    """The log of a session: the last of what its server wrote to stderr, bounded."""
+
+    def __init__(self, path: str, screen: Screen) -> None:
+        self._file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until the process ends
+        self._screen: Screen | None = screen
+
+    def write(self, line: str) -> None:
+        """Add a line; the older half goes when it has grown too long."""
+        if self._screen is not None:
+            self._screen.say(line)
+        if self._file.tell() > _MAX_LOG:
+            self._file.seek(-_MAX_LOG // 2, os.SEEK_END)
+            kept = self._file.read()
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(kept)
+        self._file.write(f"{line}\n".encode("utf-8", "replace"))
+
+    def detach(self) -> None:
+        """Let go of the terminal: from now on the log is all that can be written to."""
+        self._screen = None
+        sockets.detach(self._file.fileno())
+
+
+def _shown_state(state: dict[str, Any]) -> dict[str, Any]:
+    shown = ("server", "version", "since", "callers", "process")
+    return {name: state[name] for name in shown if name in state}
+
+
+def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
+    names = [word.lstrip("@") for word in options.words]
+    if options.log and len(names) != 1:
+        raise UsageError("sessions --log needs one session, such as @browser")
+    if names and not options.log:
+        raise UsageError(f"sessions does not take {options.words[0]!r}")
+
+    async def work(screen: Screen) -> Answer:
+        if options.log:
+            return _logged(Place.of(names[0], os.environ))
+        states = {name: _state(name) for name in sockets.session_names(os.environ)}
+        found = [{"session": f"@{name}", **state} for name, state in states.items() if state]
+        rows = [tuple(one_line(str(value)) for value in each.values()) for each in found]
+        text = table(
+            ("SESSION", "SERVER", "VERSION", "SINCE", "CALLERS", "PROCESS"), rows, screen.style
+        )
+        return Answer({"sessions": found}, text if rows else "no session is open")
+
+    return work
+
+
+def _state(name: str) -> dict[str, Any] | None:
+    state = sockets.ask(Place.of(name, os.environ), "mcpclient/state")
+    return None if state is None else _shown_state(state)
+
+
+def _logged(place: Place) -> Answer:
+    try:
+        with open(open_regular(place.log), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        raise UsageError(f"there is no log of a session @{place.name}") from None
+    return Answer({"log": text}, escape(text).rstrip("\n"))
+
+
+def _prepare_close(options: argparse.Namespace) -> LocalWork:
+    names = [word.lstrip("@") for word in options.words]
+    if bool(names) == options.all:
+        raise UsageError("close needs the names of sessions, such as @browser, or --all")
+    wanted = sockets.session_names(os.environ) if options.all else names
+
+    async def work(screen: Screen) -> Answer:
+        closed = [
+            name for name in wanted if sockets.ask(Place.of(name, os.environ), "mcpclient/close")
+        ]
+        missing = [name for name in wanted if name not in closed]
+        if missing and not options.all:
+            raise SessionTransport(missing[0]).missing()
+        shown = [f"@{name}" for name in closed]
+        return Answer({"closed": shown}, "\n".join(f"closed {name}" for name in shown))
+
+    return work
+
+
+def _add_open_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        *("--idle",),
+        type=float,
+        default=_IDLE,
+        metavar="SECONDS",
+        help="end after so long without a command (1800); 0: never",
+    )
+    parser.add_argument("--all", action="store_true", help="one session per configured server")
+
+
+OPEN = LocalCommand(
+    "open",
+    _prepare_open,
+    usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
+    add_options=_add_open_options,
+    takes_server=True,
+    details=(
+        "The server stays open in the background, and @NAME stands for it in every command that "
+        "takes a server, until mcpclient close @NAME. What it remembers between two calls is kept. "
+        "Questions of the server are asked where the command runs that it serves.\n\n"
+        "examples:\n"
+        "  mcpclient open browser -- npx -y @playwright/mcp\n"
+        "  mcpclient call @browser browser_navigate url=https://example.com\n"
+        "  mcpclient close @browser"
+    ),
+)
+
+
+def _add_sessions_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--log", action="store_true", help="show what the server of a session wrote to stderr"
+    )
+
+
+SESSIONS = LocalCommand(
+    "sessions", _prepare_sessions, usage="[--log @NAME]", add_options=_add_sessions_options
+)
+
+
+def _add_close_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="all sessions of this user")
+
+
+CLOSE = LocalCommand(
+    "close", _prepare_close, usage="@NAME ... | --all", add_options=_add_close_options
+)

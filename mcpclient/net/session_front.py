@@ -1,0 +1,133 @@
+"""The front end of a command for a session that stays: all of it that the caller's process runs.
+
+The command itself runs in a fork of a helper that has imported everything already, on the caller's
+own descriptors, folder and environment; see `net.session_sockets`. Here are the way there, Ctrl-C,
+and the exit code. A call costs little more than the start of Python, so nothing is imported but the
+C module below ``socket``: ``socket`` itself takes as long as half of that start.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import sys
+
+from .. import __version__
+
+TYPE_CHECKING = False  # typing takes 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from socket import socket
+    from typing import TextIO
+
+QUICK = frozenset(
+    (
+        "info",
+        "tools",
+        "call",
+        "resources",
+        "read",
+        "prompts",
+        "prompt",
+        "complete",
+        "ping",
+        "listen",
+    )
+)
+"""The commands that run in a fork. Others edit lines, serve pages, or print no answer of a call."""
+
+STARTED, INTERRUPT = b"+", b"I"
+_CONNECTION_LOST = 3
+_SYMBOLS = frozenset("-_")
+
+
+def is_session_name(name: str) -> bool:
+    """Whether a session may have this name: ASCII letters, digits, ``-`` and ``_``, at most 40."""
+    plain = "".join(character for character in name if character not in _SYMBOLS)
+    return plain.isascii() and plain.isalnum() and len(name) <= 40
+
+
+def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) -> str:
+    """Return the folder of this user's sessions.
+
+    Where there is no XDG_RUNTIME_DIR it is in the state folder, see `paths.state_folder`, which is
+    not imported for the time that takes.
+    """
+    runtime = environ.get("XDG_RUNTIME_DIR")
+    if runtime and platform != "win32":
+        return os.path.join(runtime, "mcpclient")
+    home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or os.path.expanduser("~")
+    if platform == "win32":
+        local = os.path.join(home, "AppData", "Local")
+        state = environ.get("LOCALAPPDATA") or local
+    elif platform == "darwin":
+        state = os.path.join(home, "Library", "Application Support")
+    else:
+        state = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return os.path.join(state, "mcpclient", "sessions")
+
+
+def peer_user(connection: _socket.socket) -> int:
+    """Return the id of the user at the other end of a Unix socket. Raises OSError."""
+    if hasattr(_socket, "SO_PEERCRED"):  # Linux: struct ucred, process, user, group
+        found = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    else:  # macOS and the BSDs: LOCAL_PEERCRED, struct xucred, version, user, …
+        found = connection.getsockopt(0, 1, 76)
+    return int.from_bytes(found[4:8], sys.byteorder)
+
+
+def run_in_session(words: Sequence[str]) -> int | None:
+    """Run a command in the session that its words name, and return its exit code.
+
+    None: it has to run in this process, which then says what is wrong, if anything is.
+    """
+    names = [word[1:] for word in words if word[:1] == "@"]
+    if words[0] not in QUICK or not names or "--" in words or not is_session_name(names[0]):
+        return None
+    try:
+        request = _request(words)
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        connection.connect(os.path.join(sessions_folder(os.environ), f"{names[0]}.run"))
+        if peer_user(connection) != os.geteuid():
+            return None
+        descriptors = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+        rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)]
+        connection.sendmsg([len(request).to_bytes(4, "big")], rights)
+        connection.sendall(request)
+        if connection.recv(1) != STARTED:
+            return None
+    except (OSError, AttributeError):  # no such session, or Windows
+        return None
+    return _outcome(connection, names[0])
+
+
+def _request(words: Sequence[str]) -> bytes:
+    """Return what the fork needs to know of this process. Raises OSError for a closed stream."""
+    fields = [__version__, os.getcwd()]
+    streams: tuple[TextIO | None, ...] = (sys.stdin, sys.stdout, sys.stderr)
+    for number, stream in enumerate(streams):
+        os.fstat(number)
+        if stream is None:
+            raise OSError("a standard stream is closed")
+        fields += [stream.encoding, stream.errors or "strict"]
+    fields += [str(len(words)), *words]
+    fields += [f"{name}={value}" for name, value in os.environ.items()]
+    return b"\0".join(map(os.fsencode, fields))
+
+
+def _outcome(connection: _socket.socket | socket, name: str) -> int:
+    """Wait for the exit code; Ctrl-C is for the fork, which the terminal does not know."""
+    while True:
+        try:
+            code = connection.recv(1)
+        except KeyboardInterrupt:
+            connection.sendall(INTERRUPT)
+        except OSError:
+            code = b""
+            break
+        else:
+            break
+    if code:
+        return code[0]
+    sys.stderr.write(f"error: the session @{name} ended while the command ran\n")
+    return _CONNECTION_LOST

@@ -1,0 +1,263 @@
+"""The sockets of sessions that stay, in a private folder of their user.
+
+Of a session called NAME there are ``NAME.link``, where its process speaks JSON lines, ``NAME.run``,
+where it takes commands (see `net.session_forks`), and ``NAME.log``. Nothing says that a session is
+there but its socket. On Windows ``NAME.link`` is a private file with a port of the loopback
+interface and a token, and there is no ``NAME.run``.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..errors import UsageError
+from .regular_files import make_private, make_private_folder
+from .session_front import is_session_name, peer_user, sessions_folder
+from .shielded import call_in_thread
+
+if sys.platform != "win32":
+    import fcntl
+
+# Seconds that the process of a session may take to answer a question, or to end.
+_ANSWERS_WITHIN = 10.0
+
+# The end of what the process of a session writes, once that is open.
+_OPEN = b"\0"
+
+
+class Place(NamedTuple):
+    """The files of a session. ``platform``: as `sys.platform` has it."""
+
+    folder: str
+    name: str
+    platform: str = sys.platform
+
+    @classmethod
+    def of(cls, name: str, environ: Mapping[str, str], platform: str = sys.platform) -> Place:
+        """Return the place of a session. Raises `UsageError` for a name that none may have."""
+        if not is_session_name(name):
+            raise UsageError(f"@{name} cannot be the name of a session").advise(
+                "Give up to 40 letters, digits, - and _."
+            )
+        return cls(sessions_folder(environ, platform), name, platform)
+
+    @property
+    def link(self) -> str:
+        """The path of the socket for JSON lines, or of the file that says where it is."""
+        return self._file("link")
+
+    @property
+    def run(self) -> str:
+        """The path of the socket for commands."""
+        return self._file("run")
+
+    @property
+    def log(self) -> str:
+        """The path of the log."""
+        return self._file("log")
+
+    def _file(self, ending: str) -> str:
+        return os.path.join(self.folder, f"{self.name}.{ending}")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the session listens at a port, and not at a path."""
+        return self.platform == "win32"
+
+    def port(self) -> tuple[int, str]:
+        """Return the port to connect to, 0 for the path, and the token to show. Raises OSError."""
+        if not self.is_loopback:
+            return 0, ""
+        port, _, token = Path(self.link).read_text("ascii").partition(" ")
+        return int(port), token
+
+
+def session_names(environ: Mapping[str, str], platform: str = sys.platform) -> list[str]:
+    """Return the names of the sessions that have a socket, whether or not they still run."""
+    try:
+        files = os.listdir(sessions_folder(environ, platform))
+    except OSError:
+        return []
+    return sorted(file[: -len(".link")] for file in files if file.endswith(".link"))
+
+
+def check_private(folder: str) -> None:
+    """Make a folder for this user alone, and raise `UsageError` where others may use it."""
+    try:
+        make_private_folder(Path(folder))
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder!r}: {error.strerror}") from None
+    if sys.platform == "win32":  # what is in the user's own folders is the user's
+        return
+    status = os.lstat(folder)
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_own or status.st_mode & 0o077:
+        raise UsageError(
+            f"other users may use {folder!r}, where sessions have their sockets"
+        ).advise(f"chmod 700 {folder}, or set XDG_RUNTIME_DIR to a folder of your own.")
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Keep out other processes that open a session, or clean up after one."""
+    with open(os.path.join(folder, "lock"), "ab") as file:
+        if sys.platform != "win32":
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def ask(place: Place, method: str) -> dict[str, Any] | None:
+    """Ask the process of a session for its state, or to close; None: there is none, or no longer.
+
+    A socket that nobody listens at is removed. Raises `UsageError` for a process that is silent.
+    """
+    try:
+        token = place.port()[1]
+        with _connected(place) as connection:
+            params = {"version": __version__, "token": token}
+            line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
+            connection.sendall(f"{line}\n".encode())
+            answer = b""
+            while method.endswith("/close") or not answer.endswith(b"\n"):
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                answer += piece
+        if not answer:
+            return None
+        found: dict[str, Any] = json.loads(answer)["result"]
+    except (ConnectionError, FileNotFoundError):
+        clean(place)
+        return None
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"@{place.name} does not answer: {error}") from None
+    return found
+
+
+def _connected(place: Place) -> socket.socket:
+    port, _ = place.port()
+    if port:
+        return socket.create_connection(("127.0.0.1", port), _ANSWERS_WITHIN)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_ANSWERS_WITHIN)
+        connection.connect(place.link)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_live(place: Place) -> bool:
+    try:
+        _connected(place).close()
+    except (ConnectionError, FileNotFoundError, ValueError):
+        return False
+    return True
+
+
+def clean(place: Place) -> None:
+    """Remove the sockets of a session that has ended, and has no successor; the log stays."""
+    with suppress(OSError), _locked(place.folder):
+        if not _is_live(place):
+            _remove(place)
+
+
+def _remove(place: Place) -> None:
+    for path in (place.link, place.run):
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def listen(place: Place) -> tuple[socket.socket, str]:
+    """Return the listening socket of a new session, and the token that callers have to show.
+
+    Raises `UsageError` for a name that is open, and for a folder that others may use.
+    """
+    check_private(place.folder)
+    with _locked(place.folder):
+        if _is_live(place):
+            raise UsageError(f"@{place.name} is open already").advise(
+                f"Use it, close it with: mcpclient close @{place.name}, or choose another name."
+            )
+        _remove(place)
+        if not place.is_loopback:
+            return bind(place.link), ""
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        token = os.urandom(32).hex()
+        with open(place.link, "w", encoding="ascii") as file:
+            make_private(place.link)
+            file.write(f"{listener.getsockname()[1]} {token}")
+        return listener, token
+
+
+def bind(path: str) -> socket.socket:
+    """Return a socket that listens at a path. Raises `UsageError` where that cannot be."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(path)
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"cannot listen at {path!r}: {error}").advise(
+            "The path of a socket has a hundred characters; set XDG_RUNTIME_DIR to a short one."
+        ) from None
+    listener.listen(64)
+    return listener
+
+
+async def start_in_background(words: Sequence[str], role: str) -> tuple[int, str]:
+    """Start the process of a session; return 0 once it is open, else its exit code, and its output.
+
+    ``role``: the variable that tells it what it is. It has a session of its own, so that the
+    terminal's signals do not reach it. Cancelling ends it.
+    """
+    process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, reading does
+        list(words), env={**os.environ, role: "1"}, stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    try:
+        written = await call_in_thread(process.stdout.read)
+        if written.endswith(_OPEN):
+            process.returncode = 0  # it is on its own now
+        code = await call_in_thread(process.wait)
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+    process.stdout.close()
+    return code, written.decode("utf-8", "replace").replace("\0", "")
+
+
+def detach(log: int) -> None:
+    """Tell whoever started this process that the session is open, and let go of its streams."""
+    with suppress(OSError):  # it was killed meanwhile
+        os.write(1, _OPEN)
+    with open(os.devnull, "r+b", buffering=0) as nothing:
+        for number, descriptor in ((0, nothing.fileno()), (1, nothing.fileno()), (2, log)):
+            os.dup2(descriptor, number)
+
+
+def is_own_peer(connection: socket.socket) -> bool:
+    """Whether the other end of a connection belongs to this user, or shows a token instead."""
+    if sys.platform == "win32" or connection.family != socket.AF_UNIX:
+        return True
+    return peer_user(connection) == os.geteuid()
+
+
+def is_token(expected: str, shown: object) -> bool:
+    """Whether a caller has shown the token."""
+    return isinstance(shown, str) and hmac.compare_digest(expected.encode(), shown.encode())

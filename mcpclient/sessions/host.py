@@ -1,0 +1,343 @@
+"""The process of a session: it holds a client, and passes the messages of callers on to the server.
+
+Callers speak JSON-RPC in lines. What opens a connection was answered when the session was opened;
+everything else is passed on as it is, so that a command behaves as if it had connected by itself:
+timeouts, questions to the user, checks and output are the business of the caller's own client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from .. import __version__
+from ..client.client import Client
+from ..client.connection.limits import RequestOptions
+from ..client.connection.requests import connection_of
+from ..client.events.callbacks import Observer
+from ..errors import McpError, PeerError, SessionExpired
+from ..framing.ndjson import LineFramer
+from ..jsonrpc import messages
+from ..jsonrpc.codec import decode, encode
+from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..net.clocks import timestamp
+from ..net.session_sockets import is_own_peer, is_token
+from ..protocol.listen import SUBSCRIPTION_ID
+from ..transports.session import packed
+
+# The most that waits for a caller who does not read, in bytes; then the caller is dropped.
+_MAX_UNREAD = 256 * 1024 * 1024
+
+# Progress goes to the caller who asked for it, what is withdrawn to the one who was asked.
+_NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
+_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "elicitation/create": ("elicitation", {"form": {}, "url": {}}),
+    "sampling/createMessage": ("sampling", {}),
+}
+
+
+class Host(Observer):
+    """A session. ``idle``: seconds without a caller until it ends by itself; 0: never.
+
+    ``over`` is the reason why it has ended, once it has: an error, or None.
+    """
+
+    def __init__(self, name: str, client: Client, token: str, idle: float) -> None:
+        self.name = name
+        self.client = client
+        self.token = token
+        self.callers: list[Caller] = []
+        self.calls: Iterator[int] = count(1)
+        self.subscriptions: dict[RequestId, tuple[Caller, RequestId]] = {}
+        self.over: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
+        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle = idle
+        self._since = timestamp()
+        self._timer: asyncio.TimerHandle | None = None
+        connection = connection_of(client)
+        connection.observers.append(self)
+        for method, (capability, settings) in _ASKED.items():
+            connection.options.handlers.add(_Question(self, method, capability, settings))
+
+    async def serve(self, listener: socket.socket) -> asyncio.AbstractServer:
+        """Begin to accept callers; they wait until `opened` is done."""
+        loop = asyncio.get_running_loop()
+        self.watch_idleness()
+        return await loop.create_server(lambda: Caller(self), sock=listener)
+
+    def watch_idleness(self) -> None:
+        """Begin to count the seconds without a caller anew."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._idle and not any(caller.joined for caller in self.callers):
+            self._timer = asyncio.get_running_loop().call_later(self._idle, self.end)
+
+    def end(self, reason: McpError | None = None) -> None:
+        """End the session, and tell the callers why."""
+        if not self.over.done():
+            self.over.set_result(reason)
+        for caller in self.callers:
+            if caller.joined and reason is not None:
+                caller.send({"jsonrpc": "2.0", "id": None, "lost": packed(reason)})
+            if caller.joined:  # one who asked for the end sees it at the end of this process
+                caller.transport.close()
+
+    def lost(self, error: McpError) -> None:
+        """End with the server's process: what it knew is lost. Remote servers are reached anew."""
+        if self.process_id is not None:
+            self.end(error)
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Pass a notification on to all callers, or to the one whose subscription it is of."""
+        meta = params.get("_meta")
+        subscription = meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
+        if subscription is not None:
+            caller, own_id = self.subscriptions.get(subscription, (None, 0))
+            if caller is not None:
+                params = {**params, "_meta": {**(meta or {}), SUBSCRIPTION_ID: own_id}}
+                caller.send(messages.notification(method, params))
+        elif method not in _NOT_FOR_ALL:
+            for caller in self.callers:
+                if caller.joined:
+                    caller.send(messages.notification(method, params))
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the server's process, where it has one."""
+        return connection_of(self.client).session.transport.process_id
+
+    def state(self) -> dict[str, Any]:
+        """Return what `mcpclient sessions` shows, and what a caller needs to connect."""
+        connection = connection_of(self.client)
+        agreement = connection.agreement
+        found = {
+            "name": self.name,
+            "version": __version__,
+            "server": self.client.target,
+            "since": self._since,
+            "callers": sum(caller.joined for caller in self.callers),
+            "process": os.getpid(),
+        }
+        if agreement is None or not connection.is_open:
+            return found
+        transport = connection.session.transport
+        return {
+            **found,
+            "revision": agreement.era.version,
+            "transport": transport.name,
+            "carriesHeaders": transport.carries_headers,
+            "opening": agreement.raw,
+            "stateless": not agreement.era.allows_server_requests,
+        }
+
+
+class _Question:
+    """Lets a caller answer one kind of question: the one who has begun the latest call."""
+
+    def __init__(self, host: Host, method: str, capability: str, settings: dict[str, Any]) -> None:
+        self._host = host
+        self.method = method
+        self.capability = capability
+        self.settings: dict[str, Any] = settings
+
+    async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
+        """Return the result of the caller. Raises `PeerError`."""
+        busy = [caller for caller in self._host.callers if caller.running]
+        if not busy:
+            raise PeerError(ErrorCode.INTERNAL_ERROR, "nobody waits for a call of this session")
+        return await max(busy, key=lambda caller: caller.latest).ask(self.method, params)
+
+
+class Caller(asyncio.Protocol):
+    """The connection of one command. ``joined``: it has shown that it may use the session."""
+
+    def __init__(self, host: Host) -> None:
+        self.running: dict[RequestId, asyncio.Task[None]] = {}
+        self.latest = 0
+        self.joined = False
+        self._host = host
+        self._framer = LineFramer()
+        self._asked: dict[RequestId, asyncio.Future[Message]] = {}
+        self._last_id = 0
+        self._subscribed: set[str] = set()
+        self._background: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let in only the user whose session it is."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._host.callers.append(self)
+        if not is_own_peer(transport.get_extra_info("socket")):
+            transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Cancel whatever the caller still waits for."""
+        for task in self.running.values():
+            task.cancel()
+        for future in self._asked.values():
+            future.cancel()
+        self._host.callers.remove(self)
+        for uri in self._subscribed:
+            if not any(uri in caller._subscribed for caller in self._host.callers):
+                self._start(self._tell("resources/unsubscribe", {"uri": uri}))
+        self._host.watch_idleness()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle the messages that the next bytes complete; an invalid one ends the connection."""
+        try:
+            for line in self._framer.feed(data):
+                message = decode(line if isinstance(line, bytes) else b"")
+                self._take(message)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.transport.abort()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message, unless the caller has gone or does not read."""
+        if self.transport.get_write_buffer_size() > _MAX_UNREAD:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            self.transport.write(encode(message) + b"\n")
+
+    def _take(self, message: Message) -> None:
+        method, request_id = message.get("method"), message.get("id")
+        params = message.get("params") or {}
+        if not self.joined:
+            self._greet(message, params)
+        elif method is None:
+            waiter = self._asked.pop(message["id"], None)
+            if waiter is not None and not waiter.done():
+                waiter.set_result(message)
+        elif request_id is not None:
+            self.latest = next(self._host.calls)
+            self.running[request_id] = self._start(self._forward(request_id, method, params))
+        elif method == "notifications/cancelled":
+            task = self.running.get(params["requestId"])
+            if task is not None:
+                task.cancel()
+        else:
+            self._start(self._tell(method, params, is_request=False))
+
+    def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
+        """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
+        if not is_token(self._host.token, params.get("token", "")):
+            raise ValueError("no such token")
+        method = message["method"]
+        if method == "mcpclient/join":
+            self.joined = True
+            self._host.watch_idleness()
+            self._start(self._welcome(message["id"]))
+            return
+        self.send(messages.response(message["id"], self._host.state()))
+        if method == "mcpclient/close":
+            self._host.end()
+
+    async def _welcome(self, request_id: RequestId) -> None:
+        await asyncio.shield(self._host.opened)
+        with suppress(McpError):  # the call itself says it
+            await self._restore()
+        self.send(messages.response(request_id, self._host.state()))
+
+    def _start(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask the caller what the server asks, and return the result. Raises `PeerError`."""
+        self._last_id += 1
+        waiter = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
+        self.send(messages.request(self._last_id, method, params))
+        try:
+            await asyncio.wait({waiter})
+        except asyncio.CancelledError:
+            withdrawn = {"requestId": self._last_id}
+            self.send(messages.notification("notifications/cancelled", withdrawn))
+            raise
+        if waiter.cancelled():
+            raise PeerError(ErrorCode.INTERNAL_ERROR, "the user has left")
+        return messages.result_of(waiter.result())
+
+    async def _forward(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+        """Let the server answer a request of the caller's."""
+        try:
+            answer = messages.response(
+                request_id, await self._ask_server(request_id, method, params)
+            )
+        except PeerError as error:
+            answer = messages.error_response(request_id, error.code, error.message, error.data)
+        except McpError as error:
+            answer = {"jsonrpc": "2.0", "id": request_id, "failed": packed(error)}
+        finally:
+            self.running.pop(request_id, None)
+        self.send(answer)
+
+    async def _ask_server(
+        self, request_id: RequestId, method: str, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        meta = params.get("_meta") or {}
+        token = meta.get("progressToken")
+
+        def pass_on(progress: Mapping[str, Any]) -> None:
+            told = {**progress, "progressToken": token}
+            self.send(messages.notification("notifications/progress", told))
+
+        own_ids: list[RequestId] = []
+
+        def sent(own_id: RequestId) -> None:
+            own_ids.append(own_id)
+            self._host.subscriptions[own_id] = self, request_id
+
+        limits = RequestOptions(
+            None,
+            None,
+            on_progress=pass_on if token is not None else None,
+            on_sent=sent if method == "subscriptions/listen" else None,
+        )
+        connection = connection_of(self._host.client)
+        await self._restore()
+        generation = connection.generation
+        try:
+            result = await connection.session.request(method, params, limits)
+        except SessionExpired:
+            await connection.renew(generation)
+            result = await connection.session.request(method, params, limits)
+        finally:
+            for own_id in own_ids:
+                self._host.subscriptions.pop(own_id, None)
+        self._learn(method, params, result)
+        return result
+
+    async def _restore(self) -> None:
+        """Connect to a remote server anew, where the connection was lost."""
+        connection = connection_of(self._host.client)
+        if not connection.is_open:
+            await connection.restore()
+
+    def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Keep what later requests need: headers of tools, and what to unsubscribe from."""
+        era = connection_of(self._host.client).era
+        mirrored = era.header_parameters if era is not None else None
+        if method == "tools/list" and mirrored is not None:
+            for tool in result.get("tools") or ():
+                with suppress(McpError, AttributeError):  # the caller is told of it, too
+                    mirrored.learn(tool)
+        elif method == "resources/subscribe":
+            self._subscribed.add(str(params.get("uri")))
+        elif method == "resources/unsubscribe":
+            self._subscribed.discard(str(params.get("uri")))
+
+    async def _tell(
+        self, method: str, params: Mapping[str, Any], *, is_request: bool = True
+    ) -> None:
+        with suppress(McpError):  # nobody waits for it
+            session = connection_of(self._host.client).session
+            if is_request:
+                await session.request(method, params, RequestOptions())
+            else:
+                await session.notify(method, params)

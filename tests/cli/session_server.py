@@ -1,0 +1,80 @@
+"""A server with state, for sessions that stay; its calls wait for each other, so no test sleeps.
+
+``--alive FIFO``: hold the pipe open for as long as the process lives. ``--deaf``: stay when stdin
+has ended.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.cli.eliciting_server import FORM
+from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
+
+TOOLS = ("add", "never", "once_called", "once_cancelled", "both", "form", "say", "change", "fail")
+
+
+class SessionServer(OpenedServer):
+    """Its tools: ``add`` sums up. ``never`` is not answered; ``once_called`` is, when ``never`` was
+    called, and ``once_cancelled``, when that was cancelled. ``both`` is answered when two callers
+    have called it. ``form`` asks the user. ``say`` writes to stderr. ``change`` tells a change.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(capabilities={"tools": {"listChanged": True}})
+        schema = {"type": "object", "properties": {"amount": {"type": "integer"}}}
+        tools = [{"name": name, "inputSchema": schema} for name in TOOLS]
+        self.answers["tools/list"] = {"tools": tools}
+        self.answers["ping"] = {}
+        self._total = 0
+        self._held: dict[str, list[tuple[Json, Send]]] = {}
+        self._seen: set[str] = set()
+
+    def receive(self, message: Json, send: Send) -> None:
+        super().receive(message, send)
+        if message.get("method") == "notifications/cancelled":
+            self._happened("once_cancelled")
+
+    def _happened(self, event: str) -> None:
+        self._seen.add(event)
+        for call, send in self._held.pop(event, []):
+            send_text(call, send, event)
+
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
+        if name == "add":
+            self._total += arguments.get("amount", 1)
+            send_text(message, send, str(self._total))
+        elif name == "never":
+            self._happened("once_called")
+        elif name in self._seen:
+            send_text(message, send, name)
+        elif name in ("once_called", "once_cancelled"):
+            self._held.setdefault(name, []).append((message, send))
+        elif name == "both":
+            waiting = self._held.setdefault(name, [])
+            waiting.append((message, send))
+            if len(waiting) == 2:
+                for call, answer in waiting:
+                    send_text(call, answer, str(call["params"]["arguments"]["amount"]))
+        elif name == "form":
+            self.ask_for(message, send, "elicitation/create", params=FORM)
+        elif name == "say":
+            print("a line on stderr", file=sys.stderr, flush=True)
+            send_text(message, send, "said")
+        elif name == "change":
+            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            send_text(message, send, "changed")
+        else:
+            super().call_tool(message, name, arguments, send)
+
+
+if __name__ == "__main__":
+    if "--alive" in sys.argv:
+        pipe = open(sys.argv[sys.argv.index("--alive") + 1], "wb")  # noqa: SIM115 - until the end
+    serve_stdio(SessionServer())
+    while "--deaf" in sys.argv:
+        signal.pause()

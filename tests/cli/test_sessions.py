@@ -1,0 +1,360 @@
+"""Sessions that stay, as they are used: every command is a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_asking import terminal
+from tests.support.subprocesses import TOP
+
+pytestmark = pytest.mark.needs_posix
+
+SERVER = str(Path(__file__).with_name("session_server.py"))
+_LONGEST = 60.0
+
+
+class Commands:
+    """Runs commands of one user, who has the folder ``runtime`` for sockets."""
+
+    def __init__(self, runtime: Path) -> None:
+        self.runtime = runtime
+        self.environ = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "PYTHONPATH": str(TOP)}
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            self.environ[name] = str(runtime)
+
+    def start(self, *words: str, prelude: str = "pass", **options: Any) -> subprocess.Popen[str]:
+        """Start a command; ``prelude`` is run before it."""
+        source = f"import sys; {prelude}; from mcpclient.__main__ import main; sys.exit(main())"
+        return subprocess.Popen(
+            [sys.executable, "-c", source, *words],
+            **{
+                "cwd": self.runtime,
+                "env": self.environ,
+                "text": True,
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                **options,
+            },
+        )
+
+    def run(self, *words: str, **options: Any) -> tuple[int, str, str]:
+        """Run a command; return its exit code, its stdout and its stderr."""
+        with self.start(*words, **options) as process:
+            out, errors = process.communicate(timeout=_LONGEST)
+        return process.returncode, out, errors
+
+    def said(self, *words: str, **options: Any) -> str:
+        """Return the stdout of a command that succeeds."""
+        code, out, errors = self.run(*words, **options)
+        assert code == 0, errors
+        return out.rstrip("\n")
+
+    def open(self, *arguments: str, name: str = "it", options: tuple[str, ...] = ()) -> str:
+        return self.said("open", *options, name, "--", sys.executable, SERVER, *arguments)
+
+    def pid(self, name: str = "it") -> int:
+        sessions = json.loads(self.said("sessions", "--json"))["sessions"]
+        return int(next(each["process"] for each in sessions if each["session"] == f"@{name}"))
+
+
+@pytest.fixture
+def commands() -> Iterator[Commands]:
+    folder = Path(tempfile.mkdtemp(prefix="mc", dir="/tmp"))  # pytest's are too long for sockets
+    here = Commands(folder)
+    try:
+        yield here
+    finally:
+        here.run("close", "--all")
+        shutil.rmtree(folder)
+
+
+def test_a_server_keeps_its_state_between_two_commands(commands: Commands) -> None:
+    """F-SHOW-12"""
+    assert commands.open() == "@it"
+    assert commands.said("call", "@it", "add", "amount=2") == "2"
+    assert commands.said("call", "@it", "add", "amount=3") == "5"
+    assert "once_called" in commands.said("tools", "@it")
+    assert "@it" in commands.said("sessions")
+    assert commands.said("close", "@it") == "closed @it"
+    assert commands.said("sessions") == "no session is open"
+    code, _, errors = commands.run("call", "@it", "add")
+    assert code == 2
+    assert "there is no session @it" in errors
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("call", "add", "amount=2"),
+        ("call", "add", "amount=2", "--json"),
+        ("call", "add", "amount=two"),
+        ("call", "fail"),
+        ("call", "ad"),
+        ("call", "fail", "--json", "--unchecked"),
+        ("tools", "add"),
+        ("tools", "--json"),
+        ("info", "--json"),
+        ("read", "x:y"),
+        ("call", "never", "--max-timeout", "0.2"),
+        ("call", "add", "--no-such-option"),
+        ("call", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_is_the_same_with_a_session(commands: Commands, words: tuple[str, ...]) -> None:
+    """F-SHOW-12: output, messages and exit codes; only the name of the server is another."""
+    commands.open()
+    server = [sys.executable, SERVER]
+    shown = " ".join(server)
+    plain = commands.run(*words, "--", *server)
+    staying = commands.run(words[0], "@it", *words[1:])
+    assert staying[0] == plain[0]
+    assert [text.replace("@it", shown) for text in staying[1:]] == list(plain[1:])
+
+
+def test_every_command_that_takes_a_server_takes_a_session(commands: Commands) -> None:
+    """F-SHOW-12: those that run in the caller's own process, too."""
+    commands.open()
+    script = subprocess.run(
+        [sys.executable, "-m", "mcpclient", "shell", "@it"],
+        input="add amount=4\nadd amount=1\n",
+        capture_output=True,
+        text=True,
+        cwd=TOP,
+        env=commands.environ,
+    )
+    assert script.stdout.split() == ["4", "5"]
+    assert "ok" in commands.said("doctor", "@it")
+    assert commands.said("record", "r.jsonl", "call", "@it", "add") == "6"
+    assert commands.said("replay", "r.jsonl", "call", "add") == "6"
+    inspector = commands.start("inspect", "--no-browser", "@it")
+    assert inspector.stdout is not None
+    assert inspector.stdout.readline().startswith("http://127.0.0.1:")
+    inspector.send_signal(signal.SIGINT)
+    inspector.communicate(timeout=_LONGEST)
+
+
+def test_a_command_imports_no_event_loop(commands: Commands) -> None:
+    """F-SHOW-12: so that a call costs little more than the start of Python."""
+    commands.open()
+    told = "import atexit; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr))"
+    code, out, errors = commands.run("call", "@it", "add", prelude=told)
+    assert (code, out) == (0, "1\n")
+    assert "'mcpclient.net.session_front'" in errors
+    for heavy in ("asyncio", "argparse", "json", "socket", "typing", "mcpclient.errors"):
+        assert f"'{heavy}'" not in errors
+
+
+def test_two_callers_at_once(commands: Commands) -> None:
+    """F-SHOW-12: each gets its own answer, though the server gives both together."""
+    commands.open()
+    first = commands.start("call", "@it", "both", "amount=1")
+    second = commands.start("call", "@it", "both", "amount=2")
+    assert first.communicate(timeout=_LONGEST) == ("1\n", "")
+    assert second.communicate(timeout=_LONGEST) == ("2\n", "")
+
+
+def test_a_caller_has_its_own_folder_and_environment(commands: Commands, tmp_path: Path) -> None:
+    """F-SHOW-12: a file is looked for where the command runs, and stdin is the caller's."""
+    commands.open()
+    (tmp_path / "arguments.json").write_text('{"amount": 7}')
+    assert commands.said("call", "@it", "add", "@arguments.json", cwd=tmp_path) == "7"
+    process = commands.start("call", "@it", "add", "-", stdin=subprocess.PIPE)
+    assert process.communicate('{"amount": 1}', timeout=_LONGEST) == ("8\n", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+def test_the_end_of_a_command_cancels_its_call(commands: Commands, number: signal.Signals) -> None:
+    """F-SHOW-12: the server hears of it, and the session stays."""
+    commands.open()
+    process = commands.start("call", "@it", "never")
+    assert commands.said("call", "@it", "once_called") == "once_called"
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=_LONGEST)
+    assert commands.said("call", "@it", "once_cancelled") == "once_cancelled"
+    if number == signal.SIGINT:
+        assert (process.returncode, out, errors) == (130, "", "cancelled\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--deaf",)], ids=["", "deaf"])
+def test_a_session_that_is_killed_leaves_no_server(
+    commands: Commands, arguments: tuple[str, ...]
+) -> None:
+    """F-SHOW-12: not even one that does not end with its input; and its socket is cleaned up."""
+    pipe = commands.runtime / "alive"
+    os.mkfifo(pipe)
+    alive = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(alive, True)
+    commands.open("--alive", str(pipe), *arguments)
+    process = commands.start("call", "@it", "never")
+    assert commands.said("call", "@it", "once_called") == "once_called"
+    os.kill(commands.pid(), signal.SIGKILL)
+    assert os.read(alive, 1) == b""  # the end comes with the server's
+    os.close(alive)
+    _, errors = process.communicate(timeout=_LONGEST)
+    assert process.returncode == 3
+    assert "the connection to @it was lost" in errors
+    assert commands.said("sessions") == "no session is open"
+    assert commands.open() == "@it"
+
+
+def test_a_session_ends_with_its_server(commands: Commands) -> None:
+    """F-SHOW-12: what it knew is lost; the call in flight says why, and so does the log."""
+    commands.open()
+    process = commands.start("call", "@it", "never")
+    assert commands.said("call", "@it", "once_called") == "once_called"
+    children = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(commands.pid())], capture_output=True, text=True
+    )
+    server = next(line for line in children.stdout.splitlines() if SERVER in line)
+    os.kill(int(server.split()[0]), signal.SIGKILL)
+    _, errors = process.communicate(timeout=_LONGEST)
+    assert process.returncode == 3
+    assert "killed by signal 9" in errors
+    commands.run("close", "@it")  # waits for its end, if that has not come
+    assert "the session ended" in commands.said("sessions", "--log", "@it")
+
+
+def test_open_of_an_open_name_says_so(commands: Commands) -> None:
+    """F-SHOW-12: and the session goes on."""
+    commands.open()
+    code, _, errors = commands.run("open", "it", "--", sys.executable, SERVER)
+    assert code == 2
+    assert "@it is open already" in errors
+    assert "mcpclient close @it" in errors
+    assert commands.said("call", "@it", "add") == "1"
+
+
+def test_a_stale_socket_is_cleaned(commands: Commands) -> None:
+    """F-SHOW-12: nobody listens there, whatever its file says."""
+    folder = commands.runtime / "mcpclient"
+    folder.mkdir(mode=0o700)
+    for ending in ("link", "run"):
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(folder / f"old.{ending}"))
+    code, _, errors = commands.run("call", "@old", "add")
+    assert (code, "there is no session @old" in errors) == (2, True)
+    assert commands.said("sessions") == "no session is open"
+    assert sorted(path.name for path in folder.iterdir()) == ["lock"]
+
+
+def test_a_session_of_another_version_says_so(commands: Commands) -> None:
+    """F-SHOW-12: it can still be closed."""
+    older = commands.start(
+        *("open", "it", "--", sys.executable, SERVER),
+        prelude="import mcpclient, os; mcpclient.__version__ = '0.0.1'; "
+        "os.environ['MCPCLIENT_SESSION'] = '1'",
+        start_new_session=True,
+    )
+    assert older.stdout is not None
+    assert older.stdout.readline() == "@it\n"
+    code, _, errors = commands.run("call", "@it", "add")
+    assert code == 2
+    assert "mcpclient 0.0.1 has opened @it" in errors
+    assert "Close it with: mcpclient close @it" in errors
+    assert commands.said("close", "@it") == "closed @it"
+    older.communicate(timeout=_LONGEST)
+    assert older.returncode == 0
+
+
+def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
+    """F-SHOW-12: in the terminal of the command that the server asks for."""
+    commands.open()
+    with terminal("call", "@it", "form", XDG_RUNTIME_DIR=str(commands.runtime)) as asked:
+        asked.wait_for("@it asks: Which table?")
+        asked.wait_for("Your name (text)")
+        assert commands.said("call", "@it", "add") == "1"  # another caller is not held up
+        asked.type("Ada\n")
+        asked.wait_for("seats")
+        asked.type("\n")
+        asked.wait_for("Outside")
+        asked.type("2\n")
+        asked.wait_for("smoking")
+        asked.type("\n")
+        shown = asked.wait_for("}")
+        assert asked.end() == 0
+    assert "'name': 'Ada'" in shown
+    assert "'place': 'out'" in shown
+    _, _, errors = commands.run("call", "@it", "form")
+    assert "declined: there is no terminal to ask in" in errors
+
+
+def test_a_caller_listens_to_changes(commands: Commands) -> None:
+    """F-SHOW-12: that another's call makes."""
+    commands.open()
+    listener = commands.start("listen", "@it", "--count", "1")
+    while listener.poll() is None and commands.said("sessions", "--json").count('"callers": 0'):
+        pass  # each turn is an answer of the session; it ends with the listener's connection
+    assert commands.said("call", "@it", "change") == "changed"
+    assert listener.communicate(timeout=_LONGEST)[0] == "tools/list_changed\n"
+
+
+def test_what_the_server_says_on_stderr_is_logged(commands: Commands) -> None:
+    """F-SHOW-12: and not shown to whoever calls."""
+    commands.open()
+    assert commands.run("call", "@it", "say") == (0, "said\n", "")
+    assert "a line on stderr" in commands.said("sessions", "--log", "@it")
+
+
+def test_an_idle_session_ends(commands: Commands) -> None:
+    """F-SHOW-12: with its server, which is waited for here."""
+    pipe = commands.runtime / "alive"
+    os.mkfifo(pipe)
+    alive = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(alive, True)
+    commands.open("--alive", str(pipe), options=("--idle", "0.1"))
+    assert os.read(alive, 1) == b""
+    os.close(alive)
+
+
+def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
+    """F-SHOW-12: with the exit code and the words of any command, and no session is left."""
+    code, out, errors = commands.run("open", "it", "--", sys.executable, "-c", "print(1/0)")
+    assert (code, out) == (3, "")
+    assert "ZeroDivisionError" in errors
+    assert commands.said("sessions") == "no session is open"
+
+
+def test_all_configured_servers_are_opened(commands: Commands) -> None:
+    """F-SHOW-12: one session each."""
+    servers = {name: {"command": sys.executable, "args": [SERVER]} for name in ("one", "two")}
+    (commands.runtime / "servers.json").write_text(json.dumps({"mcpServers": servers}))
+    assert commands.said("open", "--all", "--config", "servers.json") == "@one\n@two"
+    assert commands.said("call", "@two", "add") == "1"
+    assert commands.said("close", "--all") == "closed @one\nclosed @two"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("call", "@it", "add", "--env", "A=B"), "--env is for mcpclient open"),
+        (("call", "@no such", "add"), "cannot be the name of a session"),
+        (("open", "a.b", "--", "x"), "cannot be the name of a session"),
+        (("open", "--all", "x"), "takes no server"),
+        (("sessions", "--log"), "needs one session"),
+        (("sessions", "x"), "does not take 'x'"),
+        (("sessions", "--log", "@none"), "there is no log"),
+        (("close",), "needs the names of sessions"),
+        (("close", "@none"), "there is no session @none"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    commands: Commands, words: tuple[str, ...], said: str
+) -> None:
+    """F-SHOW-12"""
+    code, out, errors = commands.run(*words)
+    assert (code, out) == (2, "")
+    assert said in errors

@@ -1,0 +1,239 @@
+"""The sockets of sessions: where they are, who may use them, and what is left of dead ones."""
+
+from __future__ import annotations
+
+import _socket
+import asyncio
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import UsageError
+from mcpclient.net import session_front
+from mcpclient.net.paths import state_folder
+from mcpclient.net.session_front import is_session_name, sessions_folder
+from mcpclient.net.session_sockets import (
+    Place,
+    ask,
+    bind,
+    check_private,
+    clean,
+    detach,
+    is_own_peer,
+    is_token,
+    listen,
+    session_names,
+    start_in_background,
+)
+
+pytestmark = pytest.mark.needs_posix
+
+PLATFORMS = ("linux", "darwin", "win32")
+
+
+@pytest.fixture
+def environ() -> Iterator[dict[str, str]]:
+    folder = tempfile.mkdtemp(prefix="mc", dir="/tmp")  # pytest's are too long for sockets
+    yield {"XDG_RUNTIME_DIR": folder, "LOCALAPPDATA": folder}
+    shutil.rmtree(folder)
+
+
+def answering(listener: socket.socket, answer: bytes) -> tuple[threading.Thread, list[Any]]:
+    """Answer one line, as the process of a session does, and keep it."""
+    asked: list[Any] = []
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            asked.append(json.loads(lines.readline()))
+            connection.sendall(answer)
+        listener.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread, asked
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_sessions_are_in_the_state_folder(platform: str, tmp_path: Path) -> None:
+    """F-SHOW-12: where there is no runtime folder; the front end computes it by itself."""
+    environ = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    expected = state_folder(environ, platform) / "sessions"
+    assert Path(sessions_folder(environ, platform)) == expected
+
+
+def test_names() -> None:
+    """F-SHOW-12: a name is a file's, and never a path."""
+    assert all(map(is_session_name, ("a", "my-server_2", "A" * 40)))
+    assert not any(map(is_session_name, ("", "-", "a.b", "a/b", "ä", "a b", "A" * 41)))
+    with pytest.raises(UsageError, match="@a/b cannot be the name"):
+        Place.of("a/b", {})
+
+
+def test_a_name_is_open_once(environ: dict[str, str]) -> None:
+    """F-SHOW-12: the socket says so, and no file; one that nobody listens at is taken over."""
+    place = Place.of("it", environ)
+    listener, token = listen(place)
+    assert token == ""
+    assert session_names(environ) == ["it"]
+    with pytest.raises(UsageError, match="@it is open already"):
+        listen(place)
+    clean(place)
+    assert session_names(environ) == ["it"]
+    listener.close()
+    again, _ = listen(place)
+    again.close()
+    clean(place)
+    assert session_names(environ) == []
+    assert session_names({"XDG_RUNTIME_DIR": "/no/such"}) == []
+
+
+def test_a_folder_that_others_may_use_is_refused(environ: dict[str, str]) -> None:
+    """F-SHOW-12"""
+    folder = Path(environ["XDG_RUNTIME_DIR"], "mcpclient")
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o750)
+    with pytest.raises(UsageError, match="other users may use"):
+        listen(Place.of("it", environ))
+    (folder / "file").touch()
+    with pytest.raises(UsageError, match="cannot make the folder"):
+        check_private(str(folder / "file" / "below"))
+
+
+def test_a_path_that_is_too_long_is_an_error(tmp_path: Path) -> None:
+    """F-SHOW-12: the systems allow a hundred characters."""
+    with pytest.raises(UsageError, match="cannot listen at"):
+        bind(str(tmp_path / ("x" * 120)))
+
+
+def test_a_session_is_asked(environ: dict[str, str]) -> None:
+    """F-SHOW-12: its state; None where nobody answers, and then its sockets are removed."""
+    place = Place.of("it", environ)
+    assert ask(place, "mcpclient/state") is None
+    listener, _ = listen(place)
+    thread, asked = answering(listener, b'{"id": 0, "result": {"name": "it"}}\n')
+    assert ask(place, "mcpclient/close") == {"name": "it"}
+    thread.join()
+    assert asked[0]["method"] == "mcpclient/close"
+    assert ask(place, "mcpclient/state") is None
+    assert session_names(environ) == []
+
+
+@pytest.mark.parametrize("answer", [b"", b"no JSON\n", b'{"error": 1}\n'])
+def test_a_strange_answer_of_a_session(environ: dict[str, str], answer: bytes) -> None:
+    """F-SHOW-12: an end without an answer is the session's; anything else is an error."""
+    place = Place.of("it", environ)
+    listener, _ = listen(place)
+    thread, _ = answering(listener, answer)
+    if answer:
+        with pytest.raises(UsageError, match="@it does not answer"):
+            ask(place, "mcpclient/state")
+    else:
+        assert ask(place, "mcpclient/state") is None
+    thread.join()
+
+
+def test_on_windows_a_session_is_a_port_and_a_token(environ: dict[str, str]) -> None:
+    """F-SHOW-12: in a private file; tried here as far as another system can."""
+    place = Place.of("it", environ, "win32")
+    check_private(environ["LOCALAPPDATA"])
+    listener, token = listen(place)
+    assert place.is_loopback
+    assert listener.getsockname()[0] == "127.0.0.1"
+    assert place.port() == (listener.getsockname()[1], token)
+    assert os.stat(place.link).st_mode & 0o077 == 0
+    assert len(token) == 64
+    with pytest.raises(UsageError, match="open already"):
+        listen(place)
+    connection, _ = listener.accept()  # the look of the second one
+    connection.close()
+    thread, asked = answering(listener, b'{"id": 0, "result": {}}\n')
+    assert ask(place, "mcpclient/state") == {}
+    thread.join()
+    assert asked[0]["params"]["token"] == token
+    assert session_names(environ, "win32") == ["it"]
+    clean(place)
+    assert session_names(environ, "win32") == []
+
+
+def test_a_token_is_compared() -> None:
+    """F-SHOW-12"""
+    assert is_token("secret", "secret")
+    assert not any(is_token("secret", shown) for shown in ("", "other", None, 7))
+
+
+def test_another_user_is_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-12: as the kernel says who has connected."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, socket.socket() as tcp:
+        assert is_own_peer(ours)
+        assert is_own_peer(tcp)  # which shows a token
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        assert not is_own_peer(ours)
+
+
+def test_the_peer_of_the_bsds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-12: LOCAL_PEERCRED, whose structure has the user's id in the same place."""
+
+    class Connection:
+        def getsockopt(self, level: int, option: int, size: int) -> bytes:
+            assert (level, option, size) == (0, 1, 76)
+            return (0).to_bytes(4, sys.byteorder) + (501).to_bytes(4, sys.byteorder) + bytes(68)
+
+    monkeypatch.delattr(_socket, "SO_PEERCRED", raising=False)
+    connection: Any = Connection()
+    assert session_front.peer_user(connection) == 501
+
+
+OPENS = """
+import os, sys
+from mcpclient.net.session_sockets import detach
+print("@it", os.environ["ROLE"], os.getsid(0) == os.getpid(), flush=True)
+detach(os.open(os.devnull, os.O_WRONLY))
+sys.stdin.buffer.raw.read()
+"""
+
+
+def test_a_process_in_the_background(capfd: pytest.CaptureFixture[str]) -> None:
+    """F-SHOW-12: it has told that it is open, or it has ended."""
+    words = [sys.executable, "-c", OPENS]
+    assert asyncio.run(start_in_background(words, "ROLE")) == (0, "@it 1 True\n")
+    failing = [sys.executable, "-c", "print('no'); raise SystemExit(3)"]
+    assert asyncio.run(start_in_background(failing, "ROLE")) == (3, "no\n")
+
+
+def test_a_process_in_the_background_is_cancelled() -> None:
+    """F-SHOW-12: as by Ctrl-C, which does not reach it by itself."""
+    source = "import sys, time; sys.stderr.close(); time.sleep(600)"
+
+    async def run() -> None:
+        starting = asyncio.ensure_future(
+            start_in_background([sys.executable, "-c", source], "ROLE")
+        )
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    asyncio.run(run())
+
+
+def test_letting_go_of_the_streams(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """F-SHOW-12: stdin and stdout lead nowhere, stderr to the log."""
+    replaced: dict[int, int] = {}
+    written: list[bytes] = []
+    monkeypatch.setattr(os, "dup2", lambda old, new: replaced.update({new: old}))
+    monkeypatch.setattr(os, "write", lambda number, data: written.append(data))
+    detach(77)
+    assert replaced.keys() == {0, 1, 2}
+    assert replaced[2] == 77
+    assert written == [b"\0"]

@@ -1,0 +1,318 @@
+"""The process of a session, with its callers in the same loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from mcpclient import Client, ConnectionLost, PeerError, UsageError
+from mcpclient.net.session_sockets import Place, ask, listen
+from mcpclient.sessions import host as hosts
+from mcpclient.sessions.host import Host
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.transports.session import SessionTransport
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.needs_posix
+
+
+@pytest.fixture(autouse=True)
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="mc", dir="/tmp")  # pytest's are too long for sockets
+    monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+class Server(McpServer):
+    """Its resources can be subscribed to; ``received`` tells what has come."""
+
+    def __init__(self, era: str) -> None:
+        super().__init__(era)
+        self.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
+        self.end: ServerEnd | None = None
+        self._came: dict[str, asyncio.Event] = {}
+        for method in ("resources/subscribe", "resources/unsubscribe"):
+            self.answers[method] = {}
+
+    async def came(self, method: str) -> None:
+        """Wait until a message with this method has come, or an answer with this id."""
+        await self._came.setdefault(method, asyncio.Event()).wait()
+
+    def receive(self, message: Any, send: Any) -> None:
+        super().receive(message, send)
+        name = message.get("method", message.get("id"))
+        self._came.setdefault(name, asyncio.Event()).set()
+
+    async def serve(self, end: ServerEnd) -> None:
+        self.end = end
+        async for message in end:
+            self.receive(message, end.send)
+
+    def take_other(self, message: Any, params: Any, send: Any) -> None:
+        if message["method"] == "subscriptions/listen":
+            meta = {"io.modelcontextprotocol/subscriptionId": message["id"]}
+            told = {"_meta": meta, "notifications": {"resourceSubscriptions": ["x:1"]}}
+            method = "notifications/subscriptions/acknowledged"
+            send({"jsonrpc": "2.0", "method": method, "params": told})
+            changed = {"_meta": meta, "uri": "x:1"}
+            method = "notifications/resources/updated"
+            send({"jsonrpc": "2.0", "method": method, "params": changed})
+        else:
+            super().take_other(message, params, send)
+
+
+@asynccontextmanager
+async def session(server: Server, **options: Any) -> AsyncIterator[Host]:
+    """An open session called ``it``."""
+    place = Place.of("it", os.environ)
+    listener, token = listen(place)
+    client = Client(InProcessTransport(server.serve))
+    host = Host("it", client, token, options.pop("idle", 0.0))
+    serving = await host.serve(listener)
+    try:
+        async with client:
+            host.opened.set_result(None)
+            yield host
+            host.end()
+    finally:
+        serving.close()
+        for caller in host.callers:
+            caller.transport.abort()
+        await asyncio.sleep(0)  # now the sockets are closed
+
+
+def joined(**options: Any) -> Client:
+    return Client(SessionTransport("it"), **options)
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_a_caller_talks_to_the_server(era: str) -> None:
+    """F-SHOW-12: in the era and with the words of the session, without another handshake."""
+
+    async def scenario() -> None:
+        server = Server(era)
+        async with session(server) as host:
+            before = len(server.received)
+            async with joined() as client:
+                assert len(server.received) == before
+                assert client.protocol_version == host.client.protocol_version
+                assert client.server_info.name == "test-server"
+                assert client.transport_name == "in-process"
+                assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+                steps: list[float] = []
+                await client.call_tool(
+                    "progress", {"steps": 3}, on_progress=lambda each: steps.append(each.progress)
+                )
+                assert steps == [1, 2, 3]
+                with pytest.raises(PeerError, match="Unknown tool"):
+                    await client.call_tool("nope")
+                await client.ping()
+            assert host.client.is_connected
+
+    run(scenario())
+
+
+def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
+    """F-SHOW-12: and one that nobody can be asked is refused."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")):
+            asked: list[str] = []
+
+            def answer(name: str) -> Any:
+                def handle(request: Any) -> dict[str, int]:
+                    asked.append(name)
+                    return {"n": 1}
+
+                return handle
+
+            caller = joined(elicitation=answer("first"))
+            async with caller as first, joined(elicitation=answer("second")) as second:
+                waiting = asyncio.ensure_future(first.call_tool("never"))
+                await server.came("tools/call")
+                schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+                params = {"message": "n?", "requestedSchema": schema}
+                question = {"method": "elicitation/create", "params": params}
+                result = await second.call_tool("ask", question)
+                assert "'action': 'accept'" in result.text
+                assert asked == ["second"]
+                waiting.cancel()
+                sample = {"method": "sampling/createMessage", "params": {}}
+                assert "-32601" in (await second.call_tool("ask", sample)).text
+            assert server.end is not None
+            server.end.send({"jsonrpc": "2.0", "id": "q", **question})
+            await server.came("q")
+            refused = next(each for each in server.received if each.get("id") == "q")
+            assert "nobody waits" in refused["error"]["message"]
+
+    run(scenario())
+
+
+def test_a_caller_who_leaves_cancels() -> None:
+    """F-SHOW-12: the call, the question to the user, and what was subscribed to."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")) as host:
+            client = await joined()
+            async with client.listen(uris=["x:1"]):
+                calling = asyncio.ensure_future(client.call_tool("never"))
+                await server.came("tools/call")
+                host.callers[0].transport.abort()
+                with pytest.raises(ConnectionLost):
+                    await calling
+            await server.came("notifications/cancelled")
+            await server.came("resources/unsubscribe")
+            await client.close()
+
+    run(scenario())
+
+
+def test_a_caller_cancels_a_call() -> None:
+    """F-SHOW-12: as any client does, and the others go on."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")), joined() as client:
+            calling = asyncio.ensure_future(client.call_tool("never"))
+            await server.came("tools/call")
+            calling.cancel()
+            await server.came("notifications/cancelled")
+            assert (await client.call_tool("echo", {"text": "on"})).text == "on"
+
+    run(scenario())
+
+
+def test_notifications_reach_all_callers() -> None:
+    """F-SHOW-12: but those of a subscription only the one who has it."""
+
+    async def scenario() -> None:
+        heard: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
+        async with session(Server("handshake")):
+            one, two = (joined(on_notification=lambda *_, e=each: e.set()) for each in heard)
+            async with one as first, two:
+                told = {"method": "notifications/prompts/list_changed"}
+                await first.call_tool("notify", {"messages": [told]})
+                for each in heard:
+                    await each.wait()
+        async with session(Server("stateless")), joined() as first, joined():
+            subscription = await first.listen(uris=["x:1"]).open()
+            event = await subscription.__anext__()
+            assert getattr(event, "uri", "") == "x:1"
+            await subscription.close()
+
+    run(scenario())
+
+
+def test_an_idle_session_ends() -> None:
+    """F-SHOW-12: after half an hour without a caller, and not while there is one."""
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        async with session(Server("handshake"), idle=1800.0) as host:
+            await asyncio.sleep(1700)
+            async with joined():
+                await asyncio.sleep(5000)
+                assert not host.over.done()
+            left = loop.time()
+            assert await host.over is None
+            assert loop.time() - left == pytest.approx(1800, abs=1)
+
+    run(scenario())
+
+
+def test_the_end_of_a_session_tells_why() -> None:
+    """F-SHOW-12: to all calls in flight."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")) as host, joined() as client:
+            calling = asyncio.ensure_future(client.call_tool("never"))
+            await server.came("tools/call")
+            host.end(ConnectionLost("it fell over"))
+            with pytest.raises(ConnectionLost, match="it fell over"):
+                await calling
+
+    run(scenario())
+
+
+def test_a_session_is_asked_and_closed() -> None:
+    """F-SHOW-12: by any version, without joining."""
+
+    async def scenario() -> None:
+        async with session(Server("handshake")) as host:
+            place = Place.of("it", os.environ)
+            state = await asyncio.to_thread(ask, place, "mcpclient/state")
+            assert state is not None
+            assert (state["name"], state["callers"]) == ("it", 0)
+            closing = asyncio.ensure_future(asyncio.to_thread(ask, place, "mcpclient/close"))
+            assert await host.over is None
+            for caller in host.callers:
+                caller.transport.abort()
+            await closing
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"no JSON\n", b'{"id": 0, "method": "mcpclient/join", "params": {"token": "x"}}\n', b"[]\n"],
+)
+def test_a_stranger_is_dropped(sent: bytes) -> None:
+    """F-SHOW-12: what is not a greeting with the right token ends the connection."""
+
+    async def scenario() -> None:
+        async with session(Server("handshake")) as host:
+            host.token = "secret"
+            reader, writer = await asyncio.open_unix_connection(Place.of("it", os.environ).link)
+            writer.write(sent)
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+            assert not any(caller.joined for caller in host.callers)
+
+    run(scenario())
+
+
+def test_another_user_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-12: before a word is read."""
+
+    async def scenario() -> None:
+        async with session(Server("handshake")):
+            monkeypatch.setattr(hosts, "is_own_peer", lambda connection: False)
+            with pytest.raises(UsageError, match="no session @it"):
+                await joined()
+
+    run(scenario())
+
+
+def test_a_remote_server_is_reached_anew() -> None:
+    """F-SHOW-12: only a process takes its state with it when it ends."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")) as host, joined() as client:
+            assert server.end is not None
+            transport = host.client._connection.session.transport
+            transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
+            assert not host.over.done()
+            assert (await client.call_tool("echo", {"text": "again"})).text == "again"
+
+    run(scenario())
+
+
+def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-12: and costs no memory."""
+    monkeypatch.setattr(hosts, "_MAX_UNREAD", -1)
+
+    async def scenario() -> None:
+        async with session(Server("handshake")):
+            with pytest.raises(UsageError, match="no session"):
+                await joined()
+
+    run(scenario())
