@@ -7,13 +7,19 @@ from importlib import import_module
 
 _PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 
+# The commands that run in a session's process; others edit lines, or serve a page.
+_QUICK = (
+    *("info", "tools", "call", "resources", "read"),
+    *("prompts", "prompt", "complete", "ping", "listen"),
+)
+
 
 def main() -> int:
     """Run one command and return its exit code; ``verify`` needs no command line.
 
     A command for a session that stays runs there, so that this process imports next to nothing.
     """
-    if any(word[:1] == "@" for word in sys.argv[2:]):
+    if sys.argv[1:2] and sys.argv[1] in _QUICK and any(word[:1] == "@" for word in sys.argv[2:]):
         try:
             front = import_module(".net.session_front", _PACKAGE)
             code: int | None = front.run_in_session(sys.argv[1:])

@@ -170,6 +170,7 @@ MAY_IMPORT_BY_NAME = {
     "vendoring.copying",  # importlib.resources: the files of this package, also in an archive
     "lazy",  # what is imported for types as well, and so is held to these rules
     "cli.main",  # cli.running, and the one command that is asked for
+    "cli.sessions",  # modules that commands import late, before a fork needs them
     "cli.target",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed

@@ -19,7 +19,7 @@ from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
 from ..sessions.host import Host
-from ..transports.session import SessionTransport
+from ..sessions.transport import SessionTransport
 from .command import Answer, LocalCommand, LocalWork, Server
 from .configured import load
 from .connecting import client_for
@@ -34,7 +34,7 @@ _MAX_LOG = 512 * 1024  # bytes
 _ROLE = "MCPCLIENT_SESSION"
 # What commands import late, and forks of the helper have already.
 _WARMED = (
-    *(".features", ".running", ".asking", ".listen", ".results", "..adapters.limits"),
+    *(".features", ".tools", ".running", ".asking", "..adapters.limits"),
     *("..protocol.schema", "..formats.uri_template", "..client.feed", "..client.typed_results"),
 )
 
@@ -254,9 +254,7 @@ OPEN = LocalCommand(
 
 
 def _add_sessions_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--log", action="store_true", help="show what the server of a session wrote to stderr"
-    )
+    parser.add_argument("--log", action="store_true", help="show the stderr of a session's server")
 
 
 SESSIONS = LocalCommand(

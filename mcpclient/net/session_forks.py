@@ -111,7 +111,7 @@ def _run_command(connection: socket.socket, run: Run) -> NoReturn:
             request = file.read(int.from_bytes(size, "big"))
         fields = [os.fsdecode(field) for field in request.split(b"\0")]
         if fields[0] != __version__ or len(descriptors) != 3 or not is_own_peer(connection):
-            os._exit(0)  # the caller finds out by itself what is wrong
+            os._exit(0)  # the caller's own process reports why
         words = _take_over(fields[1:], descriptors)
         connection.sendall(STARTED)
         signal.signal(signal.SIGINT, signal.default_int_handler)

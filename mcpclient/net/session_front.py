@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import TextIO
 
-QUICK = frozenset(
-    (
-        "info",
-        "tools",
-        "call",
-        "resources",
-        "read",
-        "prompts",
-        "prompt",
-        "complete",
-        "ping",
-        "listen",
-    )
-)
-"""The commands that run in a fork. Others edit lines, serve pages, or print no answer of a call."""
-
 STARTED, INTERRUPT = b"+", b"I"
 _CONNECTION_LOST = 3
 _SYMBOLS = frozenset("-_")
@@ -79,10 +63,10 @@ def peer_user(connection: _socket.socket) -> int:
 def run_in_session(words: Sequence[str]) -> int | None:
     """Run a command in the session that its words name, and return its exit code.
 
-    None: it has to run in this process, which then says what is wrong, if anything is.
+    None: it has to run in this process, which then reports any error.
     """
     names = [word[1:] for word in words if word[:1] == "@"]
-    if words[0] not in QUICK or not names or "--" in words or not is_session_name(names[0]):
+    if not names or "--" in words or not is_session_name(names[0]):
         return None
     try:
         request = _request(words)
@@ -102,7 +86,10 @@ def run_in_session(words: Sequence[str]) -> int | None:
 
 
 def _request(words: Sequence[str]) -> bytes:
-    """Return what the fork needs to know of this process. Raises OSError for a closed stream."""
+    """Return the folder, the streams, the words and the environment of this process.
+
+    Raises OSError for a stream that is closed.
+    """
     fields = [__version__, os.getcwd()]
     streams: tuple[TextIO | None, ...] = (sys.stdin, sys.stdout, sys.stderr)
     for number, stream in enumerate(streams):

@@ -33,7 +33,7 @@ if sys.platform != "win32":
 # Seconds that the process of a session may take to answer a question, or to end.
 _ANSWERS_WITHIN = 10.0
 
-# The end of what the process of a session writes, once that is open.
+# The last byte on stdout of a session's process, which is open then.
 _OPEN = b"\0"
 
 
@@ -121,7 +121,7 @@ def _locked(folder: str) -> Iterator[None]:
 def ask(place: Place, method: str) -> dict[str, Any] | None:
     """Ask the process of a session for its state, or to close; None: there is none, or no longer.
 
-    A socket that nobody listens at is removed. Raises `UsageError` for a process that is silent.
+    A socket without a listener is removed. Raises `UsageError` for a process that is silent.
     """
     try:
         token = place.port()[1]

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
-from ..client.connection.requests import connection_of
 from ..client.events.callbacks import Observer
+from ..client.requests import connection_of
 from ..errors import McpError, PeerError, SessionExpired
 from ..framing.ndjson import LineFramer
 from ..jsonrpc import messages
@@ -28,7 +27,10 @@ from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.clocks import timestamp
 from ..net.session_sockets import is_own_peer, is_token
 from ..protocol.listen import SUBSCRIPTION_ID
-from ..transports.session import packed
+from .transport import packed
+
+if TYPE_CHECKING:
+    import socket
 
 # The most that waits for a caller who does not read, in bytes; then the caller is dropped.
 _MAX_UNREAD = 256 * 1024 * 1024
@@ -112,7 +114,7 @@ class Host(Observer):
         return connection_of(self.client).session.transport.process_id
 
     def state(self) -> dict[str, Any]:
-        """Return what `mcpclient sessions` shows, and what a caller needs to connect."""
+        """Return the facts that `mcpclient sessions` shows, and those that open a connection."""
         connection = connection_of(self.client)
         agreement = connection.agreement
         found = {
@@ -149,7 +151,7 @@ class _Question:
         """Return the result of the caller. Raises `PeerError`."""
         busy = [caller for caller in self._host.callers if caller.running]
         if not busy:
-            raise PeerError(ErrorCode.INTERNAL_ERROR, "nobody waits for a call of this session")
+            raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of this session is in flight")
         return await max(busy, key=lambda caller: caller.latest).ask(self.method, params)
 
 
@@ -320,7 +322,7 @@ class Caller(asyncio.Protocol):
             await connection.restore()
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Keep what later requests need: headers of tools, and what to unsubscribe from."""
+        """Keep the headers of tools, and the resources to unsubscribe from."""
         era = connection_of(self._host.client).era
         mirrored = era.header_parameters if era is not None else None
         if method == "tools/list" and mirrored is not None:
@@ -335,7 +337,7 @@ class Caller(asyncio.Protocol):
     async def _tell(
         self, method: str, params: Mapping[str, Any], *, is_request: bool = True
     ) -> None:
-        with suppress(McpError):  # nobody waits for it
+        with suppress(McpError):  # no caller waits for it
             session = connection_of(self._host.client).session
             if is_request:
                 await session.request(method, params, RequestOptions())

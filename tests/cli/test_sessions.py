@@ -116,13 +116,12 @@ def test_a_server_keeps_its_state_between_two_commands(commands: Commands) -> No
 )
 def test_a_command_is_the_same_with_a_session(commands: Commands, words: tuple[str, ...]) -> None:
     """F-SHOW-12: output, messages and exit codes; only the name of the server is another."""
-    commands.open()
-    server = [sys.executable, SERVER]
-    shown = " ".join(server)
-    plain = commands.run(*words, "--", *server)
+    commands.said("add", "--scope", "user", "it", "--", sys.executable, SERVER)
+    assert commands.said("open", "it") == "@it"
+    plain = commands.run(words[0], "it", *words[1:])
     staying = commands.run(words[0], "@it", *words[1:])
     assert staying[0] == plain[0]
-    assert [text.replace("@it", shown) for text in staying[1:]] == list(plain[1:])
+    assert [text.replace("@it", "it") for text in staying[1:]] == list(plain[1:])
 
 
 def test_every_command_that_takes_a_server_takes_a_session(commands: Commands) -> None:

@@ -16,8 +16,8 @@ from mcpclient import Client, ConnectionLost, PeerError, UsageError
 from mcpclient.net.session_sockets import Place, ask, listen
 from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host
+from mcpclient.sessions.transport import SessionTransport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from mcpclient.transports.session import SessionTransport
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
@@ -152,7 +152,7 @@ def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
             server.end.send({"jsonrpc": "2.0", "id": "q", **question})
             await server.came("q")
             refused = next(each for each in server.received if each.get("id") == "q")
-            assert "nobody waits" in refused["error"]["message"]
+            assert "no call of this session" in refused["error"]["message"]
 
     run(scenario())
 

@@ -47,7 +47,7 @@ class Handlers:
         )
         self._roots = rooted.RootsAnswerer(roots) if roots is not None else None
         given = (self._sampling, self._elicitation, self._roots)
-        self._answerers = {each.method: each for each in given if each is not None}
+        self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -59,8 +59,8 @@ class Handlers:
         """Other settings for the handshake era, where roots may change in a session."""
         return {"roots": {"listChanged": True}} if self._roots is not None else {}
 
-    def add(self, answerer: Answerer) -> None:
-        """Answer one more method of the server's."""
+    def add(self, answerer: Any) -> None:
+        """Answer one more method of the server's, by an object like those that are made above."""
         self._answerers[answerer.method] = answerer
 
     def attach(self, server: str, observers: list[Observer]) -> None:
@@ -82,10 +82,11 @@ class Handlers:
             asked = f"the server asked for {method!r:.100}"
             raise NotOffered(f"{asked}, which this client does not offer")
         try:
-            return await answerer.answer(params, self._server)
+            answer: Mapping[str, Any] = await answerer.answer(params, self._server)
         except HandlerFailed as failure:
             _log(failure)
             raise
+        return answer
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
         """Ask for the visits to URLs that a call needs. False: not all were agreed to."""

@@ -91,7 +91,7 @@ def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCapture
             raise HandlerFailed("elicitation/create", "there is no field \x1b[2J")
 
     handlers = Handlers()
-    handlers._answerers["elicitation/create"] = Quoting()  # type: ignore[assignment]
+    handlers._answerers["elicitation/create"] = Quoting()
     with pytest.raises(HandlerFailed, match=r"no field \\x1b\[2J"):
         answer(handlers, "elicitation/create", FORM)
     assert r"no field \x1b[2J" in caplog.text and "\x1b" not in caplog.text

@@ -16,8 +16,8 @@ from ..jsonrpc.messages import ErrorCode, Message
 from ..net.session_sockets import Place, check_private, session_names
 from ..protocol.outgoing import Outgoing
 from ..suggestions import did_you_mean, there_are
-from .base import Receiver
-from .line_socket import LineSocketTransport
+from ..transports.base import Receiver
+from ..transports.line_socket import LineSocketTransport
 
 _OPENERS = ("server/discover", "initialize")
 
@@ -37,6 +37,7 @@ class SessionTransport(LineSocketTransport):
 
     @property
     def description(self) -> str:
+        """The name of the session."""
         return f"@{self._place.name}"
 
     async def open(self, receiver: Receiver) -> None:
@@ -76,6 +77,7 @@ class SessionTransport(LineSocketTransport):
         return error.advise(f"Open it with: mcpclient open {name} -- COMMAND")
 
     def send(self, outgoing: Outgoing) -> None:
+        """Send a message, or answer it here while the connection is being opened."""
         message = outgoing.message
         method, request_id = message.get("method"), message.get("id")
         if self._is_opened or method not in (*_OPENERS, "notifications/initialized"):
@@ -94,7 +96,7 @@ class SessionTransport(LineSocketTransport):
 
 
 class _Intake:
-    """The receiver of what a session sends, which has two kinds of messages of its own."""
+    """The receiver of a session's messages, of which two kinds are its own."""
 
     def __init__(self, receiver: Receiver, joined: asyncio.Future[Mapping[str, Any]]) -> None:
         self._receiver = receiver
