@@ -51,6 +51,7 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     except UsageError as error:
         raise _with_dashes(error, before) from None
     options.server_command = server_command
+    options.line = list(words)
     if isinstance(command, Command):
         return _understand_plain(command, options)
     takes_command = command.takes_server or command.takes_command

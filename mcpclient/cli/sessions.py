@@ -97,7 +97,7 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
 
 async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
     """Start the process of a session, or one for each configured server."""
-    words = sys.argv[1:]
+    words: list[str] = options.line
     if not options.all:
         return Answer({}, "", exit_code=await _start_one(words), is_shown=True)
     if options.words or options.server_command is not None:

@@ -50,6 +50,7 @@ NOT_PLAIN |= {
     "lock",
     "shell",
     "vendor",
+    *("open", "sessions", "close"),
 }
 
 
@@ -111,7 +112,7 @@ def test_a_tool_that_fails_without_a_word(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["nope"], "there is no command 'nope'; mcpclient --help lists them"),
+        (["qqq"], "there is no command 'qqq'; mcpclient --help lists them"),
         (["cal"], "there is no command 'cal'; did you mean 'call'?"),
         (["--quiet", "tools"], "the command comes first"),
         (["tools"], "which server?"),
