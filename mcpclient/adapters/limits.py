@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Callable, Literal, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..errors import UsageError
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..net.files import save_text
+
+if TYPE_CHECKING:
+    from ..formats import pick
+else:
+    pick = OnDemand("..formats.pick", __name__)
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -33,6 +40,9 @@ class Limits:
       to a temporary file that only this user can read, and gives the model its path; a function
       receives the whole text and returns a description, for the model, of where to find it.
     - ``unknown``: content of an unknown type becomes JSON (``"keep"``) or is left out (``"drop"``).
+    - ``pick``: the parts of structured content, or of JSON in a text, that the model gets, as in
+      ``"items[].{id, title}"`` (`mcpclient.formats.pick`), one per line; where it does not fit, the
+      model gets all of it.
     - ``structured``: the form of a result with both text and structured content: ``"text"`` adds
       the structured content only if it holds more than the text; ``"only"`` uses just the
       structured content (and media; the text of a failed call); ``"both"`` always uses both.
@@ -44,6 +54,7 @@ class Limits:
     keep_tail: float = 0.25
     unknown: Literal["keep", "drop"] = "keep"
     structured: Literal["text", "only", "both"] = "text"
+    pick: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_chars < 0 or self.max_image_bytes < 0 or not 0 <= self.keep_tail <= 1:
@@ -54,6 +65,19 @@ class Limits:
             raise UsageError(f'unknown is "keep" or "drop", not {self.unknown!r}')
         if self.structured not in ("text", "only", "both"):
             raise UsageError(f'structured is "text", "only" or "both", not {self.structured!r}')
+        if self.pick is not None:
+            pick.parse_pick(self.pick)
+
+
+def picked_lines(value: Any, wanted: str) -> list[str] | None:
+    """Return the parts of a value, strings as they are and all else as JSON; None: it has none."""
+    try:
+        found = list(pick.parse_pick(wanted)(value))
+    except UsageError:
+        return None
+    return [
+        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in found
+    ]
 
 
 def limited(text: str, limits: Limits) -> str:

@@ -26,7 +26,15 @@ from ..protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
-from .limits import Limits, Media, MediaRules, limited, media_type_of, token_warning
+from .limits import (
+    Limits,
+    Media,
+    MediaRules,
+    limited,
+    media_type_of,
+    picked_lines,
+    token_warning,
+)
 from .names import NameRule, fit_names, without_surrogates
 from .tool_calls import ToolCall
 
@@ -156,6 +164,13 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
     """Return the content of a result in the form that ``limits.structured`` asks for."""
     structured, form = result.structured, limits.structured
     parts = parts_of(result.content, limits.unknown == "keep")
+    if limits.pick is not None and not result.is_error:
+        texts = [part for part in parts if isinstance(part, str)]
+        value = _parsed("".join(texts)) if structured is None else structured
+        lines = picked_lines(value, limits.pick) if isinstance(value, (dict, list)) else None
+        if lines is not None:
+            picked = without_surrogates("\n".join(lines))
+            return [*(part for part in parts if isinstance(part, Media)), picked]
     if structured is None:
         return parts
     if form == "only" and not result.is_error:

@@ -10,15 +10,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, UsageError
+from ..framing.escaping import escape
 from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..net.regular_files import open_regular
@@ -29,7 +31,9 @@ from .render import one_line
 
 if TYPE_CHECKING:
     from .. import suggestions
+    from ..formats import pick
 else:
+    pick = OnDemand("..formats.pick", __name__)
     suggestions = OnDemand("..suggestions", __name__)
 
 
@@ -330,6 +334,34 @@ def _from_file(path: str) -> str:
     except (OSError, UnicodeError) as error:
         reason = str((isinstance(error, OSError) and error.strerror) or error)
         raise UsageError(f"cannot read {path!r}: {reason}") from None
+
+
+PICK_HELP = """\
+PARTS of JSON are picked with a subset of jq; each part is a line:
+  name  ."any name"  [] of all  [0]  [-1]  [1:3]  fields and items
+  items[].{id, who: author.name}         an object of fields
+  [items[].id]   A | B   A, B   A?       an array, B of A, both, or nothing"""
+
+
+def add_pick_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--pick``; see `picker_of`."""
+    parser.add_argument("--pick", metavar="PARTS", help=f"show only these parts of {what}")
+
+
+def picker_of(options: argparse.Namespace) -> Callable[[Any], str] | None:
+    """Return what shows the parts that ``--pick`` wants, None without it. Raises `UsageError`."""
+    if options.pick is None:
+        return None
+    found = pick.parse_pick(options.pick)
+    return lambda value: "\n".join(
+        escape(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+        for each in found(value)
+    )
+
+
+def json_in(text: str) -> Any:
+    """Return the JSON value of a text. Raises `UsageError` for any other."""
+    return _json(text, "the answer (--pick needs JSON)")
 
 
 _NAMED = 3

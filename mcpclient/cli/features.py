@@ -14,9 +14,7 @@ from ..errors import ConnectionLost, McpError, PeerError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import Prompt, ResourceTemplate
-from .arguments import (
-    parse_text_arguments,
-)
+from .arguments import PICK_HELP, add_pick_option, json_in, parse_text_arguments, picker_of
 from .command import Answer, Command, LocalCommand, LocalWork, Work
 from .connecting import client_for
 from .render import contents, definitions, listing, one_line
@@ -102,9 +100,12 @@ RESOURCES = Command("resources", lambda words, options: _run_resources)
 
 def _prepare_read(words: Sequence[str], options: argparse.Namespace) -> Work:
     (uri,) = words
+    picked = picker_of(options)
 
     async def run(client: Client, screen: Screen) -> Answer:
         result = await client.read_resource(uri)
+        if picked is not None:
+            return Answer(result.raw, picked(json_in(result.text)))
         return Answer(result.raw, contents(result.contents, screen.style), content=result.data)
 
     return run
@@ -114,7 +115,9 @@ READ = Command(
     "read",
     _prepare_read,
     required=("URI",),
-    details="To a file or a pipe, the bytes of the resource are written exactly as they are.",
+    add_options=lambda parser: add_pick_option(parser, "the JSON in it"),
+    details="To a file or a pipe, the bytes of the resource are written exactly as they are."
+    f"\n\n{PICK_HELP}",
 )
 
 

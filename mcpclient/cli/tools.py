@@ -23,8 +23,12 @@ from ..net.paths import state_folder
 from ..protocol.types import CallToolResult, Tool
 from . import arguments
 from .arguments import (
+    PICK_HELP,
+    add_pick_option,
     checked_arguments,
     example_words,
+    json_in,
+    picker_of,
     properties_of,
     required_of,
     signature,
@@ -44,6 +48,7 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
     if len(words) > 1:
         raise UsageError(f"tools does not take {words[1]!r}")
     wanted = words[0] if words else None
+    picked = picker_of(options)
 
     async def run(client: Client, screen: Screen) -> Answer:
         listed = await client.list_tools()
@@ -52,12 +57,15 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         if nameless:
             screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
         tools = _wanted(listed, wanted, *options.named[:1])
-        if wanted is not None and not _is_pattern(wanted):
+        raw = {"tools": [tool.raw for tool in tools]}
+        if picked is not None:
+            text = picked(raw)
+        elif wanted is not None and not _is_pattern(wanted):
             line = command_line(options, "call", *example_words(tools[0]))
             text = described(tools[0], screen.style, line)
         else:
             text = _listed(tools, screen.style, whole=options.long)
-        return Answer({"tools": [tool.raw for tool in tools]}, text)
+        return Answer(raw, text)
 
     return run
 
@@ -204,6 +212,7 @@ def _hints(tool: Tool) -> Iterator[str]:
 
 
 def _add_long(parser: argparse.ArgumentParser) -> None:
+    add_pick_option(parser, "the answer of the server")
     parser.add_argument("--long", action="store_true", help="show whole descriptions")
 
 
@@ -219,13 +228,18 @@ TOOLS = Command(
 
 def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, typed = words[0], arguments.parse_arguments(words[1:])
+    picked = picker_of(options)
 
     async def run(client: Client, screen: Screen) -> Answer:
         called, values = name, unchecked_arguments(typed)
         if not options.unchecked:
             called, values = await _checked(client, name, typed, options)
         result = await client.call_tool(called, values, on_progress=screen.status.update)
-        return _answer(result, options.output, screen)
+        answer = _answer(result, options.output, screen)
+        if picked is None or result.is_error:
+            return answer
+        value = json_in(result.text) if result.structured is None else result.structured
+        return answer._replace(text=picked(value))
 
     return run
 
@@ -279,6 +293,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unchecked", action="store_true", help="do not compare the arguments with the schema"
     )
+    add_pick_option(parser, "the structured content, or of JSON in the text")
 
 
 CALL = Command(
@@ -286,7 +301,7 @@ CALL = Command(
     _prepare_call,
     required=("TOOL",),
     more="ARGUMENT",
-    details=(arguments.__doc__ or "").replace("``", ""),
+    details=(arguments.__doc__ or "").replace("``", "") + f"\n{PICK_HELP}",
     add_options=_add_options,
 )
 """Calls a tool, after its arguments were compared with its schema."""

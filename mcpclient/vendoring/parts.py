@@ -65,7 +65,7 @@ PARTS: dict[str, Part] = {
         ("config.", "gate.", "formats.", "entries.", "client.configured"),
     ),
     "manager": Part("many servers", ("manager.",)),
-    "models": Part("tools for language models", ("adapters.",)),
+    "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(
         "traces, recordings and replay",
         (

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.limits import Limits, limited, token_warning
+from mcpclient.adapters.limits import Limits, MediaRules, limited, token_warning
+from mcpclient.adapters.parts import prepared
 from mcpclient.errors import UsageError
+from mcpclient.protocol.types import CallToolResult
 
 
 def test_a_text_within_the_limit() -> None:
@@ -108,3 +110,25 @@ def test_nothing_is_said_twice(text: str, most: int, keep_tail: float) -> None:
         assert text.endswith(tail)
     else:
         assert said == text
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"content": [], "structuredContent": {"a": [1, "x"], "b": 2}}, "1\nx"),
+        ({"content": [{"type": "text", "text": '{"a": [{"c": 1}]}'}]}, '{"c": 1}'),
+        ({"content": [{"type": "text", "text": "plain"}]}, "plain"),
+        ({"content": [], "structuredContent": {"a": 1}}, '{"a": 1}'),
+        ({"content": [{"type": "text", "text": '{"a": [1]}'}], "isError": True}, '{"a": [1]}'),
+    ],
+)
+def test_a_model_gets_the_parts_that_are_picked(content: dict[str, Any], expected: str) -> None:
+    """F-SHOW-20: and all of it where the pick does not fit."""
+    found = prepared(CallToolResult(content), Limits(pick="a[]"), MediaRules({}))
+    assert found.text == expected
+
+
+def test_a_pick_that_is_wrong_is_refused_at_once() -> None:
+    """F-SHOW-20"""
+    with pytest.raises(UsageError, match="column 3"):
+        Limits(pick="a[")

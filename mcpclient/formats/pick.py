@@ -1,0 +1,236 @@
+"""Parts of a JSON value by a path: a subset of jq, with its meaning.
+
+- ``.``: the value itself; ``.name``, ``."any name"``, ``.["any name"]``: a field
+- ``.[]``: each item of an array, or value of an object; ``.[0]``, ``.[-1]``: one; ``.[1:3]``: some
+- ``{id, who: .author.name}``: an object of fields; ``[.items[].id]``: an array of all
+- ``A | B``: of each A its B; ``A, B``: both; ``A?``: nothing where A cannot be
+
+The first dot may be left out, and ``A.{…}`` is short for ``A | {…}``. A field that is missing is
+null. Numbers, functions and operators of jq are not understood.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+from ..errors import UsageError
+
+Pick = Callable[[Any], Iterator[Any]]
+"""Yields the parts of a value. Raises `UsageError` where the value has no such part."""
+
+_TOKEN = re.compile(
+    r'\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d{1,9})'
+    r"|(?P<mark>[.\[\]{},:|?]))",
+    re.ASCII,
+)
+_MAX_DEPTH = 50
+
+
+def parse_pick(text: str) -> Pick:
+    """Return the function that picks parts of values. Raises `UsageError` with the column."""
+    parser = _Parser(text)
+    pick = parser.pipe()
+    if parser.kind:
+        raise parser.error(f"{parser.token!r} is not expected here")
+    return pick
+
+
+class _Parser:
+    """A recursive descent over the tokens of a pick; ``kind`` is empty at the end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = self._depth = 0
+        self.next()
+
+    def next(self) -> str:
+        """Go on to the next token, and return the one before."""
+        token = getattr(self, "token", "")
+        self._start = self._end
+        rest = self._text[self._end :]
+        found = _TOKEN.match(rest)
+        if found is None and rest.strip():
+            raise self.error(f"{rest.lstrip()[0]!r} is not understood")
+        self.kind: str = (found.lastgroup or "") if found is not None else ""
+        self.token: str = found[found.lastgroup or 0] if found is not None else ""
+        self._end += len(rest) if found is None else found.end()
+        return str(token)
+
+    def error(self, problem: str) -> UsageError:
+        space = len(self._text[self._start :]) - len(self._text[self._start :].lstrip())
+        error = UsageError(f"pick {self._text!r}, column {self._start + space + 1}: {problem}")
+        return error.advise("Write it as in: items[].{id, title}")
+
+    def take(self, mark: str) -> bool:
+        """Whether the next token is this one, which is passed then."""
+        is_next = self.token == mark and self.kind == "mark"
+        if is_next:
+            self.next()
+        return is_next
+
+    def expect(self, mark: str) -> None:
+        if not self.take(mark):
+            raise self.error(f"{mark!r} is missing")
+
+    def pipe(self) -> Pick:
+        pick = self.several()
+        while self.take("|"):
+            pick = _chained(pick, self.several())
+        return pick
+
+    def several(self) -> Pick:
+        picks = [self.term()]
+        while self.take(","):
+            picks.append(self.term())
+        return picks[0] if len(picks) == 1 else _together(picks)
+
+    def term(self) -> Pick:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self.error("it is nested too deeply")
+        pick = self.suffixed(self.first())
+        self._depth -= 1
+        return pick
+
+    def suffixed(self, pick: Pick) -> Pick:
+        while True:
+            if self.take("?"):
+                pick = _tolerant(pick)
+            elif self.token == "[" or self.token == ".":
+                is_dot = self.take(".")
+                if self.token == "{":
+                    pick = _chained(pick, self.object())
+                elif is_dot and self.token != "[":
+                    pick = _chained(pick, _field(self.field_name()))
+                else:
+                    pick = _chained(pick, self.brackets())
+            else:
+                return pick
+
+    def first(self) -> Pick:
+        if self.token == "{":
+            return self.object()
+        if self.take("["):
+            pick = self.pipe()
+            self.expect("]")
+            return lambda value: iter([list(pick(value))])
+        if self.take("."):
+            if self.token == "[":
+                return self.brackets()
+            if self.token == "{":
+                return self.object()
+            return _field(self.field_name()) if self.kind in ("name", "string") else _whole
+        return _field(self.field_name())
+
+    def field_name(self) -> str:
+        if self.kind not in ("name", "string"):
+            raise self.error("the name of a field is missing")
+        is_string = self.kind == "string"
+        token = self.next()
+        try:
+            return str(json.loads(token)) if is_string else token
+        except ValueError:
+            raise self.error(f"{token} is not a JSON string") from None
+
+    def brackets(self) -> Pick:
+        self.expect("[")
+        if self.take("]"):
+            return _each
+        if self.kind == "string":
+            pick = _field(self.field_name())
+        else:
+            low = int(self.next()) if self.kind == "number" else None
+            if self.take(":"):
+                high = int(self.next()) if self.kind == "number" else None
+                if low is high is None:
+                    raise self.error("a slice needs a number")
+                pick = _sliced(slice(low, high))
+            elif low is None:
+                raise self.error("a number, or a name in quotes, is missing")
+            else:
+                pick = _item(low)
+        self.expect("]")
+        return pick
+
+    def object(self) -> Pick:
+        self.expect("{")
+        fields: dict[str, Pick] = {}
+        while not self.take("}"):
+            if fields:
+                self.expect(",")
+            name = self.field_name()
+            fields[name] = self.term() if self.take(":") else _field(name)
+        return _object(fields)
+
+
+def _whole(value: Any) -> Iterator[Any]:
+    yield value
+
+
+def _chained(first: Pick, second: Pick) -> Pick:
+    return lambda value: (found for each in first(value) for found in second(each))
+
+
+def _together(picks: list[Pick]) -> Pick:
+    return lambda value: (found for pick in picks for found in pick(value))
+
+
+def _tolerant(pick: Pick) -> Pick:
+    def found(value: Any) -> Iterator[Any]:
+        try:
+            yield from pick(value)
+        except UsageError:
+            return
+
+    return found
+
+
+def _object(fields: dict[str, Pick]) -> Pick:
+    def found(value: Any) -> Iterator[Any]:
+        for values in product(*(list(pick(value)) for pick in fields.values())):
+            yield dict(zip(fields, values))
+
+    return found
+
+
+def _field(name: str) -> Pick:
+    def found(value: Any) -> Iterator[Any]:
+        if value is not None and not isinstance(value, dict):
+            raise UsageError(f"pick: there is no field {name!r} in {_kind(value)}")
+        yield None if value is None else value.get(name)
+
+    return found
+
+
+def _each(value: Any) -> Iterator[Any]:
+    if not isinstance(value, (list, dict)):
+        raise UsageError(f"pick: {_kind(value)} has no items")
+    yield from value if isinstance(value, list) else value.values()
+
+
+def _item(index: int) -> Pick:
+    def found(value: Any) -> Iterator[Any]:
+        if value is not None and not isinstance(value, list):
+            raise UsageError(f"pick: there is no item {index} in {_kind(value)}")
+        items = value or []
+        yield items[index] if -len(items) <= index < len(items) else None
+
+    return found
+
+
+def _sliced(part: slice) -> Pick:
+    def found(value: Any) -> Iterator[Any]:
+        if value is not None and not isinstance(value, (list, str)):
+            raise UsageError(f"pick: {_kind(value)} cannot be cut")
+        yield None if value is None else value[part]
+
+    return found
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "a number")
