@@ -19,7 +19,7 @@ from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
 from ..framing.uri import Url
 from ..lazy import OnDemand
 from .cookies import CookieJar
-from .network_options import ClientCertificate, NetworkOptions
+from .network_options import ClientCertificate, NetworkOptions, Path
 from .recorder import Recorder
 from .regular_files import open_regular
 
@@ -353,25 +353,27 @@ def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None
         raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
 
 
-def _parts(
-    given: ClientCertificate,
-) -> tuple[str | os.PathLike[str], str | os.PathLike[str] | None, str | None]:
+def _parts(given: ClientCertificate) -> tuple[Path, Path | None, str | None]:
     if isinstance(given, (str, os.PathLike)):
         return given, None, None
     if not isinstance(given, tuple) or len(given) not in (2, 3):
         raise UsageError(
             "client_cert is a path, (certificate, key) or (certificate, key, password)"
         )
-    if len(given) == 2:
-        return given[0], given[1], None
-    return cast("tuple[str, str, str]", given)
+    return cast("tuple[str, str, str | None]", (*given, None)[:3])
 
 
 # OpenSSL's numbers (X509_V_ERR_…) for why a certificate is not accepted.
-_NOT_YET_VALID = 9
-_EXPIRED = 10
-_SELF_SIGNED = 18
-_UNKNOWN_AUTHORITY = (2, 19, 20, 21)
+_UNKNOWN = ConnectKind.UNKNOWN_AUTHORITY, "comes from an authority that is not trusted here"
+_REFUSED_CERTIFICATES = {
+    2: _UNKNOWN,
+    9: (ConnectKind.NOT_YET_VALID, "is not valid yet"),
+    10: (ConnectKind.EXPIRED, "has expired"),
+    18: (ConnectKind.SELF_SIGNED, "is self-signed"),
+    19: _UNKNOWN,
+    20: _UNKNOWN,
+    21: _UNKNOWN,
+}
 _WRONG_NAME = (62, 64)
 
 # What OpenSSL calls alerts and mistakes of the other side, in several versions.
@@ -415,17 +417,9 @@ def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[Connec
 def _explain_verification(
     error: ssl.SSLCertVerificationError, host: str
 ) -> tuple[ConnectKind, str]:
-    code, subject = error.verify_code, f"the certificate of {host}"
-    if code == _SELF_SIGNED:
-        return ConnectKind.SELF_SIGNED, f"{subject} is self-signed"
-    if code in _UNKNOWN_AUTHORITY:
-        reason = f"{subject} comes from an authority that is not trusted here"
-        return ConnectKind.UNKNOWN_AUTHORITY, reason
-    if code == _EXPIRED:
-        return ConnectKind.EXPIRED, f"{subject} has expired"
-    if code == _NOT_YET_VALID:
-        return ConnectKind.NOT_YET_VALID, f"{subject} is not valid yet"
     message = error.verify_message.rstrip(".")
-    if code in _WRONG_NAME:
+    if error.verify_code in _WRONG_NAME:
         return ConnectKind.OTHER_HOST, f"the certificate is not one for {host} ({message})"
-    return ConnectKind.CERTIFICATE, f"{subject} is not trusted: {message}"
+    unknown = ConnectKind.CERTIFICATE, f"is not trusted: {message}"
+    kind, fault = _REFUSED_CERTIFICATES.get(error.verify_code, unknown)
+    return kind, f"the certificate of {host} {fault}"

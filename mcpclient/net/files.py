@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
+from .locks import take_lock
 from .paths import state_folder
 from .regular_files import make_private, make_private_folder, open_regular, real_path
 
@@ -155,30 +155,26 @@ def _locked(path: Path) -> Iterator[None]:
     """Keep out other processes that change the same file; the lock stands in the state folder."""
     digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
     lock = state_folder(os.environ) / "locks" / f"file-{digest}.lock"
-    try:
-        make_private_folder(lock.parent)
-        descriptor = open_regular(lock, os.O_RDWR | os.O_CREAT)
-    except OSError:  # no other process could share this folder
-        yield
-        return
-    deadline = time.monotonic() + _LOCK_LIMIT
-    while not _try_to_lock(descriptor):
-        if time.monotonic() > deadline:
-            os.close(descriptor)
-            raise OSError(errno.ETIMEDOUT, f"another process is changing it (lock {lock})")
-        time.sleep(_LOCK_DELAY)
+    release = _taken(lock)
     try:
         yield
     finally:
-        unlock_descriptor(descriptor)
+        release()
 
 
-def _try_to_lock(descriptor: int) -> bool:
-    try:
-        lock_descriptor(descriptor)
-    except OSError as error:
-        return error.errno not in HELD_BY_ANOTHER  # some file systems know no locks
-    return True
+def _taken(lock: Path) -> Callable[[], None]:
+    """Wait for a lock, and return what releases it."""
+    deadline = time.monotonic() + _LOCK_LIMIT
+    while True:
+        try:
+            release = take_lock(lock)
+        except OSError:  # no other process could share it, or the file system knows no locks
+            return lambda: None
+        if release is not None:
+            return release
+        if time.monotonic() > deadline:
+            raise OSError(errno.ETIMEDOUT, f"another process is changing it (lock {lock})")
+        time.sleep(_LOCK_DELAY)
 
 
 def _umask() -> int:

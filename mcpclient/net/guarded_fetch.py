@@ -41,10 +41,7 @@ class GuardedFetcher:
     """
 
     def __init__(
-        self,
-        options: NetworkOptions | None = None,
-        *,
-        ssl_context: ssl.SSLContext | None = None,
+        self, options: NetworkOptions | None = None, *, ssl_context: ssl.SSLContext | None = None
     ) -> None:
         self._options = options or NetworkOptions()
         self._has_own_checks = not self._options.verify or self._options.ssl_context is not None

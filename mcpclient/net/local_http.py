@@ -163,10 +163,7 @@ class LocalHttpServer:
             oldest.cancel()
 
     async def _serve(
-        self,
-        task: asyncio.Task[None],
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, task: asyncio.Task[None], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         method, arrived = await asyncio.wait_for(self._read(reader), _REQUEST_TIMEOUT)
         self._arriving.pop(task, None)

@@ -40,7 +40,7 @@ _TOUCH_EVERY = 5.0
 _LEFT_BEHIND_AFTER = 30.0
 
 # Windows says EACCES, and Wine, which runs Windows programs elsewhere, gives no reason at all.
-HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0}
+_HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0}
 
 
 class TaskLocks:
@@ -100,18 +100,10 @@ class FileLock:
 
     def _try_to_lock(self) -> bool:
         try:
-            make_private_folder(self._path.parent)
-            descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT)
+            self._release = take_lock(self._path)
         except OSError:
-            return True  # there is no other process that could share this folder
-        try:
-            lock_descriptor(descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            # Some network file systems know no locks on files.
-            return error.errno not in HELD_BY_ANOTHER and self._try_to_create()
-        self._release = lambda: unlock_descriptor(descriptor)
-        return True
+            return self._try_to_create()
+        return self._release is not None
 
     def _try_to_create(self) -> bool:
         path = self._path.with_suffix(".held")
@@ -145,6 +137,24 @@ class _Touching:
         self._timer.cancel()
         with suppress(OSError):
             self._path.unlink()
+
+
+def take_lock(path: Path) -> Callable[[], None] | None:
+    """Lock an empty file without waiting; return what unlocks it, None if another has locked it.
+
+    Raises `OSError` where no other process could share its folder, and where files know no locks,
+    as in some network file systems.
+    """
+    make_private_folder(path.parent)
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    try:
+        lock_descriptor(descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in _HELD_BY_ANOTHER:
+            return None
+        raise
+    return lambda: unlock_descriptor(descriptor)
 
 
 def lock_descriptor(descriptor: int) -> None:

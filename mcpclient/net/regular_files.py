@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 if sys.platform == "win32":
-    from .windows import take_from_others, windows_security
+    from .windows import take_from_others, windows_calls
 
 # Without waiting for the other end of a pipe, without becoming the owner of a terminal.
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -84,7 +84,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
     none, such as on a memory stick, nothing happens.
     """
     if sys.platform == "win32":
-        take_from_others(os.fspath(path), windows_security())
+        take_from_others(os.fspath(path), windows_calls())
     else:
         os.chmod(path, 0o600)
 

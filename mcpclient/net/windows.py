@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import sys
 from typing import Any, NamedTuple
 
 # What is set of a file's security: its list of rights, to which its folder adds none.
@@ -26,19 +25,22 @@ _QUERY, _TOKEN_USER = 0x0008, 1
 _MAX_USER_SIZE = 256  # bytes for a user's identifier and what leads to it
 
 
-class WindowsSecurity(NamedTuple):
-    """The two libraries of the system that are called here, or stand-ins for them."""
+class WindowsCalls(NamedTuple):
+    """The three libraries of the system that are called here, or stand-ins for them."""
 
     advapi32: Any
     kernel32: Any
+    ntdll: Any
 
 
-def windows_security() -> WindowsSecurity:
+def windows_calls() -> WindowsCalls:
     """Return the libraries of this Windows, with the types of the functions called here."""
+    load: Any = getattr(ctypes, "WinDLL", None)
+    if load is None:
+        raise OSError(errno.ENOSYS, "only Windows has job objects and lists of rights")
     address, number, text = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_wchar_p
     # Loaded for this module alone: the types set here affect no other module.
-    load: Any = getattr(ctypes, "WinDLL")  # noqa: B009 - only Windows has it
-    advapi32, kernel32 = load("advapi32"), load("kernel32")
+    advapi32, kernel32, ntdll = load("advapi32"), load("kernel32"), load("ntdll")
     read_rights = advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW
     for function, result, arguments in (
         (advapi32.OpenProcessToken, number, [address, number, address]),
@@ -49,12 +51,19 @@ def windows_security() -> WindowsSecurity:
         (kernel32.GetCurrentProcess, address, []),
         (kernel32.CloseHandle, number, [address]),
         (kernel32.LocalFree, address, [address]),
+        (kernel32.CreateJobObjectW, address, [address, text]),
+        (kernel32.SetInformationJobObject, number, [address, number, address, number]),
+        (kernel32.QueryInformationJobObject, number, [address, number, address, number, address]),
+        (kernel32.AssignProcessToJobObject, number, [address, address]),
+        (kernel32.TerminateJobObject, number, [address, number]),
+        (kernel32.OpenProcess, address, [number, number, number]),
+        (ntdll.NtResumeProcess, ctypes.c_int32, [address]),
     ):
         function.restype, function.argtypes = result, arguments
-    return WindowsSecurity(advapi32, kernel32)
+    return WindowsCalls(advapi32, kernel32, ntdll)
 
 
-def take_from_others(path: str, calls: WindowsSecurity) -> None:
+def take_from_others(path: str, calls: WindowsCalls) -> None:
     """Leave a file to the user of this process, the administrators and the system.
 
     What Windows refuses leaves the file as it is.
@@ -69,9 +78,9 @@ def take_from_others(path: str, calls: WindowsSecurity) -> None:
         calls.kernel32.LocalFree(descriptor)
 
 
-def _user(calls: WindowsSecurity) -> str:
+def _user(calls: WindowsCalls) -> str:
     """Return the identifier of the user of this process; empty when Windows does not tell."""
-    advapi32, kernel32 = calls
+    advapi32, kernel32, _ = calls
     token, size = ctypes.c_void_p(), ctypes.c_uint32()
     if not advapi32.OpenProcessToken(kernel32.GetCurrentProcess(), _QUERY, ctypes.byref(token)):
         return ""
@@ -125,34 +134,6 @@ class _Limits(ctypes.Structure):
     ]
 
 
-class WindowsCalls(NamedTuple):
-    """The two libraries of the system that are called here, or stand-ins for them."""
-
-    kernel32: Any
-    ntdll: Any
-
-
-def windows_calls() -> WindowsCalls:
-    """Return the libraries of this Windows, with the types of the functions called here."""
-    if sys.platform != "win32":
-        raise OSError(errno.ENOSYS, "only Windows has job objects")
-    handle, number = ctypes.c_void_p, ctypes.c_uint32
-    # Loaded for this module alone: the types set here affect no other module.
-    kernel32, ntdll = ctypes.WinDLL("kernel32"), ctypes.WinDLL("ntdll")
-    for function, result, arguments in (
-        (kernel32.CreateJobObjectW, handle, [handle, ctypes.c_wchar_p]),
-        (kernel32.SetInformationJobObject, number, [handle, number, handle, number]),
-        (kernel32.QueryInformationJobObject, number, [handle, number, handle, number, handle]),
-        (kernel32.AssignProcessToJobObject, number, [handle, handle]),
-        (kernel32.TerminateJobObject, number, [handle, number]),
-        (kernel32.OpenProcess, handle, [number, number, number]),
-        (kernel32.CloseHandle, number, [handle]),
-        (ntdll.NtResumeProcess, ctypes.c_int32, [handle]),
-    ):
-        function.restype, function.argtypes = result, arguments
-    return WindowsCalls(kernel32, ntdll)
-
-
 class Job:
     """A process and all that descend from it. No method raises; none does anything once closed."""
 
@@ -188,7 +169,7 @@ def contain(pid: int, calls: WindowsCalls) -> Job | None:
     Windows 8); the process then runs all the same. It has run nothing before, so all it will ever
     start is in the job.
     """
-    kernel32, ntdll = calls
+    _, kernel32, ntdll = calls
     process = kernel32.OpenProcess(_TERMINATE | _SET_QUOTA | _SUSPEND_RESUME, 0, pid)
     try:
         job = _new_job(kernel32)

@@ -132,9 +132,7 @@ class Lifespan:
         answering = asyncio.ensure_future(self._answers.get())
         try:
             await asyncio.wait(
-                {answering, task},
-                timeout=_LIFESPAN_SECONDS,
-                return_when=asyncio.FIRST_COMPLETED,
+                {answering, task}, timeout=_LIFESPAN_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
             answer = answering.result() if answering.done() else None
             return answer if isinstance(answer, MutableMapping) else {}

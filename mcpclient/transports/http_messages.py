@@ -14,15 +14,7 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable, Protocol, TypeVar, Union
 
-from ..errors import (
-    AuthError,
-    HttpError,
-    McpError,
-    PeerError,
-    SessionExpired,
-    UsageError,
-    safe_str,
-)
+from ..errors import AuthError, HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url

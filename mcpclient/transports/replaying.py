@@ -18,15 +18,7 @@ from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..net.regular_files import open_regular
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
-from ..recording.conversation import (
-    Call,
-    Conversation,
-    Failed,
-    Heard,
-    Refused,
-    Step,
-    read_calls,
-)
+from ..recording.conversation import Call, Conversation, Failed, Heard, Refused, Step, read_calls
 from ..recording.script import Script, client_is_ready
 from ..recording.transcript import Transcript, read_transcripts
 from ..recording.writing import error_of

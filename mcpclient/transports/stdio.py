@@ -89,11 +89,7 @@ class StdioTransport(ConnectedTransport):
 
     async def _connect(self) -> ServerProcess:
         self._reader = LineReader(
-            self.receiver,
-            self._max_message_size,
-            self._peer,
-            self._known_lines,
-            self._flooded,
+            self.receiver, self._max_message_size, self._peer, self._known_lines, self._flooded
         )
         self._process = await spawn(
             self.command,

@@ -46,13 +46,7 @@ from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import (
-    Authorizer,
-    CallerHeaders,
-    Credentials,
-    HeaderSource,
-    authorizer_in,
-)
+from .http_messages import Authorizer, CallerHeaders, Credentials, HeaderSource, authorizer_in
 
 # How long the server may take to close the TCP connection once both have sent a close frame, which
 # is its part (RFC 6455, section 7.1.1), and how long its close frame may take.
@@ -370,9 +364,7 @@ class _Opening:
         self._stream = stream
         if stream.ended:
             raise ConnectFailed(
-                self._url.shown,
-                "the connection was closed at once",
-                kind=ConnectKind.CLOSED_EARLY,
+                self._url.shown, "the connection was closed at once", kind=ConnectKind.CLOSED_EARLY
             )
         self._answer.parser.start("GET")
         request = encode_request("GET", self._url.target, self._fields(headers))

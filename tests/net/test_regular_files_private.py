@@ -35,7 +35,7 @@ def test_folders_that_are_not_there_yet(tmp_path: Path) -> None:
 def test_a_file_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: it is given a list of rights, since modes mean nothing there."""
     given: list[object] = []
-    stand_ins = {"take_from_others": lambda *words: given.append(words), "windows_security": str}
+    stand_ins = {"take_from_others": lambda *words: given.append(words), "windows_calls": str}
     for name, function in stand_ins.items():
         monkeypatch.setattr(regular_files, name, function, raising=False)
     monkeypatch.setattr(sys, "platform", "win32")

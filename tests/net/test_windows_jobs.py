@@ -46,7 +46,7 @@ class System:
 def test_a_process_is_in_its_job_before_it_runs() -> None:
     """F-STD-6: and the job ends what is in it when nobody holds it any more."""
     system = System()
-    assert contain(42, WindowsCalls(system, system)) is not None
+    assert contain(42, WindowsCalls(system, system, system)) is not None
     assert [call[0] for call in system.calls] == [
         "OpenProcess",
         "CreateJobObjectW",
@@ -67,7 +67,7 @@ def test_a_process_is_in_its_job_before_it_runs() -> None:
 def test_without_a_job_the_process_runs_all_the_same(refused: str, closed: list[int]) -> None:
     """F-STD-6: and no handle stays open."""
     system = System(refused)
-    assert contain(42, WindowsCalls(system, system)) is None
+    assert contain(42, WindowsCalls(system, system, system)) is None
     assert system.named("NtResumeProcess") == [("NtResumeProcess", 11)]
     assert system.named("CloseHandle") == [("CloseHandle", handle) for handle in closed]
 

@@ -12,7 +12,7 @@ import pytest
 from mcpclient.net.files import change_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.windows import WindowsSecurity, take_from_others, windows_security
+from mcpclient.net.windows import WindowsCalls, take_from_others, windows_calls
 
 
 class Windows:
@@ -34,7 +34,7 @@ class Windows:
         return call
 
     def take(self) -> None:
-        take_from_others("a file", WindowsSecurity(self, self))
+        take_from_others("a file", WindowsCalls(self, self, self))
 
 
 def test_the_file_is_left_to_its_user_and_the_system(
@@ -43,7 +43,7 @@ def test_the_file_is_left_to_its_user_and_the_system(
     """F-AUTH-9: nothing that its folder hands down counts any more; all handles are given back."""
     windows = Windows()
     monkeypatch.setattr(ctypes, "WinDLL", lambda name: windows, raising=False)
-    take_from_others("a file", windows_security())
+    take_from_others("a file", windows_calls())
     assert windows.given == ["D:P(A;;FA;;;S-1-5-21-7)(A;;FA;;;BA)(A;;FA;;;SY)", "a file"]
     assert windows.calls == [
         "GetCurrentProcess",
@@ -80,7 +80,7 @@ def test_what_windows_refuses_leaves_the_file_as_it_is(refused: str, last: str) 
 
 def rights_of(path: Path) -> str:
     """Return the rights to a file in the words of Windows."""
-    calls = windows_security()
+    calls = windows_calls()
     size = ctypes.c_uint32()
     descriptor = ctypes.create_string_buffer(4096)
     rights, text = 4, ctypes.c_wchar_p()

@@ -192,12 +192,7 @@ _PROGRAM_EXTENSIONS = (".com", ".exe")
 _BATCH_EXTENSIONS = (".bat", ".cmd")
 
 # What names a file to be run by another program, and not a command to be searched.
-INTERPRETERS = {
-    ".py": sys.executable,
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-}
+INTERPRETERS = {".py": sys.executable, ".js": "node", ".mjs": "node", ".cjs": "node"}
 """The program that runs a script, by the ending of the script's name."""
 
 SCRIPT_ENDINGS = tuple(INTERPRETERS)
@@ -207,11 +202,7 @@ SCRIPT_EXTENSIONS = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
 def child_environment(
-    env: Mapping[str, str] | None,
-    inherit_env: str,
-    parent: Mapping[str, str],
-    *,
-    windows: bool,
+    env: Mapping[str, str] | None, inherit_env: str, parent: Mapping[str, str], *, windows: bool
 ) -> dict[str, str]:
     """Return the server's environment: ``env`` on top of variables inherited from ``parent``.
 

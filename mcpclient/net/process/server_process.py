@@ -20,14 +20,7 @@ from ..futures import call_from_thread
 from .launch import child_environment, launch
 from .pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from .stderr import StderrTarget, StderrTee
-from .stopping import (
-    ExitWatch,
-    ProcessGroup,
-    StopLadder,
-    Stopping,
-    give_up,
-    process_group,
-)
+from .stopping import ExitWatch, ProcessGroup, StopLadder, Stopping, give_up, process_group
 
 if TYPE_CHECKING:
     from ...recording import redaction
@@ -128,7 +121,9 @@ class ServerProcess:
         self._receiver = receiver
         self._tee = tee
         self._variables = variables
-        self._stopping = Stopping(loop, ladder, group, self._close_input, self._group_gone)
+        self._stopping = Stopping(
+            loop, ladder, group, lambda: self._input.finish(), self._group_gone
+        )
         self._error: ConnectionLost | None = None
         self._reported = self._released = self._is_group_gone = False
         self._output_open = self._stderr_open = self._input_open = True
@@ -170,7 +165,7 @@ class ServerProcess:
         server has ended, or `ConnectionLost` when it is being stopped.
         """
         if self._error is not None:
-            raise self._lost()
+            raise self._error.again()
         self._input.write(data)
 
     async def stop(self) -> None:
@@ -287,9 +282,6 @@ class ServerProcess:
 
     # The way down.
 
-    def _close_input(self) -> None:
-        self._input.finish()
-
     def _group_gone(self) -> None:
         self._is_group_gone = True
         if self.exit_code is None and not self._reported:
@@ -317,7 +309,3 @@ class ServerProcess:
             for waiter in self._stoppers:
                 if not waiter.done():
                     waiter.set_result(None)
-
-    def _lost(self) -> ConnectionLost:
-        assert self._error is not None
-        return self._error.again()

@@ -6,6 +6,7 @@ that only this client makes.
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import codecs
 import logging
@@ -80,27 +81,28 @@ class StderrTee:
                 _logger.exception("the target of the server's stderr failed; this is logged once")
 
 
-def _refuse_text(data: object) -> None:
-    # `_StreamSink` tries a target with text first, and gives bytes to one that refuses it.
-    if isinstance(data, str):
-        raise TypeError("bytes are needed")
+class StderrFilter(abc.ABC):
+    """A target that passes on to another what that one is to see of the bytes that it is given."""
+
+    def __init__(self, target: StderrTarget) -> None:
+        self._pass_on: Callable[[bytes], None] = sink(target)
+
+    @abc.abstractmethod
+    def write(self, data: bytes) -> None:
+        """Handle a chunk; an empty one is the end."""
 
 
-class StderrCopy:
+class StderrCopy(StderrFilter):
     """A target that gives every line to ``take``, while ``is_wanted``, as well as to another."""
 
     def __init__(
-        self,
-        target: StderrTarget,
-        take: Callable[[str], object],
-        is_wanted: Callable[[], bool],
+        self, target: StderrTarget, take: Callable[[str], object], is_wanted: Callable[[], bool]
     ) -> None:
-        self._pass_on = sink(target)
+        super().__init__(target)
         self._take = _LineSink(take)
         self._is_wanted = is_wanted
 
     def write(self, data: bytes) -> None:
-        _refuse_text(data)
         if self._is_wanted():
             self._take(data)
         self._pass_on(data)
@@ -115,6 +117,8 @@ def sink(target: StderrTarget) -> Callable[[bytes], None]:
     if isinstance(target, logging.Logger):
         logger = target
         return _LineSink(lambda line: logger.info("%s", escape_line(line)))
+    if isinstance(target, StderrFilter):
+        return target.write
     if hasattr(target, "write"):
         return _StreamSink(target)
     if callable(target):
@@ -210,34 +214,32 @@ _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
-class FirstStart:
+class FirstStart(StderrFilter):
     """A target that passes on everything to another, and keeps its beginning."""
 
     def __init__(self, target: StderrTarget) -> None:
+        super().__init__(target)
         self.target = target
         self.written: bytearray = bytearray()
-        self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:
-        _refuse_text(data)
         self.written += data[: _KEPT - len(self.written)]
         self._pass_on(data)
 
 
-class SecondStart:
+class SecondStart(StderrFilter):
     """A target that passes on the output of the second start from the first new line on.
 
     A line is new that differs from the same line of the first start in more than its numbers.
     """
 
     def __init__(self, first: FirstStart) -> None:
+        super().__init__(first.target)
         self._known = iter(bytes(first.written).splitlines())
-        self._pass_on: Callable[[bytes], None] = sink(first.target)
         self._is_new = False
         self._unfinished = b""
 
     def write(self, data: bytes) -> None:
-        _refuse_text(data)
         if not self._is_new:
             data = self._without_known_lines(self._unfinished + data, at_end=not data)
             if not self._is_new:
@@ -260,7 +262,7 @@ def _is_alike(line: bytes, known: bytes | None) -> bool:
     return known is not None and _NUMBER.sub(b"0", line) == _NUMBER.sub(b"0", known)
 
 
-class WithheldComplaint:
+class WithheldComplaint(StderrFilter):
     """A target that holds back output naming a method until the server has accepted or refused it.
 
     That is the rest of a piece of output, from two lines before the name on, and a traceback; all
@@ -270,14 +272,13 @@ class WithheldComplaint:
     """
 
     def __init__(self, target: StderrTarget, method: str) -> None:
-        self._pass_on = sink(target)
+        super().__init__(target)
         self._method = method.encode()
         self._held = b""
         self._has_restarted = False
         self._is_decided = False
 
     def write(self, data: bytes) -> None:
-        _refuse_text(data)
         start = None if self._is_decided or self._has_restarted else self._start_in(data)
         if start is None:
             self._pass_on(data)
