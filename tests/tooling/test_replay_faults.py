@@ -14,7 +14,7 @@ from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
 from mcpclient.auth import obtaining
 from mcpclient.client.connection.session import Session
-from mcpclient.framing import websocket as websocket_framing
+from mcpclient.framing import websocket_frames
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import streamable_http
@@ -370,5 +370,5 @@ def test_a_frame_that_is_not_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     def plain(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
         return bytes((first_byte, 126)) + len(payload).to_bytes(2, "big") + payload
 
-    monkeypatch.setattr(websocket_framing, "encode_frame", plain)
+    monkeypatch.setattr(websocket_frames, "encode_frame", plain)
     assert_found("ws/sdk1-cancel", "a frame of the client's is not masked")
