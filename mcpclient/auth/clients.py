@@ -20,8 +20,9 @@ from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
 from ..framing.uri import LOOPBACK_HOSTS
+from . import effects
 from .discovery import AuthorizationServer
-from .effects import Exclusive, Flow, Load, Now, RandomBytes, Save, StoredItem, parse_object, post
+from .effects import Flow, StoredItem, string_of
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
 from .signing import Signer, base64url, sign_jwt
 from .tokens import raise_for_error
@@ -68,16 +69,13 @@ class RegisteredClient:
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> RegisteredClient | None:
         """Read a record of `to_record`, with what the caller configured; None when damaged."""
-        client_id, issuer, method, stored_secret = (
-            record.get(name) for name in ("client_id", "issuer", "method", "client_secret")
-        )
-        if not (isinstance(client_id, str) and isinstance(issuer, str) and isinstance(method, str)):
+        client_id, issuer = string_of(record, "client_id"), string_of(record, "issuer")
+        method = string_of(record, "method")
+        if client_id is None or issuer is None or method is None:
             return None
         if record.get("is_configured") is True:
             return cls(client_id, issuer, method, secret, signer, is_configured=True)
-        return cls(
-            client_id, issuer, method, stored_secret if isinstance(stored_secret, str) else None
-        )
+        return cls(client_id, issuer, method, string_of(record, "client_secret"))
 
 
 def configured_client(
@@ -144,7 +142,7 @@ def authenticate(
 
 
 def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
-    issued_at = int((yield from Now()))
+    issued_at = int((yield from effects.Now()))
     claims: dict[str, object] = {
         "iss": client.client_id,
         "sub": client.client_id,
@@ -153,7 +151,7 @@ def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
         "aud": client.issuer,
         "iat": issued_at,
         "exp": issued_at + _ASSERTION_LIFETIME,
-        "jti": base64url((yield from RandomBytes(16))),
+        "jti": base64url((yield from effects.RandomBytes(16))),
     }
     return sign_jwt({"typ": "JWT"}, claims, signer)
 
@@ -190,13 +188,13 @@ def identify_client(
 
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
     """Return the redirect URIs of the stored registration at ``issuer``."""
-    record = yield from Load(_client_key(issuer))
+    record = yield from effects.Load(_client_key(issuer))
     return _redirects(record) if record is not None else ()
 
 
 def forget_registration(issuer: str) -> Flow[None]:
     """Drop the registration at ``issuer``, which the server has forgotten."""
-    yield from Save(_client_key(issuer), None)
+    yield from effects.Save(_client_key(issuer), None)
 
 
 def _client_key(issuer: str) -> str:
@@ -211,27 +209,26 @@ def _redirects(record: StoredItem) -> tuple[str, ...]:
 def _stored_client(
     server: AuthorizationServer, redirect_uri: str | None
 ) -> Flow[RegisteredClient | None]:
-    record = yield from Load(_client_key(server.issuer))
+    record = yield from effects.Load(_client_key(server.issuer))
     if record is None:
         return None
     redirects = _redirects(record)
     if redirect_uri not in redirects and (redirect_uri is not None or redirects):
         return None
     expires_at = record.get("secret_expires_at")
-    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from Now()):
+    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from effects.Now()):
         return None
     client = RegisteredClient.from_record(record)
     return client if client is not None and client.issuer == server.issuer else None
 
 
 def _register(
-    server: AuthorizationServer,
-    endpoint: str,
-    request: StoredItem,
-    policy: UrlPolicy,
+    server: AuthorizationServer, endpoint: str, request: StoredItem, policy: UrlPolicy
 ) -> Flow[RegisteredClient]:
-    response = yield from post(endpoint, server.issuer, policy, {}, json.dumps(request).encode())
-    fields = parse_object(response.body) or {}
+    response = yield from effects.post(
+        endpoint, server.issuer, policy, {}, json.dumps(request).encode()
+    )
+    fields = effects.parse_object(response.body) or {}
     try:
         raise_for_error(response, fields, ())
     except TokenRequestFailed as error:
@@ -241,7 +238,7 @@ def _register(
             reason = _NO_REGISTRATION
         raise RegistrationRequired(server.issuer, reason) from None
     client = _registered_client(server, fields)
-    yield from Save(
+    yield from effects.Save(
         _client_key(server.issuer),
         {
             **client.to_record(),
@@ -311,9 +308,9 @@ def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -
 
     key = _credential_key(options)
     yield from check_binding(options, server_name, issuer)
-    if key is None or (yield from Load(key)) is not None:
+    if key is None or (yield from effects.Load(key)) is not None:
         return (yield from flow)
-    return (yield from Exclusive(key, checked()))
+    return (yield from effects.Exclusive(key, checked()))
 
 
 def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
@@ -336,21 +333,21 @@ def bind(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
     key = _credential_key(options)
     if (yield from _binding(options, server_name)) is not None:
         return
-    yield from Save(
+    yield from effects.Save(
         _server_key(server_name),
         {"client_id": options.client_id, "issuer": issuer, "credential": key},
     )
     if key is not None:
-        yield from Save(key, {"issuer": issuer, "server": server_name})
+        yield from effects.Save(key, {"issuer": issuer, "server": server_name})
 
 
 def unbind(options: OAuthOptions, server_name: str) -> Flow[None]:
     """Forget the issuer of these credentials, and of those first trusted for this server."""
-    record = yield from Load(_server_key(server_name))
+    record = yield from effects.Load(_server_key(server_name))
     first_trusted = None if record is None else record.get("credential")
     for key in {_credential_key(options), first_trusted, _server_key(server_name)}:
         if isinstance(key, str):
-            yield from Save(key, None)
+            yield from effects.Save(key, None)
 
 
 def _binding(options: OAuthOptions, server_name: str) -> Flow[StoredItem | None]:
@@ -358,8 +355,8 @@ def _binding(options: OAuthOptions, server_name: str) -> Flow[StoredItem | None]
         return None
     key = _credential_key(options)
     if key is not None:
-        return (yield from Load(key))
-    record = yield from Load(_server_key(server_name))
+        return (yield from effects.Load(key))
+    record = yield from effects.Load(_server_key(server_name))
     is_same = record is not None and record.get("client_id") == options.client_id
     return record if is_same and options.client_id is not None else None
 

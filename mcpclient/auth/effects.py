@@ -273,6 +273,24 @@ def parse_object(body: bytes) -> Mapping[str, object] | None:
     return document if isinstance(document, dict) else None
 
 
+def part_of(record: StoredItem, name: str) -> StoredItem:
+    """Return the record inside a record; an empty one for anything else."""
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def string_of(record: StoredItem, name: str) -> str | None:
+    """Return the string in a record; None for anything else."""
+    value = record.get(name)
+    return value if isinstance(value, str) else None
+
+
+def strings_of(record: StoredItem, name: str) -> tuple[str, ...] | None:
+    """Return the list of strings in a record; None for anything else."""
+    value = record.get(name)
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None
+
+
 def get_document(
     url: str, issuer_url: str | None, policy: UrlPolicy, headers: Mapping[str, str]
 ) -> Flow[Response]:

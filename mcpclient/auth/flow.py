@@ -187,8 +187,7 @@ class Authorization:
             if renewed is not None:
                 return renewed
             challenge = AuthorizationChallenge(
-                resource_metadata=stored.resource_metadata_url,
-                dpop_only=stored.prover is not None,
+                resource_metadata=stored.resource_metadata_url, dpop_only=stored.prover is not None
             )
             yield from self._obtain(challenge, stored.requested_scopes, stored.client.issuer)
         except (TokenRequestFailed, NetworkError):
@@ -276,10 +275,7 @@ class Authorization:
         )
         try:
             yield from bound(
-                self.options,
-                self._name,
-                discovery.server.issuer,
-                obtain(request, self.options),
+                self.options, self._name, discovery.server.issuer, obtain(request, self.options)
             )
         except TokenRequestFailed as error:
             if error.error in ("invalid_client", "unauthorized_client"):

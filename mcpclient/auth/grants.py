@@ -9,10 +9,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, UsageError
+from . import effects
 from .challenge import OFFLINE_ACCESS
 from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
-from .effects import Flow, Now, Response, Shielded, StoredItem, parse_object, post
+from .effects import Flow, Response, StoredItem, parse_object, part_of, string_of, strings_of
 from .signing import DpopProver, Es256Key, Signer, wants_nonce
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
@@ -76,7 +77,7 @@ class GrantTerms:
                 yield from keep(grant)
             return grant
 
-        return (yield from Shielded(exchanged()))
+        return (yield from effects.Shielded(exchanged()))
 
     def request_tokens(
         self, form: Form, policy: UrlPolicy, previous: TokenSet | None
@@ -85,7 +86,7 @@ class GrantTerms:
         if self.resource is not None:
             form = [*form, ("resource", self.resource)]
         response = yield from self.request(form, policy)
-        tokens = token_set(response, (yield from Now()), previous)
+        tokens = token_set(response, (yield from effects.Now()), previous)
         if self.prover is not None and tokens.token_type != "DPoP":
             raise AuthError("the authorization server did not bind the token to the key (DPoP)")
         if self.prover is None and tokens.token_type == "DPoP":
@@ -118,7 +119,7 @@ class GrantTerms:
         secrets += [value.rpartition(" ")[2] for value in headers.values()]
         if self.client.client_secret:
             secrets.append(self.client.client_secret)
-        response = yield from post(url, self.client.issuer, policy, headers, full_form)
+        response = yield from effects.post(url, self.client.issuer, policy, headers, full_form)
         return response, secrets
 
 
@@ -275,18 +276,6 @@ def account_url(server_url: str, account: str | None) -> str:
     return f"{server_url}#{quote(account, safe='')}" if account else server_url
 
 
-def part_of(record: StoredItem, name: str) -> StoredItem:
-    """Return the record inside a record; an empty one for anything else."""
-    value = record.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def string_of(record: StoredItem, name: str) -> str | None:
-    """Return the string in a record; None for anything else."""
-    value = record.get(name)
-    return value if isinstance(value, str) else None
-
-
 def login_facts(grant: Grant, now: float) -> dict[str, Any]:
     """Describe the login that gave ``grant`` as a JSON object without secrets.
 
@@ -306,9 +295,3 @@ def login_facts(grant: Grant, now: float) -> dict[str, Any]:
         "renewable": tokens.refresh_token is not None,
         "scopes": list(tokens.scopes or grant.requested_scopes),
     }
-
-
-def strings_of(record: StoredItem, name: str) -> tuple[str, ...] | None:
-    """Return the list of strings in a record; None for anything else."""
-    value = record.get(name)
-    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None

@@ -20,8 +20,8 @@ from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestF
 from . import clients, effects
 from .challenge import OFFLINE_ACCESS, AuthorizationChallenge, select_scopes
 from .discovery import AuthorizationServer, Discovery
-from .effects import Callback, Flow, StoredItem
-from .grants import Grant, GrantRequest, GrantTerms, Keep, string_of, strings_of, terms_from
+from .effects import Callback, Flow, StoredItem, string_of, strings_of
+from .grants import Grant, GrantRequest, GrantTerms, Keep, terms_from
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .signing import base64url
 from .tokens import raise_for_error, safe_text

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from ..display import HIDDEN
 from ..errors import AuthError, TokenRequestFailed, UsageError
 from .challenge import parse_scope
-from .effects import Flow, Response, StoredItem, parse_object, token_from
+from .effects import Flow, Response, StoredItem, parse_object, string_of, strings_of, token_from
 from .options import ApiKey, BearerToken
 from .url_guard import origin_of
 
@@ -60,18 +60,16 @@ class TokenSet:
     @classmethod
     def from_record(cls, record: StoredItem) -> TokenSet | None:
         """Read a record of `to_record`; None when it is damaged."""
-        access_token = record.get("access_token")
-        refresh_token = record.get("refresh_token")
-        scopes = record.get("scopes")
-        if not isinstance(access_token, str) or not _TOKEN.fullmatch(access_token):
+        access_token = string_of(record, "access_token")
+        if access_token is None or not _TOKEN.fullmatch(access_token):
             return None
         return cls(
             access_token=access_token,
             token_type="DPoP" if record.get("token_type") == "DPoP" else "Bearer",
             expires_at=_number(record.get("expires_at")),
             renew_at=_number(record.get("renew_at")),
-            refresh_token=refresh_token if isinstance(refresh_token, str) else None,
-            scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else None,
+            refresh_token=string_of(record, "refresh_token"),
+            scopes=strings_of(record, "scopes"),
         )
 
 

@@ -166,7 +166,8 @@ class EventDecoder:
                 self._id = value.decode("utf-8", "replace")
         elif name == b"retry":
             if _DIGITS.fullmatch(value):
-                self.retry = _milliseconds(value.lstrip(b"0"))
+                # Nine digits are more than the bound; of a megabyte, int() would be slow.
+                self.retry = min(int(value.lstrip(b"0")[:9] or b"0"), MAX_RETRY)
         elif name == b"data":  # a line of that name alone, without a colon
             self._add_data(b"", events)
 
@@ -184,9 +185,3 @@ class EventDecoder:
             self._data = None
         self._event = ""
         self._dropping = False
-
-
-def _milliseconds(digits: bytes | bytearray) -> int:
-    if len(digits) > len(str(MAX_RETRY)):  # too large, and maybe too long to convert
-        return MAX_RETRY
-    return min(int(digits or b"0"), MAX_RETRY)

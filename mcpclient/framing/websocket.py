@@ -189,7 +189,8 @@ class WebSocketProtocol:
         self._max_message_size = max_message_size
         self._random_bytes = random_bytes
         self._close_sent = False
-        self._ending: Closed | Fault | None = None
+        self.ending: Closed | Fault | None = None
+        """The end of the connection, or None."""
         # An incomplete frame head or control frame: never more than 127 bytes.
         self._pending = b""
         # What is still to come of the data frame being read; None between frames.
@@ -197,11 +198,6 @@ class WebSocketProtocol:
         self._frame_is_final = False
         # The message being read, None between messages.
         self._message: frames.MessageAssembly | None = None
-
-    @property
-    def ending(self) -> Closed | Fault | None:
-        """The end of the connection, or None."""
-        return self._ending
 
     def send_text(self, text: str | bytes) -> bytes:
         """Return a text message as bytes to write; ``bytes`` must hold UTF-8.
@@ -236,14 +232,14 @@ class WebSocketProtocol:
             raise UsageError(f"a WebSocket close frame cannot carry the code {code}")
         if len(reason.encode("utf-8", "replace")) > _MAX_CLOSE_REASON:
             raise UsageError("a WebSocket close reason has at most 123 bytes")
-        if self._close_sent or self._ending:
+        if self._close_sent or self.ending:
             return b""
         return self._close_frame(code, reason)
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events in received bytes, in order. Never raises for them."""
         events: list[Event] = []
-        if self._ending is None:
+        if self.ending is None:
             try:
                 self._read(data, events)
             except FrameViolation as violation:
@@ -252,10 +248,10 @@ class WebSocketProtocol:
 
     def feed_eof(self) -> list[Event]:
         """Handle the end of the stream: a `Closed`, unless an ending was reported before."""
-        if self._ending is not None:
+        if self.ending is not None:
             return []
-        self._ending = Closed(1006, "", clean=False)
-        return [self._ending]
+        self.ending = Closed(1006, "", clean=False)
+        return [self.ending]
 
     # Sending.
 
@@ -268,8 +264,8 @@ class WebSocketProtocol:
         return self._frame(frames.FINAL | opcode, payload)
 
     def _require_open(self) -> None:
-        if self._ending is not None:
-            raise ConnectionLost(str(self._ending))
+        if self.ending is not None:
+            raise ConnectionLost(str(self.ending))
         if self._close_sent:
             raise ConnectionLost("the WebSocket connection is closing")
 
@@ -287,9 +283,9 @@ class WebSocketProtocol:
             # The words of zlib may be too many for a control frame.
             reason = violation.reason[:_MAX_CLOSE_REASON]
             events.append(Write(self._close_frame(violation.code, reason)))
-        self._ending = Fault(violation.code, violation.reason)
+        self.ending = Fault(violation.code, violation.reason)
         self._message = None
-        events.append(self._ending)
+        events.append(self.ending)
 
     def _read(self, data: bytes, events: list[Event]) -> None:
         if self._pending:
@@ -297,7 +293,7 @@ class WebSocketProtocol:
             self._pending = b""
         view = memoryview(data)
         position, end = 0, len(data)
-        while self._ending is None:
+        while self.ending is None:
             if self._remaining is None:
                 head = frames.read_head(data, position)
                 if head is None:
@@ -385,9 +381,9 @@ class WebSocketProtocol:
             if not self._close_sent:
                 # The answer repeats the code (section 5.5.1); the server knows its own reason.
                 events.append(Write(self._close_frame(code, "")))
-            self._ending = Closed(code, reason, clean=True)
+            self.ending = Closed(code, reason, clean=True)
             self._message = None
-            events.append(self._ending)
+            events.append(self.ending)
 
 
 def _check_control(first: int, length: int) -> None:

@@ -75,10 +75,7 @@ async def log_in(
         await authorizer.close()
 
 
-async def log_out(
-    server_url: str,
-    auth: OAuthOptions | None = None,
-) -> None:
+async def log_out(server_url: str, auth: OAuthOptions | None = None) -> None:
     """Forget the login to a server, and revoke it there where the server offers that (RFC 7009).
 
     ``auth``: the options it was made with. An authorization server that was trusted first for them

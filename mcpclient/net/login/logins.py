@@ -16,6 +16,7 @@ from ...auth.effects import Authorize, Callback, CredentialStore, ShowDeviceCode
 from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
+from ...framing.http1 import encode_response_head
 from ...framing.uri import LOOPBACK_HOSTS
 from ..locks import TaskLocks
 from .browser import open_browser
@@ -129,34 +130,33 @@ class LoopbackListener:
             if callback is not None and not self._callback.done():
                 self._callback.set_result(callback)
 
-    def _answer(self, request_line: bytes) -> tuple[Callback | None, str, tuple[str, str]]:
+    def _answer(self, request_line: bytes) -> tuple[Callback | None, int, tuple[str, str]]:
         method, _, rest = request_line.decode("latin-1").partition(" ")
         path, _, query = rest.rpartition(" ")[0].partition("?")
         if method != "GET" or path != self._path:
-            return None, "404 Not Found", _MISSING
+            return None, 404, _MISSING
         try:
             callback = parse_callback(query)
         except UsageError:
-            return None, "400 Bad Request", _STRANGE
+            return None, 400, _STRANGE
         if self._state is None or not same_state(callback.state or "", self._state):
-            return None, "400 Bad Request", _STRANGE
+            return None, 400, _STRANGE
         self._state = None  # a callback counts only once
-        return callback, "200 OK", _DONE if callback.error is None else _DENIED
+        return callback, 200, _DONE if callback.error is None else _DENIED
 
 
-def _response(status: str, title: str, text: str) -> bytes:
+def _response(status: int, title: str, text: str) -> bytes:
     body = _PAGE.format(title=title, text=text).encode()
-    head = (
-        f"HTTP/1.1 {status}\r\n"
-        "Content-Type: text/html; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\n"
-        "Cache-Control: no-store\r\n"
-        "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
-        "Referrer-Policy: no-referrer\r\n"
-        "X-Content-Type-Options: nosniff\r\n"
-        "Connection: close\r\n\r\n"
-    )
-    return head.encode() + body
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Length": str(len(body)),
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "Connection": "close",
+    }
+    return encode_response_head(status, headers.items()) + body
 
 
 # A redirect URI without a listener; the user copies the address that the browser ends at.

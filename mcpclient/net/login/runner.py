@@ -55,10 +55,7 @@ class FlowRunner:
     """
 
     def __init__(
-        self,
-        server_url: str,
-        provider: AuthProvider | CredentialStore,
-        fetcher: GuardedFetcher,
+        self, server_url: str, provider: AuthProvider | CredentialStore, fetcher: GuardedFetcher
     ) -> None:
         self.clocks: PausableClocks | None = None
         self.needs_auth: NeedsAuthMemory = memory_of(provider)
@@ -278,11 +275,7 @@ class _Request:
     """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
 
     def __init__(
-        self,
-        flows: AuthorizedRequest | StaticRequest,
-        runner: FlowRunner,
-        *,
-        passive: bool,
+        self, flows: AuthorizedRequest | StaticRequest, runner: FlowRunner, *, passive: bool
     ) -> None:
         self._flows = flows
         self._runner = runner

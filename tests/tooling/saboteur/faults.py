@@ -325,7 +325,7 @@ OTHERS = [
     Fault(
         "auth.clients",
         "assertions can be replayed",
-        "base64url((yield from RandomBytes(16))),\n    }",
+        "base64url((yield from effects.RandomBytes(16))),\n    }",
         '"1",\n    }',
     ),
     Fault(
