@@ -25,13 +25,17 @@ from .configured import load
 from .connecting import client_for
 from .main import main
 from .parsing import understand
-from .render import one_line, table
+from .render import one_line, pretty_json, table
 from .screen import Screen
 from .target import find_server
 
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes
 _ROLE = "MCPCLIENT_SESSION"
+_OF_OPEN = (
+    *("header", "bearer", "account", "ca_file", "insecure", "proxy"),
+    *("env", "cwd", "sandbox"),
+)
 # What commands import late, and forks of the helper have already.
 _WARMED = (
     *(".features", ".tools", ".running", ".asking", "..adapters.limits"),
@@ -41,7 +45,17 @@ _WARMED = (
 
 def joined(name: str, options: argparse.Namespace) -> Server:
     """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
-    for option in ("header", "bearer", "account", "ca_file", "insecure", "proxy", "env", "cwd"):
+    for option in (
+        "header",
+        "bearer",
+        "account",
+        "ca_file",
+        "insecure",
+        "proxy",
+        "env",
+        "cwd",
+        "sandbox",
+    ):
         if getattr(options, option, None):
             given = f"--{option.replace('_', '-')}"
             raise UsageError(f"{given} is for mcpclient open: @{name} is open already")
@@ -64,7 +78,8 @@ def _prepare_open(options: argparse.Namespace) -> LocalWork:
         serving = await host.serve(listener)
         try:
             async with client:
-                _show_open(host, options, screen)
+                opened = {"session": f"@{name}", **_shown_state(host.state())}
+                screen.show(pretty_json(opened) if options.json else f"@{name}")
                 log.detach()
                 if lifeline is not None:
                     lifeline.send(b"%d\n" % (host.process_id or 0))
@@ -118,14 +133,6 @@ async def _start_one(words: list[str]) -> int:
     sys.stdout.write(written)
     sys.stdout.flush()
     return code
-
-
-def _show_open(host: Host, options: argparse.Namespace, screen: Screen) -> None:
-    state = host.state()
-    if options.json:
-        screen.show_json({"session": f"@{host.name}", **_shown_state(state)})
-    else:
-        screen.show(f"@{host.name}")
 
 
 def _run_command(words: list[str]) -> int:

@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from ..jsonrpc import messages
 from ..jsonrpc.codec import decode, encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.clocks import timestamp
+from ..net.futures import BackgroundTasks
 from ..net.session_sockets import is_own_peer, is_token
 from ..protocol.listen import SUBSCRIPTION_ID
 from .transport import packed
@@ -138,18 +140,18 @@ class Host(Observer):
         }
 
 
+@dataclass(frozen=True)
 class _Question:
     """Lets a caller answer one kind of question: the one who has begun the latest call."""
 
-    def __init__(self, host: Host, method: str, capability: str, settings: dict[str, Any]) -> None:
-        self._host = host
-        self.method = method
-        self.capability = capability
-        self.settings: dict[str, Any] = settings
+    host: Host
+    method: str
+    capability: str
+    settings: dict[str, Any]
 
     async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
         """Return the result of the caller. Raises `PeerError`."""
-        busy = [caller for caller in self._host.callers if caller.running]
+        busy = [caller for caller in self.host.callers if caller.running]
         if not busy:
             raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of this session is in flight")
         return await max(busy, key=lambda caller: caller.latest).ask(self.method, params)
@@ -167,7 +169,8 @@ class Caller(asyncio.Protocol):
         self._asked: dict[RequestId, asyncio.Future[Message]] = {}
         self._last_id = 0
         self._subscribed: set[str] = set()
-        self._background: set[asyncio.Task[None]] = set()
+        self._connection = connection_of(host.client)
+        self._tasks = BackgroundTasks()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let in only the user whose session it is."""
@@ -186,7 +189,7 @@ class Caller(asyncio.Protocol):
         self._host.callers.remove(self)
         for uri in self._subscribed:
             if not any(uri in caller._subscribed for caller in self._host.callers):
-                self._start(self._tell("resources/unsubscribe", {"uri": uri}))
+                self._tasks.start(self._unsubscribe(uri))
         self._host.watch_idleness()
 
     def data_received(self, data: bytes) -> None:
@@ -216,13 +219,13 @@ class Caller(asyncio.Protocol):
                 waiter.set_result(message)
         elif request_id is not None:
             self.latest = next(self._host.calls)
-            self.running[request_id] = self._start(self._forward(request_id, method, params))
+            self.running[request_id] = self._tasks.start(self._forward(request_id, method, params))
         elif method == "notifications/cancelled":
             task = self.running.get(params["requestId"])
             if task is not None:
                 task.cancel()
         else:
-            self._start(self._tell(method, params, is_request=False))
+            self._tasks.start(self._tell(method, params))
 
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
@@ -232,7 +235,7 @@ class Caller(asyncio.Protocol):
         if method == "mcpclient/join":
             self.joined = True
             self._host.watch_idleness()
-            self._start(self._welcome(message["id"]))
+            self._tasks.start(self._welcome(message["id"]))
             return
         self.send(messages.response(message["id"], self._host.state()))
         if method == "mcpclient/close":
@@ -243,12 +246,6 @@ class Caller(asyncio.Protocol):
         with suppress(McpError):  # the call itself says it
             await self._restore()
         self.send(messages.response(request_id, self._host.state()))
-
-    def _start(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ask the caller what the server asks, and return the result. Raises `PeerError`."""
@@ -301,14 +298,13 @@ class Caller(asyncio.Protocol):
             on_progress=pass_on if token is not None else None,
             on_sent=sent if method == "subscriptions/listen" else None,
         )
-        connection = connection_of(self._host.client)
         await self._restore()
-        generation = connection.generation
+        generation = self._connection.generation
         try:
-            result = await connection.session.request(method, params, limits)
+            result = await self._connection.session.request(method, params, limits)
         except SessionExpired:
-            await connection.renew(generation)
-            result = await connection.session.request(method, params, limits)
+            await self._connection.renew(generation)
+            result = await self._connection.session.request(method, params, limits)
         finally:
             for own_id in own_ids:
                 self._host.subscriptions.pop(own_id, None)
@@ -317,13 +313,12 @@ class Caller(asyncio.Protocol):
 
     async def _restore(self) -> None:
         """Connect to a remote server anew, where the connection was lost."""
-        connection = connection_of(self._host.client)
-        if not connection.is_open:
-            await connection.restore()
+        if not self._connection.is_open:
+            await self._connection.restore()
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Keep the headers of tools, and the resources to unsubscribe from."""
-        era = connection_of(self._host.client).era
+        era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if method == "tools/list" and mirrored is not None:
             for tool in result.get("tools") or ():
@@ -334,12 +329,11 @@ class Caller(asyncio.Protocol):
         elif method == "resources/unsubscribe":
             self._subscribed.discard(str(params.get("uri")))
 
-    async def _tell(
-        self, method: str, params: Mapping[str, Any], *, is_request: bool = True
-    ) -> None:
-        with suppress(McpError):  # no caller waits for it
-            session = connection_of(self._host.client).session
-            if is_request:
-                await session.request(method, params, RequestOptions())
-            else:
-                await session.notify(method, params)
+    async def _tell(self, method: str, params: Mapping[str, Any]) -> None:
+        with suppress(McpError):  # as for any notification, no caller waits
+            await self._connection.session.notify(method, params)
+
+    async def _unsubscribe(self, uri: str) -> None:
+        with suppress(McpError):  # the caller has gone
+            request = ("resources/unsubscribe", {"uri": uri}, RequestOptions())
+            await self._connection.session.request(*request)

@@ -70,6 +70,7 @@ class Column:
     """One client: the command of its worker, and the commands that stand for whole rows.
 
     ``importers`` import it and tell what that costs; ``command_lines`` are run to their end.
+    ``around``: by row, the commands that are run once before all rounds, and once after them.
     """
 
     key: str
@@ -77,6 +78,7 @@ class Column:
     worker: list[str] = field(default_factory=list)
     importers: dict[str, list[str]] = field(default_factory=dict)
     command_lines: dict[str, list[str]] = field(default_factory=dict)
+    around: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     absent: str = ""
     transports: tuple[str, ...] = USUAL
 
@@ -134,6 +136,7 @@ def _floor() -> Column:
         command_lines={
             "version": nothing,
             "help": nothing,
+            "session": nothing,
             "tools": [sys.executable, "-c", "import asyncio, json"],
         },
     )
@@ -152,6 +155,10 @@ def _library() -> Column:
         module="mcpclient", statement=f"{connect}; connect('http://127.0.0.1/mcp')"
     )
     own = [sys.executable, "-m", "mcpclient"]
+    # As installers write the script of that name: runpy takes a fifth of such a call.
+    source = "import sys; from mcpclient.__main__ import main; sys.exit(main())"
+    script = [sys.executable, "-c", source]
+    name = f"@bench-{os.getpid()}"
     return replace(
         column,
         transports=ALL,
@@ -160,6 +167,13 @@ def _library() -> Column:
             "version": [*own, "--version"],
             "help": [*own, "--help"],
             "tools": [*own, "tools", DEMO_SERVER],
+            "session": [*script, "call", name, "echo", "message=hi"],
+        },
+        around={
+            "session": (
+                [*own, "open", name, "--", sys.executable, DEMO_SERVER],
+                [*own, "close", name],
+            )
         },
     )
 

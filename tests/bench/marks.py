@@ -70,6 +70,7 @@ MARKS = (
     Mark("version", "cpu", times=1 / 1.6),
     Mark("help", "cpu", times=1 / 2.2),
     Mark("tools", "time", times=1 / 2.2),
+    Mark("session", "time", times=1 / 3),
     Mark("tools", "time", times=1, than=FASTMCP),
     Mark("tools", "time", times=1, than=TYPESCRIPT),
     # Flat, but for what a second look at the same thing differs by.

@@ -225,6 +225,14 @@ ROWS = (
     Row("help", "command line, --help", "command-line", "none", COMMAND_LINE, count=1),
     Row("tools", "command line, tools of a server", "command-line", "none", COMMAND_LINE, count=1),
     Row(
+        "session",
+        "command line, a call in a session that stays",
+        "command-line",
+        "none",
+        COMMAND_LINE,
+        count=1,
+    ),
+    Row(
         "first-stdio",
         "stdio, a program from its start to its first answer",
         "first",

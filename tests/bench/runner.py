@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +93,8 @@ class Runner:
     def _open(self, column: Column, row: Row) -> float:
         """Connect, where the row wants a connection; the resident memory before it runs."""
         if row.operation in ("import", "first", "command-line"):
+            if row.key in column.around:
+                run_command_line(column.around[row.key][0], self.settings.patience)
             self._round(column, row, 1)
             return 0.0
         worker = self._worker(column)
@@ -145,6 +147,9 @@ class Runner:
 
     def _close_row(self, column: Column, row: Row) -> None:
         """Close the connection; a worker that cannot is replaced by the next row."""
+        if row.key in column.around:
+            with suppress(WorkerFailedError):
+                run_command_line(column.around[row.key][1], self.settings.patience)
         worker = self.workers.get(column.key)
         if worker is None:
             return

@@ -6,6 +6,7 @@ has ended.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -15,13 +16,17 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.cli.eliciting_server import FORM
 from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
 
-TOOLS = ("add", "never", "once_called", "once_cancelled", "both", "form", "say", "change", "fail")
+TOOLS = (
+    *("add", "never", "once_called", "once_cancelled", "both"),
+    *("form", "say", "change", "die", "fail"),
+)
 
 
 class SessionServer(OpenedServer):
     """Its tools: ``add`` sums up. ``never`` is not answered; ``once_called`` is, when ``never`` was
     called, and ``once_cancelled``, when that was cancelled. ``both`` is answered when two callers
     have called it. ``form`` asks the user. ``say`` writes to stderr. ``change`` tells a change.
+    ``die`` ends the process.
     """
 
     def __init__(self) -> None:
@@ -50,6 +55,8 @@ class SessionServer(OpenedServer):
             send_text(message, send, str(self._total))
         elif name == "never":
             self._happened("once_called")
+        elif name == "die":
+            os._exit(7)
         elif name in self._seen:
             send_text(message, send, name)
         elif name in ("once_called", "once_cancelled"):
