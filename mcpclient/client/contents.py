@@ -136,10 +136,11 @@ class Contents(Requests):
         such as ``{"type": "ref/prompt", "name": …}``. ``value``: what has been typed so far.
         ``context``: the arguments that are already known. The other options are those of `request`.
         """
-        params: dict[str, Any] = {
-            "ref": _wire_reference(reference),
-            "argument": {"name": argument, "value": value},
-        }
+        if isinstance(reference, Prompt):
+            reference = {"type": "ref/prompt", "name": reference.name}
+        elif isinstance(reference, ResourceTemplate):
+            reference = {"type": "ref/resource", "uri": reference.uri_template}
+        params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
         if context:
             params["context"] = {"arguments": context}
         result = await self.request("completion/complete", params, timeout=timeout, meta=meta)
@@ -245,11 +246,3 @@ class Contents(Requests):
             reason = f"the server sent it as {len(contents.contents)} parts"
             raise SkillVerificationError(uri, "size", reason)
         return contents
-
-
-def _wire_reference(reference: Reference) -> Mapping[str, Any]:
-    if isinstance(reference, Prompt):
-        return {"type": "ref/prompt", "name": reference.name}
-    if isinstance(reference, ResourceTemplate):
-        return {"type": "ref/resource", "uri": reference.uri_template}
-    return reference

@@ -14,6 +14,7 @@ import re
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Callable, TypeVar
 
 from ..errors import ResultMismatch, ToolError, UsageError
@@ -42,9 +43,6 @@ class _Unfit(Exception):
         self.problem = problem
         self.place = place
 
-    def within(self, step: str) -> _Unfit:
-        return _Unfit(self.problem, step + self.place)
-
 
 def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
     """Return the data of a result as ``returns``.
@@ -62,14 +60,12 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
     if result.is_error:
         raise ToolError(tool, result)
     try:
-        return _checked(result.data, returns)
+        return typing.cast(T, _fill(result.data, returns))
     except _Unfit as error:
         problem = error
     if result.is_wrapped:
-        try:
-            return _checked(result.structured, returns)
-        except _Unfit:
-            pass
+        with suppress(_Unfit):
+            return typing.cast(T, _fill(result.structured, returns))
     raise ResultMismatch(tool, problem.place, problem.problem, result)
 
 
@@ -82,11 +78,6 @@ def fill(value: object, wanted: Any, place: str) -> Any:
         return _fill(value, wanted)
     except _Unfit as error:
         raise ValueError(f"{place}{error.place}: {error.problem}") from None
-
-
-def _checked(value: object, returns: type[T]) -> T:
-    filled: T = _fill(value, returns)
-    return filled
 
 
 def _fill(value: object, wanted: Any) -> Any:
@@ -264,7 +255,7 @@ def _inside(step: str, value: object, wanted: Any) -> Any:
     try:
         return _fill(value, wanted)
     except _Unfit as error:
-        raise error.within(step) from None
+        raise _Unfit(error.problem, step + error.place) from None
 
 
 def _hints(wanted: type) -> dict[str, Any]:

@@ -34,7 +34,7 @@ UTC = datetime.timezone.utc
 def fill(value: object, wanted: Any) -> Any:
     """Fill one value, without a result around it; the error names the place."""
     try:
-        return typed_results._checked(value, wanted)
+        return typed_results._fill(value, wanted)
     except typed_results._Unfit as error:
         raise ValueError(f"{error.place or 'the result'}: {error.problem}") from None
 

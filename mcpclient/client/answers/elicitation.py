@@ -107,7 +107,9 @@ class ElicitationAnswerer(Observer):
         if request.mode == "url":
             action, _ = _understood(request, await ask(self.method, handler, request))
             if action == "accept" and request.elicitation_id is not None:
-                self._remember(request.elicitation_id)
+                self._visits[request.elicitation_id] = None
+                if len(self._visits) > _REMEMBERED_VISITS:
+                    del self._visits[next(iter(self._visits))]
             return {"action": action}
         # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
         form = _compiled(request)
@@ -135,11 +137,6 @@ class ElicitationAnswerer(Observer):
             if answer["action"] != "accept":
                 return False
         return bool(visits)
-
-    def _remember(self, elicitation_id: str) -> None:
-        self._visits[elicitation_id] = None
-        if len(self._visits) > _REMEMBERED_VISITS:
-            del self._visits[next(iter(self._visits))]
 
     # Observer
 
@@ -186,22 +183,18 @@ def _filled_in(
     given = {name: value for name, value in content.items() if value is not None}
     filled_in = with_defaults(request, given)
     problem = content_problem(filled_in)
-    return filled_in, problem or _misfit(request, form.validate(filled_in), filled_in)
+    if problem:
+        return filled_in, problem
+    missing = [name for name in request.required if name not in filled_in]
+    if missing:
+        return filled_in, f"not filled in: {', '.join(missing)}"
+    # Places and rules only: not what the user has entered.
+    places = [
+        f"{violation.instance_path or 'the form'} ({violation.schema_path.rpartition('/')[2]})"
+        for violation in form.validate(filled_in)
+    ]
+    return filled_in, ", ".join(places) or None
 
 
 def _useless(what: str) -> HandlerFailed:
     return HandlerFailed(ElicitationAnswerer.method, f"its handler {what}")
-
-
-def _misfit(
-    request: ElicitationRequest, violations: Iterable[Any], content: Mapping[str, Any]
-) -> str | None:
-    """Say what does not fit, without saying what the user had entered."""
-    missing = [name for name in request.required if name not in content]
-    if missing:
-        return f"not filled in: {', '.join(missing)}"
-    places = [
-        f"{violation.instance_path or 'the form'} ({violation.schema_path.rpartition('/')[2]})"
-        for violation in violations
-    ]
-    return ", ".join(places) or None

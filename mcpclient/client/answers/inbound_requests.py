@@ -36,9 +36,8 @@ _POLL_INTERVAL = 0.5
 class TaskReceiver(Observer):
     """Answers the server through the handlers: at once, or as a task where it asks for one.
 
-    ``tasks``: whether this client supports tasks; if not, a request for one is answered at once. At
-    most 100 tasks are kept, each for as long as the server asked (an hour by default, a day at
-    most); after that the task is cancelled and forgotten.
+    ``tasks``: whether this client supports tasks. At most 100 are kept, each for as long as the
+    server asked (an hour by default, a day at most); then a task is cancelled and forgotten.
     """
 
     def __init__(self, handlers: Handlers, *, tasks: bool) -> None:
@@ -76,7 +75,12 @@ class TaskReceiver(Observer):
     async def _answer_for(
         self, related: str, method: str, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        if self._count_input(related) > MAX_INPUTS:
+        key = hash(related)  # which is short, as the id need not be
+        count = self._asked.pop(key, 0) + 1
+        self._asked[key] = count
+        if len(self._asked) > _MAX_COUNTED:
+            del self._asked[next(iter(self._asked))]
+        if count > MAX_INPUTS:
             raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
         self._answering[related] += 1
         try:
@@ -85,19 +89,14 @@ class TaskReceiver(Observer):
             self._answering[related] -= 1
             self._answering += Counter()  # forgets what has come down to zero
 
-    def _count_input(self, task_id: str) -> int:
-        key = hash(task_id)  # which is short, as the id need not be
-        count = self._asked.pop(key, 0) + 1
-        self._asked[key] = count
-        if len(self._asked) > _MAX_COUNTED:
-            del self._asked[next(iter(self._asked))]
-        return count
-
     async def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if len(self._tasks) >= _MAX_TASKS:
             raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MAX_TASKS} tasks already")
         plain = {name: value for name, value in params.items() if name != "task"}
-        task = _ReceivedTask(_ttl_of(params["task"]))
+        milliseconds = params["task"].get("ttl")
+        is_number = isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool)
+        is_given = is_number and milliseconds > 0
+        task = _ReceivedTask(min(milliseconds / 1000, _MAX_TTL) if is_given else _USUAL_TTL)
         task.work = self._running.start(self._work(task, method, plain))
         task.expiry = asyncio.get_running_loop().call_later(task.ttl, self._forget, task.id)
         self._tasks[task.id] = task
@@ -172,8 +171,6 @@ _REQUESTS = {
 
 
 class _ReceivedTask:
-    """One task that the server has asked for, and how far it is."""
-
     def __init__(self, ttl: float) -> None:
         self.id = os.urandom(16).hex()  # not to be guessed: whoever knows it may fetch the result
         self.ttl = ttl
@@ -186,18 +183,15 @@ class _ReceivedTask:
         self._created = self._updated = timestamp()
 
     def become(self, status: str, message: str | None = None) -> None:
-        """Change the status, unless the task is over."""
-        if self.status == "working":
+        if self.status == "working":  # else it is over
             self.status, self._message, self._updated = status, message, timestamp()
 
     def stop(self) -> None:
-        """End the work and the timer."""
         if self.expiry is not None:
             self.expiry.cancel()
         cancel(self.work)
 
     def described(self) -> dict[str, Any]:
-        """Return the task as the protocol describes it."""
         described = {
             "taskId": self.id,
             "status": self.status,
@@ -209,13 +203,6 @@ class _ReceivedTask:
         if self._message is not None:
             described["statusMessage"] = self._message
         return described
-
-
-def _ttl_of(asked: Mapping[str, Any]) -> float:
-    milliseconds = asked.get("ttl")
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
-        return _USUAL_TTL
-    return min(milliseconds / 1000, _MAX_TTL) if milliseconds > 0 else _USUAL_TTL
 
 
 # How many requests of the server's the handlers answer at the same time, and how much memory those
@@ -230,8 +217,7 @@ _MAX_ID_LENGTH = 1024
 class InboundRequests:
     """The requests of the server in one session, answered in the background.
 
-    ``handlers`` find the answers, in ``tasks``, while ``clocks`` are held where a human is asked.
-    ``send`` sends one; ``on_error`` takes the reason why one could not be sent.
+    ``clocks`` are held where a human is asked; ``on_error`` takes why an answer was not sent.
     """
 
     def __init__(
@@ -287,11 +273,7 @@ class InboundRequests:
             self._running.pop(request_id).cancel()
 
     def withdraw(self) -> None:
-        """Cancel all answers, since the server no longer waits for them.
-
-        After the end of a session, the server's ids begin anew, and an answer would be taken for
-        that to another question.
-        """
+        """Cancel all answers, since the server no longer waits for them."""
         running, self._running = self._running, {}
         self._handled.clear()
         for task in running.values():

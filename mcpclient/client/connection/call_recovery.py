@@ -404,7 +404,11 @@ class CallRecovery:
             header = busy.headers.get("retry-after", "")
             delay = max(retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
             if delay > min(longest - call.spent, _MAX_RETRY_AFTER):
-                busy.advice = _too_long_to_wait(delay, longest)
+                limit = min(longest, _MAX_RETRY_AFTER)
+                busy.advice = (
+                    f"waiting {delay:.0f} s would take longer than the {limit:g} s this call may "
+                    "take; call later"
+                )
                 raise busy
             await asyncio.sleep(delay)
             try:
@@ -424,8 +428,3 @@ def _sent(
         return session.begin(method, params, options)
     except McpError as error:
         return error
-
-
-def _too_long_to_wait(delay: float, longest: float) -> str:
-    limit = f"the {longest:g} s" if longest < math.inf else f"the {_MAX_RETRY_AFTER:g} s"
-    return f"waiting {delay:.0f} s would take longer than {limit} this call may take; call later"
