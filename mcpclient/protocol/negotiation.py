@@ -92,7 +92,7 @@ class Plan(NamedTuple):
 class Ask(NamedTuple):
     """Send a request and wait for its result.
 
-    ``timeout``: how many seconds the server may be silent; None: for what is left of the connect
+    ``timeout``: how many seconds the server may be silent; None: for the rest of the connect
     timeout. The time before it has read the request does not count, where that can be known. A
     request with a timeout that has passed stays open: its answer may come as a `LateAnswer` to a
     later `Ask`.

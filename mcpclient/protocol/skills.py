@@ -1,4 +1,4 @@
-"""Skills over MCP: what a server says about a skill, and whether what is read agrees with that.
+"""Skills over MCP: the entry of a skill, and whether the files that are read agree with it.
 
 Source: the Skills extension, ``io.modelcontextprotocol/skills`` (SEP-2640), "Skill Entries" and
 "Integrity and Verification". A digest proves that entry and content agree, and nothing more: both

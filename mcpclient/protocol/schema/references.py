@@ -53,8 +53,8 @@ class Resource:
 class Position:
     """One subschema: its value, the resource it belongs to, and where it stands.
 
-    ``tokens`` lead to it from its ``parent``. The way from the root is put together only when
-    somebody asks, because long member names would otherwise be repeated in all they contain.
+    ``tokens`` lead to it from its ``parent``. The way from the root is put together only for
+    messages, because long member names would otherwise be repeated in all they contain.
     """
 
     document: str
