@@ -105,7 +105,6 @@ class CookieJar:
             del cookies[next(iter(cookies))]
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
-        """Return when a cookie expires; ``Max-Age`` goes before ``Expires`` (section 5.3)."""
         age = attributes.get("max-age", "")
         if re.fullmatch(r"-?\d{1,15}", age):
             return self._now() + max(int(age), 0)

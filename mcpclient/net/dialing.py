@@ -228,7 +228,6 @@ async def addresses_of(host: str, port: int) -> list[Address]:
 
 
 def _alternating(addresses: list[Address]) -> list[Address]:
-    """Order addresses so that both families have their turn early."""
     preferred = [address for address in addresses if address.family == addresses[0].family]
     others = [address for address in addresses if address.family != addresses[0].family]
     ordered = []

@@ -45,7 +45,6 @@ def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False
 
 
 def _check_private(status: os.stat_result) -> None:
-    """Refuse a file that other users may change."""
     if os.name != "posix":
         return  # a folder in the user's profile is private on Windows
     if status.st_uid not in (os.geteuid(), 0):
@@ -84,7 +83,6 @@ def change_file(
 
 
 def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
-    """Return the content and the permissions of a file that is to be changed."""
     try:
         return read_file(path, limit=limit, private=private), stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -138,7 +136,6 @@ def replace_content(path: Path, content: bytes, mode: int | None = None) -> None
 
 
 def _around_unfinished(path: Path) -> tuple[str, str]:
-    """Return how the names of unfinished files for ``path`` begin and end."""
     return f".{path.name}.", ".unfinished"
 
 
@@ -163,7 +160,6 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _taken(lock: Path) -> Callable[[], None]:
-    """Wait for a lock, and return what releases it."""
     deadline = time.monotonic() + _LOCK_LIMIT
     while True:
         try:

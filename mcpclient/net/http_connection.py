@@ -217,7 +217,6 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 
 def _hearing(descriptor: int) -> Callable[[], object]:
-    """Return what tells whether a socket has something to read, or has ended."""
     if not hasattr(select, "poll"):  # Windows, where `select` has no limit that matters
         return lambda: select.select([descriptor], [], [], 0)[0]
     poll = select.poll()

@@ -112,7 +112,6 @@ class LineEditor:
             sys.stdout.flush()
 
     def _candidate(self, text: str, number: int) -> str | None:
-        """Answer readline, which asks for one candidate after the other."""
         if number == 0:
             line, cursor = readline.get_line_buffer(), readline.get_endidx()
             self._found = list(self._complete(line, cursor))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, Union
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.uri import Url, parse_url
+from .futures import resolve
 
 if TYPE_CHECKING:
     import ssl
@@ -241,8 +242,7 @@ class Tunnel(asyncio.Protocol):
         elif 200 <= head.status < 300:
             # What the server says now is for the protocol to come.
             self._transport.pause_reading()
-            if not self._established.done():
-                self._established.set_result(None)
+            resolve(self._established, None)
         elif head.status in (401, 407) and self._proxy.credentials is None:
             scheme = negotiated_scheme(head.headers.get("proxy-authenticate", ""))
             kind = ConnectKind.PROXY_NEGOTIATE if scheme else ConnectKind.PROXY_CREDENTIALS
@@ -269,5 +269,4 @@ class Tunnel(asyncio.Protocol):
         self._fail(f"{self._shown} closed the connection without answering")
 
     def _fail(self, reason: str, kind: ConnectKind = ConnectKind.PROXY) -> None:
-        if not self._established.done():
-            self._established.set_exception(ConnectFailed(self._url.shown, reason, kind=kind))
+        resolve(self._established, None, ConnectFailed(self._url.shown, reason, kind=kind))

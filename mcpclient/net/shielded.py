@@ -77,12 +77,10 @@ class _WorkThread(Generic[T]):
         self._thread = thread
 
     def join(self) -> None:
-        """Wait for the end of work that was given up."""
         assert self._thread is not None
         self._thread.join(self._grace + 2 * _LOOK_EVERY)
 
     def give_up(self) -> None:
-        """Start the grace period: the caller does not wait any more."""
         if self._given_up_at is None:
             self._given_up_at = time.monotonic()
 

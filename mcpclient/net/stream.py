@@ -7,9 +7,14 @@ import threading
 from contextlib import suppress
 from typing import Protocol
 
+from .futures import resolve
+
 # Bytes read at a time. asyncio's own buffer for reads is larger, made anew for each, and so costs
 # more than a short answer itself.
 _READ_SIZE = 64 * 1024
+
+# Seconds that an aborted connection may take to end.
+_ENDS_WITHIN = 1.0
 
 
 class _ThreadBuffer(threading.local):
@@ -55,6 +60,7 @@ class Stream(asyncio.BufferedProtocol):
         self.ended: bool = False
         self._transport: asyncio.Transport | None = None
         self._buffer = read_buffer()
+        self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def write(self, data: bytes) -> None:
         """Write, unless the connection has ended."""
@@ -67,6 +73,14 @@ class Stream(asyncio.BufferedProtocol):
         """Close the connection once everything is written."""
         if self._transport is not None:
             self._transport.close()
+
+    async def wait_closed(self, seconds: float) -> None:
+        """Wait for the end of the connection, for ``seconds`` at most; then abort it."""
+        try:
+            await asyncio.wait({self._gone}, timeout=seconds)
+        finally:
+            self.abort()
+        await asyncio.wait({self._gone}, timeout=_ENDS_WITHIN)
 
     def abort(self) -> None:
         """Close the connection at once, even when its event loop is closed already."""
@@ -96,6 +110,7 @@ class Stream(asyncio.BufferedProtocol):
         self.ended = True
         self.close()  # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed
         self._transport = None
+        resolve(self._gone, None)
         self.receiver.stream_ended(exc)
 
 

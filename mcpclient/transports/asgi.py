@@ -76,14 +76,12 @@ class _Dialer(Dialer):
         self._state = state
 
     async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
-        """Return the protocol, connected to the application."""
         made = protocol()
         connection = _Connection(self._application, url, made, self._state)
         made.connection_made(connection)
         return made
 
     def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
-        """Return the target of a request for ``url``; no proxy stands in between."""
         return url.target, []
 
 
@@ -208,7 +206,6 @@ class _Connection(asyncio.Transport):
     # The application's side
 
     def deliver(self, data: bytes) -> None:
-        """Give the client bytes of the response."""
         while data and not self._is_closed:
             buffer = self._protocol.get_buffer(len(data))
             count = min(len(buffer), len(data))
@@ -252,11 +249,9 @@ class _Response:
         self._disconnected = asyncio.Event()
 
     def disconnect(self) -> None:
-        """Tell the application that the client is gone."""
         self._disconnected.set()
 
     async def receive(self) -> _Event:
-        """Return the request's body, and then wait for the end of the connection."""
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
@@ -264,7 +259,6 @@ class _Response:
         return {"type": "http.disconnect"}
 
     async def send(self, event: _Event) -> None:
-        """Deliver a part of the response."""
         if event["type"] == "http.response.start":
             self._start = event
             return
@@ -307,7 +301,6 @@ class _Response:
 
 
 def _request_in(received: bytearray) -> tuple[bytes, bytes] | None:
-    """Return head and body of the request, once it is complete."""
     head, end, body = bytes(received).partition(_HEAD_END)
     if not end:
         return None
@@ -324,7 +317,6 @@ def _fields_of(head: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _scope(head: bytes, url: Url, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the connection scope of a request (ASGI HTTP, "Connection Scope")."""
     method, target, _ = head.split(b"\r\n", 1)[0].split(b" ", 2)
     path, _, query = target.partition(b"?")
     return {

@@ -108,7 +108,6 @@ class ConnectedTransport(Transport):
             self._flusher = asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Write what has gathered, if the server keeps up."""
         self._flusher = None
         connection = self._connection
         if not self._waiting or self._ended is not None or connection is None or connection.paused:

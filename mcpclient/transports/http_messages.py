@@ -346,7 +346,6 @@ class AuthorizedExchange:
         return answer
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
-        """Return the request with the authorization, to be sent to ``url``."""
         return HttpRequest(
             self._request.method,
             url,

@@ -101,7 +101,6 @@ class Post(PostedMessage):
         self._exchange = None
 
     def _restart_liveness(self) -> None:
-        """Count a stream that is to stay open as dead, unless something comes in time."""
         liveness = self._owner.liveness
         if not liveness:
             return

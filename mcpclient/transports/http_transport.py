@@ -38,6 +38,7 @@ class HttpTransport(Transport, Generic[PostT]):
     """
 
     draining: Draining
+    _turns: asyncio.Semaphore
 
     def __init__(
         self,
@@ -57,7 +58,6 @@ class HttpTransport(Transport, Generic[PostT]):
         self._receiver: Receiver | None = None
         self._is_open = False
         self._posts: dict[object, PostT] = {}
-        self._answer_turns: asyncio.Semaphore | None = None
 
     @property
     def description(self) -> str:
@@ -77,17 +77,11 @@ class HttpTransport(Transport, Generic[PostT]):
         assert self._receiver is not None, "the transport is not open"
         return self._receiver
 
-    @property
-    def _turns(self) -> asyncio.Semaphore:
-        """The semaphore that bounds how many responses are sent at a time."""
-        assert self._answer_turns is not None, "the transport is not open"
-        return self._answer_turns
-
     async def open(self, receiver: Receiver) -> None:
         """Make ready; the first message opens the first connection."""
         self._receiver = receiver
         self._is_open = True
-        self._answer_turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
+        self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """POST a message. One that is not a request has been sent when the server has taken it.
@@ -180,7 +174,6 @@ class PostedMessage:
         self._transport.receiver.request_failed(self.request_id, error)
 
     def _drain(self) -> None:
-        """Keep reading for a while, although the response has come."""
         self._is_drained = True
         self._transport.draining.add(self)
 

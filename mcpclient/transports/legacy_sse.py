@@ -144,7 +144,6 @@ class _Stream:
                 deliver_text(event.data, self._receiver)
 
     def _skip(self, error: MessageTooLarge) -> None:
-        """Report an event that was too large; the first would have named the endpoint."""
         if self.endpoint.done():
             self._receiver.message_rejected(error, None)
         else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
@@ -19,6 +17,8 @@ class LineSocketTransport(ConnectedTransport):
     """Talks to a server that listens at a ``tcp://host:port`` or ``unix:///path`` URL."""
 
     name = "socket"
+    _stream: Stream
+    _reader: LineReader
 
     def __init__(
         self,
@@ -31,9 +31,6 @@ class LineSocketTransport(ConnectedTransport):
         self.url = url
         self._max_message_size = max_message_size
         self._dialer = dialer or Dialer()
-        self._stream: Stream | None = None
-        self._reader: LineReader | None = None
-        self._gone: asyncio.Future[None] | None = None
 
     @property
     def description(self) -> str:
@@ -47,40 +44,27 @@ class LineSocketTransport(ConnectedTransport):
         self._reader = LineReader(
             self.receiver, self._max_message_size, self.description, flooded=self._flooded
         )
-        self._gone = asyncio.get_running_loop().create_future()
         self._stream = await self._dialer.dial(self.url, lambda: Stream(self))
         return self._stream
 
     async def _disconnect(self) -> None:
-        assert self._stream is not None
-        assert self._gone is not None
         self._stream.close()
-        try:
-            await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
-        finally:
-            self._stream.abort()
-        await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
+        await self._stream.wait_closed(_CLOSES_WITHIN)
 
     # net.stream.StreamReceiver
 
     def data_received(self, data: bytes) -> None:
-        assert self._reader is not None
         self._reader.feed(data)
 
     def _flooded(self, error: MessageTooLarge) -> None:
         """Drop a connection that carries one endless line."""
-        assert self._stream is not None
         self.connection_lost(error)
         self._stream.abort()
 
     def stream_ended(self, error: Exception | None) -> None:
-        assert self._reader is not None
-        assert self._gone is not None
         if self._ended is None:
             self._reader.feed_eof()
             kind, reason = explain_loss(error, self.url)
             self.connection_lost(
                 ConnectionLost(f"the connection to {self.description} was lost: {reason}", kind)
             )
-        if not self._gone.done():
-            self._gone.set_result(None)

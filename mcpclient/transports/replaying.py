@@ -119,7 +119,6 @@ class Recording(Transport):
         asyncio.get_running_loop().call_soon(player.play)
 
     def _go_on(self, request_id: RequestId) -> None:
-        """Go on where the recorded server waited for an answer of the client's."""
         waiting = self._asking.get(request_id)
         if waiting is not None:
             self._start(waiting.popleft())

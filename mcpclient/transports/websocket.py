@@ -77,6 +77,7 @@ class WebSocketTransport(ConnectedTransport):
     """
 
     name = "ws"
+    _websocket: WebSocketConnection
 
     def __init__(
         self,
@@ -93,7 +94,6 @@ class WebSocketTransport(ConnectedTransport):
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._settings = settings or WebSocketSettings()
         self._dialer = dialer or Dialer()
-        self._websocket: WebSocketConnection | None = None
 
     @property
     def reached(self) -> str:
@@ -128,11 +128,9 @@ class WebSocketTransport(ConnectedTransport):
                     raise
 
     def _frame(self, message: bytes) -> bytes:
-        assert self._websocket is not None
         return self._websocket.frame_text(message)
 
     async def _disconnect(self) -> None:
-        assert self._websocket is not None
         await self._websocket.close()
 
     def message_received(self, data: str | bytes) -> None:
@@ -169,7 +167,6 @@ class WebSocketConnection:
         self._receiver = receiver
         self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._gone: asyncio.Future[None] = self._loop.create_future()
         self._ended: McpError | None = None
         self._heard = False
         self._unwritten = b""
@@ -203,11 +200,7 @@ class WebSocketConnection:
         self._end(ConnectionLost("the connection was closed"), tell=False)
         self._unwritten = b""  # nothing may follow a close frame
         self._stream.write(self._protocol.send_close(code))
-        try:
-            await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
-        finally:
-            self._stream.abort()
-        await asyncio.wait({self._gone}, timeout=_SERVER_CLOSES_WITHIN)
+        await self._stream.wait_closed(_CLOSES_WITHIN)
 
     def abort(self) -> None:
         """Drop the connection at once."""
@@ -254,8 +247,6 @@ class WebSocketConnection:
             reason += " without a WebSocket close frame"
         self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}", kind))
         self._stop_timer()
-        if not self._gone.done():
-            self._gone.set_result(None)
 
     # The end
 
@@ -275,7 +266,6 @@ class WebSocketConnection:
         self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
 
     def _end(self, error: McpError, *, tell: bool = True) -> None:
-        """Let nothing more be sent, and tell the receiver, once."""
         self._stop_timer()
         if self._ended is None:
             self._ended = error
@@ -360,7 +350,6 @@ class _Opening:
         self._opened.add_done_callback(consume_exception)
 
     async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
-        """Write the request and wait for its answer."""
         self._stream = stream
         if stream.ended:
             raise ConnectFailed(

@@ -182,14 +182,12 @@ class PipeWriter:
                 self.close()
 
     def _grow(self, size: int) -> None:
-        """Count bytes that are kept; report when they exceed ``HIGH_WATER``."""
         self._size += size
         if self._size > HIGH_WATER and not self._paused:
             self._paused = True
             self._changed(True)
 
     def _shrink(self, size: int) -> None:
-        """Count bytes that were sent; report when the rest has shrunk to ``LOW_WATER``."""
         self._size -= size
         if self._paused and self._size <= LOW_WATER:
             self._paused = False

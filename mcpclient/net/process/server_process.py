@@ -293,7 +293,6 @@ class ServerProcess:
             self._release()
 
     def _release(self) -> None:
-        """Let go of the pipes, the timers and the waiting callers. Idempotent."""
         if self._released:
             return
         self._released = True

@@ -130,8 +130,6 @@ def sink(target: StderrTarget) -> Callable[[bytes], None]:
 
 
 class _TextSink:
-    """Decodes chunks, across their borders, and hands on text."""
-
     def __init__(self, take: Callable[[str], object]) -> None:
         self._take = take
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
