@@ -3,7 +3,7 @@
 Sources: the types of the ``anthropic`` package 2.12.0 (``types/tool_param.py``,
 ``types/tool_result_block_param.py``, ``types/image_block_param.py``,
 ``types/document_block_param.py``), "Migrating to API version 2026-10-21" of its documentation (no
-``temperature``, no documents in messages of the model), and error texts of the service: names of
+``temperature``, no documents in messages of the model), and error messages of the service: names of
 tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key fails the whole
 request), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
 Base64, whose media type must be that of their bytes, and none in messages of the model; stop

@@ -3,7 +3,7 @@
 Sources: the service model ``bedrock-runtime`` of botocore 1.44.5 (``ToolSpecification``: names of
 1 to 64 characters, descriptions of at least one; ``ToolResultBlock``, ``ImageBlock``,
 ``DocumentBlock``, ``VideoBlock``; ``Message``: images and documents only of the user, and text
-beside a document), and error texts of the service: for Claude the rules of Anthropic's API hold;
+beside a document), and error messages of the service: for Claude the rules of Anthropic's API hold;
 images have at most 3.75 MB; an error has content; roles alternate; no two documents of a
 conversation have the same name; no calls and results where no tools are declared. Bytes are given
 as bytes, as botocore takes them. Leave ``toolConfig`` out where there are no tools.

@@ -91,11 +91,9 @@ class ToolDefinitions(list[dict[str, Any]]):
         return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
     def replace(self, other: ToolDefinitions) -> None:
-        """Take over the content of another list, in place."""
+        """Replace the content by that of another list, in place."""
         self[:] = other
-        self.problems = other.problems
-        self.bindings = other.bindings
-        self.defined = other.defined
+        self.__dict__.update(other.__dict__)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Google's Gemini API (``generateContent``).
 
 Sources: ``google/genai/types.py`` of google-genai 3.4.0 (``FunctionDeclaration``,
-``FunctionResponse``, ``FunctionResponsePart``), the reference of the Gemini API, and error texts of
-the service: names of at most 64 characters; no ``$ref`` anywhere inside ``response``; as many
+``FunctionResponse``, ``FunctionResponsePart``), the reference of the Gemini API, and error messages
+of the service: names of at most 64 characters; no ``$ref`` anywhere inside ``response``; as many
 responses as calls, with names and ids as they came; no GIF; at most five stop sequences. Media in a
 result are ``functionResponse.parts``, which Gemini takes since version 3. A part's
 ``thoughtSignature`` stays where it is: append the model's content unchanged.
@@ -25,7 +25,7 @@ from .parts import MadeCall, MadeResult, Part
 from .schemas.reduced import google_subset
 from .tool_calls import RawCall, first_present, plain
 
-# Where a sampling answer keeps what the API signs its calls with.
+# The member of a sampling answer for the signatures of the API under its calls.
 _SIGNATURE = "mcpclient/thoughtSignature"
 _TYPES = (
     *("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf"),

@@ -103,12 +103,12 @@ def _whereabouts(text: str, limits: Limits) -> str:
 
 
 def estimated_tokens(text: str) -> int:
-    """Return an estimate of a text's tokens: a quarter of its characters."""
+    """Return an estimate of a string's tokens: a quarter of its characters."""
     return len(text) // _CHARACTERS_PER_TOKEN
 
 
 def token_warning(text: str) -> str | None:
-    """Return a warning if a text has many tokens by a rough estimate, else None."""
+    """Return a warning if a string has many tokens by a rough estimate, else None."""
     tokens = estimated_tokens(text)
     return f"the result has about {tokens:,} tokens" if tokens > _MANY_TOKENS else None
 

@@ -111,7 +111,7 @@ class ModelApi(ABC):
 
     @abstractmethod
     def _blocks(self, response: object) -> list[Any]:
-        """Return the parts of a response that hold texts and calls, as plain data."""
+        """Return the parts of a response that hold words and calls, as plain data."""
 
     @abstractmethod
     def _call_in(self, block: Any) -> RawCall | None: ...

@@ -3,10 +3,10 @@
 Sources: the types of the ``openai`` package 3.54.0 (``types/shared_params/function_definition.py``:
 names of at most 64 letters, digits, underscores and dashes;
 ``types/chat/chat_completion_tool_message_param.py``: results are text;
-``types/chat/chat_completion_content_part_param.py``), and error texts of the service: the root of a
-schema is an object without ``oneOf``, ``anyOf``, ``allOf``, ``enum``, ``const`` and ``not``; an
-array says what its items are; at most 128 tools; descriptions of over 1,024 characters are refused
-by some models.
+``types/chat/chat_completion_content_part_param.py``), and error messages of the service: the root
+of a schema is an object without ``oneOf``, ``anyOf``, ``allOf``, ``enum``, ``const`` and ``not``;
+an array says what its items are; at most 128 tools; descriptions of over 1,024 characters are
+refused by some models.
 """
 
 from __future__ import annotations

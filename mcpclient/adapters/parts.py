@@ -84,7 +84,7 @@ class Prepared:
 def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
     """Return the outcome of a call within the limits and the media that an API accepts.
 
-    A text with many tokens adds to the result's ``warnings``.
+    Text of many tokens adds to the result's ``warnings``.
     """
     if outcome is None:
         return Prepared([_NOT_MADE], True)

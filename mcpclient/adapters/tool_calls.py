@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..protocol.types import Tool
@@ -59,7 +59,7 @@ def read_calls(found: Iterable[RawCall], tools: Sequence[Mapping[str, Any]]) -> 
         call = _read(raw, bindings)
         if call.id and any(call.id == other.id for other in calls):
             problem = f"Two calls have the id {call.id}; only the first was made. Call again."
-            call = ToolCall(call.id, call.name, call.arguments, problem, call.called_as, call.tool)
+            call = replace(call, problem=problem)
         calls.append(call)
     return calls
 
@@ -70,22 +70,23 @@ def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
         return ToolCall(identity, "", problem="The call names no tool. Call again with a name.")
     binding = Binding(Tool({})) if bindings is None else bindings.get(raw.name)
     if binding is None:
-        problem = there_is_no("tool", raw.name, bindings or {})
-        return ToolCall(identity, raw.name, {}, problem, raw.name)
+        missing = there_is_no("tool", raw.name, bindings or {})
+        return ToolCall(identity, raw.name, {}, missing, raw.name)
     tool = None if bindings is None else binding.tool
     name = raw.name if tool is None else tool.name
+    arguments: dict[str, Any] = {}
+    problem = None
     try:
         arguments = binding.arguments(_arguments(raw.arguments))
     except ValueError as error:
-        return ToolCall(identity, name, {}, str(error), raw.name, tool)
+        problem = str(error)
     except RecursionError:
         problem = "The arguments are nested too deeply."
-        return ToolCall(identity, name, {}, problem, raw.name, tool)
-    return ToolCall(identity, name, arguments, None, raw.name, tool)
+    return ToolCall(identity, name, arguments, problem, raw.name, tool)
 
 
 def _arguments(given: object) -> Mapping[str, Any]:
-    """Return the arguments. Raises `ValueError` with a text for the model."""
+    """Return the arguments. Raises `ValueError` with a message for the model."""
     value = given
     if isinstance(given, str):
         try:

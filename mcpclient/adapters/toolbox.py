@@ -65,8 +65,8 @@ class Toolbox:
     - ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"``,
       ``"bedrock"``, or an object with the functions of `Provider`.
     - ``functions``: functions of your own, plain or async, as tools beside those of the servers.
-      The docstring describes them, annotations and defaults make the schema; what they return is
-      JSON or text for the model. A plain function runs in a worker thread.
+      The docstring describes them, annotations and defaults make the schema; results become JSON
+      or text for the model. A plain function runs in a worker thread.
     - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` fits tools of that
       server by their own names, ``"delete_*"`` those of every server. How a model spells a tool
       lets none in.
@@ -86,7 +86,7 @@ class Toolbox:
       ``tools.problems`` says so.
 
     Tools keep their order as long as the toolbox lasts, new ones come last, and with ``search``
-    the definitions do not change at all: what a provider has cached of a conversation stays good.
+    the definitions do not change at all: a provider's cache of the conversation stays valid.
     Tools whose ``_meta.ui.visibility`` is without ``"model"`` are not offered, and not called.
     """
 
@@ -110,7 +110,7 @@ class Toolbox:
         for patterns in (include, exclude):
             if isinstance(patterns, str):
                 raise UsageError(f"include and exclude are lists of patterns, not {patterns!r}")
-        self._source: Any = source  # one has what the other has not
+        self._source: Any = source  # each has members that the other lacks
         self._provider = provider_of(provider)
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._approve = approve

@@ -59,9 +59,9 @@ Step = Union[Heard, Rejected, Refused, Failed]
 
 @dataclass
 class Call:
-    """One request. ``steps``: what the server sent for it, the answer last, if there was one.
+    """One request. ``steps``: the server's messages for it, the answer last, if there was one.
 
-    ``after``: what came then, before the client asked anything else. ``sent_at`` and ``ended_at``
+    ``after``: later ones, before the client asked anything else. ``sent_at`` and ``ended_at``
     are seconds since the header of the transcript.
     """
 
@@ -85,7 +85,7 @@ class Call:
 
 @dataclass
 class Conversation:
-    """All calls of a recording. ``before``: what the server sent before the first of them.
+    """All calls of a recording. ``before``: messages of the server before the first.
 
     ``never_opened``: why there was no connection.
     """
@@ -338,7 +338,7 @@ def _is_sent_again(call: Call, message: Message) -> bool:
 
 
 def _id_of(value: Any, name: str = "id") -> RequestId:
-    """Return an id that stands in an object; one that is none, as a string no id is."""
+    """Return the id in an object; for a value that is not an id, a string that no id equals."""
     found = value.get(name) if isinstance(value, dict) else None
     request_id = plain_id(found)
     return f"no id: {found!r}" if request_id is None else request_id

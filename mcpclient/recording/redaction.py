@@ -1,4 +1,4 @@
-"""The removal of secrets from records: one class decides what is secret."""
+"""The removal of secrets from records: one class decides which values are secret."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PUBLIC_REQUEST_HEADER = re.compile(
 )
 _ENCODED_VALUE = re.compile(r"=\?base64\?([A-Za-z0-9+/=]*)\?=")  # of an Mcp-Param header
 
-# The same goes for queries and forms, but for what OAuth says in them about what is to be done.
+# The same goes for queries and forms, except for the fields of OAuth that are not credentials.
 _PUBLIC_FIELDS = frozenset(
     {"actor_token_type", "audience", "client_assertion_type", "client_id", "code_challenge_method"}
     | {"error", "error_description", "error_uri", "grant_type", "iss", "prompt", "redirect_uri"}
@@ -260,12 +260,12 @@ class Redactor:
         return value if is_count_name(place.name) else self.name_of(str(value))
 
     def text(self, text: str) -> str:
-        """Return any text; in it are replaced members of JSON, fields of queries, and secrets
-        that are known by now.
+        """Return a string without the secrets in members of JSON and fields of queries, and
+        without those that are known by now.
         """
         shown = self._replaced_in(text)
         if text[:1] in ("{", "[", '"'):
-            with suppress(ValueError, RecursionError):  # it is no JSON
+            with suppress(ValueError, RecursionError):  # it is not JSON
                 value = json.loads(text)
                 redacted = self.message(value)
                 # Some are not seen from without, as in a list, or in JSON in a string of JSON.
@@ -335,13 +335,13 @@ class Redactor:
         return f"{start}{between}{quote}{self._name_in_text(secret)}{end}"
 
     def _name_in_text(self, secret: str) -> str:
-        """The name of what stands where a secret may stand; a plain word is found nowhere else."""
+        """Return the name of a value in the place of a secret; a plain word is not remembered."""
         return self.name_of(secret, remember=_PROSE.fullmatch(secret) is None)
 
     def url(self, url: str) -> str:
         """Return a URL, or the target of a request, without userinfo and with its query replaced.
 
-        What the query says about the steps of OAuth stays.
+        Fields of the query that say which step of OAuth it is stay.
         """
         base, mark, rest = re.sub(r"//[^/?#]*@", "//", url).partition("?")
         query, hash_sign, fragment = rest.partition("#")

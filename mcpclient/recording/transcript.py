@@ -149,7 +149,7 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
         except (ValueError, RecursionError):
             if transcripts and not line.endswith("\n") and next(rest, None) is None:
                 break
-            raise UsageError(f"the transcript is broken: line {number} is no JSON") from None
+            raise UsageError(f"the transcript is broken: line {number} is not JSON") from None
         if isinstance(value, dict) and "transcript" in value:
             if value["transcript"] != TRANSCRIPT_VERSION:
                 raise UsageError(

@@ -54,24 +54,8 @@ from ..protocol.types import (
 from ..sync.handlers import BlockingAround
 from ..typing_compat import Unpack
 
-__all__ = [
-    "AgentTool",
-    "Client",
-    "EventStream",
-    "Manager",
-    "Server",
-    "Subscription",
-    "Toolbox",
-    "ask_unless_read_only",
-    "call",
-    "connect",
-    "connect_all",
-    "finish_auth",
-    "list_tools",
-    "log_in",
-    "log_out",
-]
-T = TypeVar("T")
+__all__: list[str]
+_T = TypeVar("_T")
 
 class _ClientOptions(SharedClientOptions, total=False):
     around: Sequence[Around | BlockingAround]
@@ -285,9 +269,9 @@ class Client:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        returns: type[T],
+        returns: type[_T],
         **options: Unpack[_CallOptions],
-    ) -> T: ...
+    ) -> _T: ...
     def call_tools(
         self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
     ) -> list[ToolOutcome]: ...
@@ -359,9 +343,9 @@ class Manager:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        returns: type[T],
+        returns: type[_T],
         **options: Unpack[_CallOptions],
-    ) -> T: ...
+    ) -> _T: ...
     def call_tools(
         self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
     ) -> list[ToolOutcome]: ...

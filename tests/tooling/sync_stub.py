@@ -37,7 +37,7 @@ AROUND = "Around | BlockingAround"
 
 # Made by calling a class, with the arguments of that class.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
-OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", **OPTIONS}
+OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", "T": "_T", **OPTIONS}
 SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "__init__"}
 RENAMED = {name: name.replace("__a", "__", 1) for name in SPECIAL if name.startswith("__a")}
 HEADER = '''"""The blocking classes for type checkers. Written by tests/tooling/sync_stub.py."""
@@ -71,7 +71,7 @@ class Stub:
             f"from {module} import {', '.join(sorted(names))}"
             for module, names in sorted(self.imports.items())
         ]
-        lines.append(f"__all__ = {sorted(self.own_names)}")
+        lines.append("__all__: list[str]")  # a stub exports all that it defines
         lines += [f'{name} = TypeVar("{name}")' for name in sorted(self.type_variables)]
         module = ast.Module(self.definitions, [])
         return formatted("\n".join([*lines, ast.unparse(ast.fix_missing_locations(module))]))
@@ -177,7 +177,8 @@ class Stub:
         if name in self.own_names or name in OPTIONS.values():
             return
         origin, original = imports_of(module).get(name, (module.__name__, name))
-        if isinstance(vars(module).get(name), TypeVarType) and origin == module.__name__:
+        public = name.lstrip("_")
+        if isinstance(vars(module).get(public), TypeVarType):
             self.type_variables.add(name)
             self.imports.setdefault("typing", set()).add("TypeVar")
             return

@@ -1,11 +1,11 @@
-"""Rewriting JSON Schemas, and the references in them, so that what was valid stays valid.
+"""Rewriting JSON Schemas, and the references in them, so that valid values stay valid.
 
 A model API that does not take a keyword gets a schema without it. Where the keyword stands in a
 plain place that only allows more. Below ``not``, ``oneOf`` or ``if`` allowing more inside would
 allow less outside; there the keyword around goes as well. Schemas here are of dialect 2020-12.
 
-A definition that contains itself has no end: where references are replaced by what they refer to
-and it comes round again, a schema that accepts any value of the same type ends the expansion.
+A definition that contains itself has no end: where references are replaced by their targets and it
+comes round again, a schema that accepts any value of the same type ends the expansion.
 """
 
 from __future__ import annotations
