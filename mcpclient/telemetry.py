@@ -62,7 +62,9 @@ def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
             set_status_on_exception=False,
         ) as span:
             try:
-                result = await proceed(_with_context(call, propagate))
+                carrier: dict[str, str] = {}
+                propagate.inject(carrier)
+                result = await proceed(replace(call, meta={**call.meta, **carrier}))
             except Exception as error:
                 span.record_exception(error)
                 _fail(span, trace, _type_of(error), str(getattr(error, "message", error)))
@@ -100,12 +102,6 @@ def _attributes(call: Call) -> dict[str, Any]:
 def _is_uri(call: Call) -> bool:
     """Whether the call's name is a URI: these are too many for the names of spans."""
     return SUBJECTS.get(call.method) == "uri"
-
-
-def _with_context(call: Call, propagate: Any) -> Call:
-    carrier: dict[str, str] = {}
-    propagate.inject(carrier)
-    return replace(call, meta={**call.meta, **carrier})
 
 
 def _type_of(error: Exception) -> str:

@@ -142,7 +142,9 @@ class Redactor:
             redact = self.form if _is_form(record.get("http", {})) else self.text
             redacted["text"] = redact(record["text"])
         if "base64" in record:
-            redacted["base64"] = self._base64(record["base64"])
+            text = base64.b64decode(record["base64"]).decode("latin-1")  # a character for each byte
+            encoded = self.text(text).encode("latin-1", "replace")
+            redacted["base64"] = base64.b64encode(encoded).decode("ascii")
         for name in ("end", "target"):
             if name in record:
                 redacted[name] = self.text(record[name])
@@ -177,10 +179,6 @@ class Redactor:
         if message.get("method") == "tools/call" and isinstance(params, Mapping):
             return {**message, "params": self.masked(params)}
         return message
-
-    def _base64(self, encoded: str) -> str:
-        text = base64.b64decode(encoded).decode("latin-1")  # which has a character for each byte
-        return base64.b64encode(self.text(text).encode("latin-1", "replace")).decode("ascii")
 
     def _head(self, head: Mapping[str, Any]) -> dict[str, Any]:
         redacted = dict(head)

@@ -42,13 +42,11 @@ def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         name: schema
         for name, schema in schemas.items()
-        if isinstance(name, str) and isinstance(schema, Mapping) and _may_mark(schema)
+        if isinstance(name, str)
+        and isinstance(schema, Mapping)
+        # a schema that only mentions them costs a look at each call, and no more
+        and any(mark in repr(schema) for mark in ("'password'", "'writeOnly'"))
     }
-
-
-def _may_mark(schema: Mapping[str, Any]) -> bool:
-    text = repr(schema)  # one that is only mentioned costs a look at each call, and no more
-    return "'password'" in text or "'writeOnly'" in text
 
 
 def is_secret(name: str, schema: Any, root: Any) -> bool:
@@ -112,12 +110,8 @@ def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return schema
-        schema = _at(root, reference[2:])
+        schema = root
+        for part in reference[2:].split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
+            schema = schema.get(name) if isinstance(schema, Mapping) else None
     return {}
-
-
-def _at(root: Any, pointer: str) -> Any:
-    for part in pointer.split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        root = root.get(name) if isinstance(root, Mapping) else None
-    return root

@@ -100,7 +100,8 @@ class _Level:
         self.judged = judged
         self.name = name
         self.names_a_secret = is_object and _names_a_secret(value)
-        self.is_answer = is_object and _is_answer(value)
+        # The result of an elicitation, with the user's input
+        self.is_answer = is_object and value.get("action") == "accept"
         self.before: Any = None
 
     def judge(self, name: Any, member: Any) -> int:
@@ -109,7 +110,8 @@ class _Level:
             return _SECRET
         if isinstance(self.copy, list):
             before, self.before = self.before, member
-            return _SECRET if _is_secret_option(before) else _BY_NAME
+            is_option = isinstance(before, str) and before.startswith("-")
+            return _SECRET if is_option and is_secret_name(before) else _BY_NAME
         if self.judged == _KEYWORD:
             return _SECRET if name in _VALUES_IN_A_SCHEMA else _BY_NAME
         if name in _PARAMETERS and isinstance(member, Mapping):
@@ -117,7 +119,8 @@ class _Level:
         if isinstance(name, str) and is_secret_name(name):
             is_schema = self.judged == _PARAMETER and _is_schema(member)
             return _KEYWORD if is_schema else _SECRET
-        if (self.names_a_secret and name == "value") or (self.is_answer and name == "content"):
+        is_input = self.is_answer and name == "content" and isinstance(member, Mapping)
+        if is_input or (self.names_a_secret and name == "value"):
             return _SECRET
         return _BY_NAME
 
@@ -163,15 +166,6 @@ def _names_a_secret(value: Mapping[Any, Any]) -> bool:
     """Whether it is a pair such as ``{"name": "API_KEY", "value": "…"}``."""
     name = value.get("name", value.get("key")) if "value" in value else None
     return isinstance(name, str) and is_secret_name(name)
-
-
-def _is_answer(value: Mapping[Any, Any]) -> bool:
-    """Whether it is the result of an elicitation, with the user's input."""
-    return value.get("action") == "accept" and isinstance(value.get("content"), Mapping)
-
-
-def _is_secret_option(word: Any) -> bool:
-    return isinstance(word, str) and word.startswith("-") and is_secret_name(word)
 
 
 def _is_schema(value: Any) -> bool:
@@ -245,7 +239,8 @@ class KnownSecrets:
         if self._shortest == _SHORT:
             for spelling, name in self._by_start.get(text[position : position + _SHORT], ()):
                 end = position + len(spelling)
-                if text.startswith(spelling, position) and _is_word(text, position, end):
+                around = text[max(position - 1, 0) : position], text[end : end + 1]
+                if text.startswith(spelling, position) and not any(map(str.isalnum, around)):
                     return end, name
         return 0, ""
 
@@ -253,10 +248,6 @@ class KnownSecrets:
 def _end_of_rest(text: str, position: int) -> int:
     rest = _REST.match(text, position)
     return max(rest.end() if rest is not None else 0, position + 1)
-
-
-def _is_word(text: str, start: int, end: int) -> bool:
-    return not (text[max(start - 1, 0) : start].isalnum() or text[end : end + 1].isalnum())
 
 
 def _spellings(secret: str) -> set[str]:

@@ -105,7 +105,10 @@ def _both(first: _Shape | None, second: _Shape | None) -> _Shape | None:
     for name in [*first.properties, *second.properties]:
         inside = [shape for shape in (first, second) if name in shape.properties]
         if len(inside) == 2:
-            properties[name] = _conjunction(first.properties[name], second.properties[name])
+            both = [shape.properties[name] for shape in inside]
+            kept = [schema for schema in both if schema != _ANYTHING] or [_ANYTHING]
+            is_one = len(kept) == 1 or kept[0] == kept[1]
+            properties[name] = kept[0] if is_one else {"allOf": kept}
         elif not (second if inside[0] is first else first).closed:
             properties[name] = inside[0].properties[name]
     required = dict.fromkeys([*first.required, *second.required])
@@ -126,12 +129,6 @@ def _any(shapes: list[_Shape]) -> _Shape | None:
         properties[name] = _alternatives(options)
     required = [name for name in shapes[0].required if all(name in s.required for s in shapes)]
     return _Shape(properties, required, all(shape.closed for shape in shapes))
-
-
-def _conjunction(first: Any, second: Any) -> Any:
-    if first == second or second == _ANYTHING:
-        return first
-    return second if first == _ANYTHING else {"allOf": [first, second]}
 
 
 def _alternatives(options: list[Any]) -> Any:
