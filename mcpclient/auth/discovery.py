@@ -224,16 +224,17 @@ class _Finder:
             urls = protected_resource_urls(self.server_url)
         foreign: list[str] = []
 
-        def is_ours(url: str, document: StoredItem) -> bool:
-            named = ProtectedResource.parse(document).resource
+        def read(url: str, document: StoredItem) -> ProtectedResource | None:
+            found = ProtectedResource.parse(document)
+            named = found.resource
             ours = named == self.trust.resource or speaks_for(named, url, self.server_url)
             if not ours:
                 foreign.append(named)
-            return ours
+            return found if ours else None
 
-        document = yield from self._first_document(urls, self.server_url, is_ours)
-        if document is not None:
-            return ProtectedResource.parse(document)
+        found = yield from self._first(urls, self.server_url, read)
+        if found is not None:
+            return found
         if foreign:
             raise AuthError(
                 f"the resource metadata is for {shown_url(foreign[0])}, "
@@ -272,11 +273,12 @@ class _Finder:
 
     def _server(self, place: str, spellings: set[str]) -> Flow[AuthorizationServer | None]:
         """Return the server whose metadata is at the well-known URLs of the issuer ``place``."""
-        document = yield from self._first_document(authorization_server_urls(place), None)
-        if document is None:
+        urls, wanted = authorization_server_urls(place), self.trust.issuer
+        server = yield from self._first(
+            urls, None, lambda _, found: AuthorizationServer.parse(found)
+        )
+        if server is None:
             return None
-        server = AuthorizationServer.parse(document)
-        wanted = self.trust.issuer
         # Exact comparison, as RFC 8414 section 3.3 demands; or the issuer the user vouched for.
         if wanted is not None and server.issuer == wanted:
             if place != wanted and self.trust.holds_secret:
@@ -297,21 +299,18 @@ class _Finder:
 
     def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
         """Return the issuer's own metadata: nothing else may say where a secret for it goes."""
-        document = yield from self._first_document(
-            authorization_server_urls(issuer),
-            None,
-            lambda url, document: AuthorizationServer.parse(document).issuer == issuer,
-        )
-        return (
-            self._no_metadata(issuer) if document is None else AuthorizationServer.parse(document)
-        )
 
-    def _first_document(
-        self,
-        urls: list[str],
-        issuer_url: str | None,
-        is_usable: Callable[[str, StoredItem], bool] = lambda url, document: True,
-    ) -> Flow[StoredItem | None]:
+        def read(url: str, document: StoredItem) -> AuthorizationServer | None:
+            server = AuthorizationServer.parse(document)
+            return server if server.issuer == issuer else None
+
+        urls = authorization_server_urls(issuer)
+        return (yield from self._first(urls, None, read)) or self._no_metadata(issuer)
+
+    def _first(
+        self, urls: list[str], issuer_url: str | None, read: Callable[[str, StoredItem], M | None]
+    ) -> Flow[M | None]:
+        """Return the first metadata at one of ``urls`` that ``read`` takes."""
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
@@ -321,9 +320,10 @@ class _Finder:
                 document = parse_object(response.body)
                 if document is None:
                     found = ", but not with a JSON object"
-                elif is_usable(url, document):
-                    return document
                 else:
+                    metadata = read(url, document)
+                    if metadata is not None:
+                        return metadata
                     found = ", but with metadata of another resource or issuer"
             unread = f"{shown_url(url)} answered with HTTP {response.status}{found}"
             self.unread.append(unread)

@@ -59,10 +59,9 @@ class Response:
 class Fetch(Effect[Response]):
     """Send one HTTP request and answer with a `Response`, whatever its status.
 
-    The runner follows no redirect and reads at most ``max_body`` + 1 bytes of the body. Before it
-    connects, it calls `url_guard.check_address` with ``url``, ``policy`` and the very address it is
-    about to connect to. It throws a failure of the network into the flow as a `NetworkError`. A
-    body that is longer than it may be raises AuthError.
+    The runner follows no redirect, reads at most ``max_body`` + 1 bytes of the body, and before it
+    connects calls `url_guard.check_address` with the very address. It throws a failure of the
+    network into the flow as a `NetworkError`; a longer body raises AuthError.
     """
 
     method: str
@@ -86,9 +85,8 @@ class Fetch(Effect[Response]):
 class OpenRedirect(Effect[str]):
     """Prepare for the user's return and answer with the redirect URI that leads back.
 
-    ``configured``: the caller's own redirect URI, the only possible answer. Without one, any URI
-    will do, but one of ``registered``, which the authorization server knows already, saves a new
-    registration.
+    ``configured``: the only possible answer, if given. Of all others, one of ``registered``, which
+    the authorization server knows already, saves a new registration.
     """
 
     configured: str | None
@@ -188,10 +186,9 @@ class Ask(Effect[object]):
 
 @dataclass(frozen=True)
 class Exclusive(Effect[T]):
-    """Run ``flow`` under the lock called ``name`` and answer with its result.
+    """Run ``flow`` under the lock called ``name``, which excludes all who share the store.
 
-    The lock excludes every other task and process that shares the store. ``flow`` loads from the
-    store again first, so that of many waiters only the first does the work.
+    ``flow`` loads from the store first, so that of many waiters only the first does the work.
     """
 
     name: str
@@ -230,10 +227,7 @@ class CredentialStore(Protocol):
         """Store ``record`` under ``key``, whole or not at all; None removes it."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """Return a lock that excludes every task and process that uses the same store.
-
-        A store of one process only has to exclude that process's tasks.
-        """
+        """Return a lock that excludes every task and process that uses the same store."""
         ...
 
 

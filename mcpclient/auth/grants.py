@@ -37,9 +37,8 @@ Keep = Callable[["Grant"], Flow[None]]
 class GrantTerms:
     """The terms of a grant: all that its token requests need besides a code or a token.
 
-    ``client.issuer`` is the authorization server the tokens come from; they are used with no other.
-    ``resource``: the resource indicator to send, None for none. ``prover``: given when the tokens
-    are to be bound to a key (DPoP).
+    ``client.issuer`` is the only authorization server they are used with. ``resource``: the
+    resource indicator to send. ``prover``: given when the tokens are to be bound to a key (DPoP).
     """
 
     client: RegisteredClient

@@ -80,9 +80,8 @@ class UrlPolicy:
     """The user's exceptions to the rule: https URLs on the issuer's own public host.
 
     ``allow_insecure_http``: http as well. ``allow_loopback``: loopback, private and link-local
-    hosts as well. ``allowed_hosts``: hosts where an endpoint may be, besides the issuer's.
-    ``trusted_origins``: origins that the user named, in the spelling of `origin_of`; they may be
-    private. ``server_origin``: that of the MCP server.
+    hosts as well. ``allowed_hosts``: hosts where an endpoint may be. ``trusted_origins``, as
+    `origin_of` spells them, may be private. ``server_origin``: that of the MCP server.
     """
 
     allow_insecure_http: bool = False
@@ -95,9 +94,8 @@ class UrlPolicy:
 def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None:
     """Raise `SsrfError` unless ``url``, named by a server, may be requested.
 
-    Its scheme must be https, or http when the policy allows it. Its host must not be local or
-    private in any spelling, and must be the host of ``issuer_url`` or an allowed one. With
-    ``issuer_url`` None it may be any public host.
+    Its scheme must be https, or http if the policy allows it. Its host must be public in any
+    spelling and, unless ``issuer_url`` is None, that of the issuer or an allowed one.
     """
     parts = _split(url)
     host = _normal_host(url, parts)

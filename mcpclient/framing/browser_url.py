@@ -1,12 +1,11 @@
 """The host that a browser visits for an http or https URL, however odd the URL is.
 
-Browsers do not read URLs as RFC 3986 has them: they remove tabs and line ends, take a backslash for
-a slash, decode percent signs in the host, and know many spellings of one IPv4 address. Whoever is
-shown another host than the one visited is deceived.
+Browsers remove tabs and line ends from URLs, take a backslash for a slash, decode percent signs in
+the host, and know many spellings of one IPv4 address. Whoever is shown another host than the one
+visited is deceived.
 
-Source: the URL Standard (https://url.spec.whatwg.org), "URL parsing" and "Host parsing", and
-UTS #46 for domains that are not ASCII. Of the latter only what is certain is done: where a domain
-could be read in two ways, there is no host.
+Source: the URL Standard (https://url.spec.whatwg.org), "URL parsing" and "Host parsing", and UTS
+#46, of which only what is certain is done: a domain that could be read in two ways has no host.
 """
 
 from __future__ import annotations

@@ -28,10 +28,9 @@ Line = Union[bytes, OversizedLine]
 
 
 class LineFramer:
-    """A splitter of a byte stream into lines, at a cost linear in the bytes fed.
+    """A splitter of a byte stream into lines without their LF, at a cost linear in the bytes fed.
 
-    ``limit`` bounds the bytes held for one line; a longer line is discarded as it arrives and
-    reported once, as an `OversizedLine`, when its end is seen. Lines come without their LF.
+    A line of more than ``limit`` bytes is discarded as it arrives and reported at its end.
     """
 
     def __init__(self, limit: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:

@@ -1,8 +1,7 @@
 """Messages to JSON and back, and the memory they take; one bad message costs only itself.
 
-Outgoing text is what ``JSON.stringify`` would write: compact UTF-8, with non-ASCII characters left
-as they are. Incoming text is read as leniently as by `json` (NaN and duplicate keys are accepted),
-and may begin with a BOM.
+Outgoing JSON is what ``JSON.stringify`` would write: compact UTF-8. Incoming JSON is read as
+leniently as by `json` (NaN and duplicate keys are accepted), and may begin with a BOM.
 """
 
 from __future__ import annotations

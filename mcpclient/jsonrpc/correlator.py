@@ -40,9 +40,8 @@ class Waiter(Protocol):
 class Pending:
     """One request in flight: who waits for it, and until when.
 
-    ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress that
-    ``on_progress`` takes postpones the idle deadline; only a pause of the `Correlator` postpones
-    the total one.
+    ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress postpones the idle
+    deadline; only a pause of the `Correlator` postpones the total one.
     """
 
     def __init__(

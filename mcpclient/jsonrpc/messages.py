@@ -1,7 +1,6 @@
 """JSON-RPC 2.0 messages: the four kinds, as the plain dicts that `json` gives.
 
-Source: the JSON-RPC 2.0 specification and MCP's base protocol. Messages stay dicts, so that fields
-this library does not know survive and nothing is copied on the hot path.
+So fields this library does not know survive, and nothing is copied on the hot path.
 """
 
 from __future__ import annotations

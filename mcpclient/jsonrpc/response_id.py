@@ -31,9 +31,8 @@ _SCANNED_END = 512
 def find_response_id(start: bytes | str, end: bytes | str | None = None) -> RequestId | None:
     """Return the id of a response whose text does not parse, or None if it cannot be told.
 
-    ``start`` is the text, or its first bytes when ``end`` gives the last ones. Looks for a
-    top-level ``id`` near the start, then for one among the last members. Text that is not an
-    object, or that has a top-level ``method``, is not a response.
+    ``start``: the text, or its first bytes when ``end`` gives the last ones. Looks for a top-level
+    ``id`` near the start, then among the last members, unless there is a top-level ``method``.
     """
     head = _as_bytes(start[:_SCANNED])
     if _OBJECT.match(head) is None:

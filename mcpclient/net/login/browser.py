@@ -30,10 +30,9 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
 async def open_browser(url: str, *, through: Path | None = None) -> bool:
     """Show ``url`` in the user's browser. Returns False without one, or if it does not start.
 
-    Only http and https URLs are opened: anything else could start another program. Waits at most
-    five seconds; safe to cancel. ``through``: where the URL holds a secret, a file to make, for the
-    user alone, that leads there; the caller removes it. Every user of a machine sees the arguments
-    of its programs, and the browser is one of them.
+    Only http and https URLs: anything else could start another program. Waits at most five seconds;
+    safe to cancel. ``through``: where the URL holds a secret, which must not be in the arguments of
+    a program, a file to make, for the user alone, that leads there; the caller removes it.
     """
     if not url.startswith(("http://", "https://")) or not has_browser(os.environ):
         return False

@@ -36,10 +36,9 @@ _NOT_FOUND = 44
 
 
 class KeychainStore:
-    """A store of credentials in the keychain of the system.
+    """A store of credentials in the keychain of the system. Raises `UsageError` without one.
 
-    Raises `UsageError` on systems without a usable one. `load` and `save` raise `AuthError` when
-    the keychain refuses, or has not been unlocked within a minute.
+    `load` and `save` raise `AuthError` when it refuses, or is not unlocked within a minute.
     """
 
     def __init__(self) -> None:

@@ -66,27 +66,20 @@ class LoopbackListener:
     @classmethod
     async def open(cls, redirect_uri: str | None = None) -> LoopbackListener:
         """Listen where ``redirect_uri`` leads, or on a free port of 127.0.0.1. Raises AuthError."""
-        parts = urlsplit(redirect_uri or "http://127.0.0.1:0")
-        host, port = parts.hostname or "127.0.0.1", parts.port
-        listener = cls(redirect_uri or "")
+        uri = redirect_uri or f"http://127.0.0.1:0{CALLBACK_PATH}"
+        parts = urlsplit(uri)
+        listener = cls(uri)
+        port = 80 if parts.port is None else parts.port
         try:
-            server = await asyncio.start_server(
-                listener._accept,
-                # Port 0 of a name would be another port for each of its addresses.
-                "127.0.0.1" if redirect_uri is None else host,
-                80 if port is None else port,
-                limit=_MAX_HEAD_SIZE,
+            listener._server = server = await asyncio.start_server(
+                listener._accept, parts.hostname, port, limit=_MAX_HEAD_SIZE
             )
         except OSError as error:
-            raise AuthError(
-                f"cannot listen on {redirect_uri or 'a port of 127.0.0.1'}: "
-                f"{error.strerror or error}"
-            ) from None
-        listener._server = server
+            place = redirect_uri or "a port of 127.0.0.1"
+            raise AuthError(f"cannot listen on {place}: {error.strerror or error}") from None
         if redirect_uri is None:
             port = server.sockets[0].getsockname()[1]
             listener.redirect_uri = f"http://127.0.0.1:{port}{CALLBACK_PATH}"
-            listener._path = CALLBACK_PATH
         return listener
 
     async def wait_for(self, state: str) -> Callback:
@@ -109,7 +102,7 @@ class LoopbackListener:
         try:
             if len(self._connections) <= _MAX_CONNECTIONS:
                 await asyncio.wait_for(self._serve(reader, writer), _HEAD_TIMEOUT)
-        except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+        except (OSError, EOFError, asyncio.TimeoutError):
             pass
         except (asyncio.LimitOverrunError, asyncio.CancelledError):
             pass  # the request is too long, or the login is over

@@ -1,8 +1,7 @@
 """The runner of the flows in `auth`: it performs the effects that they yield.
 
-An exclusive flow, such as a login, runs in a task of its own. So a cancelled call stops its own
-waiting, and not the login that other calls wait for. A token request that was sent is finished and
-its response stored, even when the login itself is given up.
+An exclusive flow, such as a login, runs in a task of its own, so a cancelled call stops only its
+own waiting. A token request that was sent is finished and its response stored in any case.
 """
 
 from __future__ import annotations

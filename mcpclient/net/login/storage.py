@@ -1,8 +1,7 @@
 """Stores of credentials: a file that only its owner may read, or memory.
 
-The file has one JSON object, with a record under each key. It is always replaced as a whole, so
-that a crash or a full disk leaves the old one, and every change is made under a lock, so that no
-process undoes the change of another.
+The file, one JSON object, is always replaced as a whole, so that a crash or a full disk leaves the
+old one, and changed under a lock, so that no process undoes the change of another.
 """
 
 from __future__ import annotations
