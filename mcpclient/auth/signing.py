@@ -170,18 +170,14 @@ def sign_jwt(header: Mapping[str, object], claims: Mapping[str, object], signer:
     full_header: dict[str, object] = {"alg": signer.algorithm, **header}
     if signer.key_id is not None:
         full_header["kid"] = signer.key_id
-    parts = (_json(full_header), _json(claims))
-    signed = ".".join(base64url(part) for part in parts)
+    parts = (json.dumps(part, separators=(",", ":")).encode() for part in (full_header, claims))
+    signed = ".".join(map(base64url, parts))
     return f"{signed}.{base64url(signer.sign(signed.encode('ascii')))}"
 
 
 def base64url(data: bytes) -> str:
     """Encode bytes in base64 for URLs, without padding (RFC 7515 section 2)."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
-def _json(value: Mapping[str, object]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode("utf-8")
 
 
 # RFC 9449 section 8.1 sets no limit; no known server sends as much.

@@ -125,12 +125,8 @@ class ResponseParser:
         self._keep_alive = True
         self._buffer = bytearray()  # what has arrived of a head, a chunk line or the trailers
         self._remaining = 0  # bytes still missing from the body or the chunk
-        self._trailing = bytearray()
-
-    @property
-    def trailing(self) -> bytes:
-        """The bytes after a 101, or after a 2xx to CONNECT, which belong to another protocol."""
-        return bytes(self._trailing)
+        self.trailing: bytes = b""
+        """The bytes after a 101, or a 2xx to CONNECT, which belong to another protocol."""
 
     @property
     def reusable(self) -> bool:
@@ -313,7 +309,7 @@ class ResponseParser:
         return position
 
     def _read_trailing(self, data: bytes, position: int, events: list[Event]) -> int:
-        self._trailing += data[position:]
+        self.trailing += data[position:]
         return len(data)
 
     # Pieces that may arrive in parts

@@ -61,14 +61,11 @@ async def log_in(
 
     ``trace``: the target of a transcript, as of `Client`. Raises as a call that needs a login does.
     """
-    parsed = parse_url(server_url)
-    url = str(parsed)
-    auth = auth or OAuth()
+    url = parse_url(server_url)
     recorder = None if trace is None else Recorder(trace)
     if recorder is not None:
-        recorder.begin("http", parsed.shown)
-    network = _network(recorder)
-    authorizer = authorizer_for(auth, url, network)
+        recorder.begin("http", url.shown)
+    authorizer = authorizer_for(auth or OAuth(), str(url), _network(recorder))
     try:
         await authorizer.log_in()
     finally:

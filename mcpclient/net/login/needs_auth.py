@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
-from ...auth.effects import CredentialStore, StoredItem
+from ...auth.effects import CredentialStore
 from ...auth.grants import store_name
 from ..clocks import seconds_since_epoch, steady_seconds
 from ..locks import TaskLocks
@@ -64,16 +63,15 @@ class NeedsAuthMemory:
         async with self._turns.lock("read"):
             now = steady_seconds()
             if self._read_at is None or now - self._read_at > _FRESH_FOR:
-                record = await self._store.load(_KEY)
-                self._since = dict(_valid_entries(record or {}))
+                record = await self._store.load(_KEY) or {}
+                # A damaged record is read as far as possible; no clock shows a larger number.
+                self._since = {
+                    server: float(since)
+                    for server, since in record.items()
+                    if isinstance(since, (int, float)) and not isinstance(since, bool)
+                    if abs(since) < 1e15
+                }
                 self._read_at = now
-
-
-def _valid_entries(record: StoredItem) -> Iterator[tuple[str, float]]:
-    for server, since in record.items():
-        if isinstance(since, (int, float)) and not isinstance(since, bool):
-            with suppress(OverflowError):  # an integer beyond all floats
-                yield server, float(since)
 
 
 # By the id of the store; a memory keeps its store alive, so no other object can have that id.
