@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import wrap
 from typing import Any
@@ -62,6 +62,11 @@ class Field:
         return "yes or no" if kind == "boolean" else known.get(str(kind), "text")
 
     @property
+    def title(self) -> str:
+        """The title or else the name, escaped."""
+        return one_line(_text(self.schema.get("title")) or self.name)
+
+    @property
     def choices(self) -> list[Choice]:
         """The values to choose from, in order; empty where anything may be typed."""
         items = self.schema.get("items") if self.schema.get("type") == "array" else self.schema
@@ -69,14 +74,13 @@ class Field:
 
     def question(self) -> list[str]:
         """Return the lines of the question, escaped."""
-        title = one_line(_text(self.schema.get("title")) or self.name)
         about = [self.kind, "" if self.required else "optional", *self._bounds()]
-        lines = [f"{title} ({', '.join(filter(None, about))})"]
+        lines = [f"{self.title} ({', '.join(filter(None, about))})"]
         if self.schema.get("description"):
             lines.append(f"  {one_line(_text(self.schema['description']))}")
         lines += [f"  {n}. {one_line(c.title)}" for n, c in enumerate(self.choices, 1)]
         if "default" in self.schema:
-            lines[-1] += f"  [{one_line(self._shown_default())}]"
+            lines[-1] += f"  [{one_line(self.shown(self.schema['default']))}]"
         return lines
 
     def value(self, text: str) -> Any:
@@ -138,12 +142,12 @@ class Field:
         said = [f"from {low}" if low is not None else "", f"to {high}" if high is not None else ""]
         return [one_line(" ".join(filter(None, said)))]
 
-    def _shown_default(self) -> str:
-        default = self.schema["default"]
-        values = default if isinstance(default, list) else [default]
+    def shown(self, value: Any) -> str:
+        """Return a value in the words that the user may type."""
+        values = value if isinstance(value, list) else [value]
         titles = {repr(choice.value): choice.title for choice in self.choices}
-        if isinstance(default, bool):
-            return "yes" if default else "no"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
         return ", ".join(titles.get(repr(value), str(value)) for value in values)
 
 
@@ -192,10 +196,11 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
+_HOW = "Enter takes the [default]; /back goes back; /decline says no, /cancel says nothing."
+_REVIEW = "Send this? [Y/cancel, or the number of a field to change]"
 # The least width of a server's words beside its name, in columns.
 _MIN_QUOTED = 20
-_DECLINE, _CANCEL = "/decline", "/cancel"
+_BACK, _DECLINE, _CANCEL = "/back", "/decline", "/cancel"
 
 
 def model_words(command: str | None) -> list[str]:
@@ -384,12 +389,19 @@ class Asking:
             if not fields:
                 return await self._agreed("Agree? [y/N/cancel]")
             self._screen.say(_HOW)
+            content: dict[str, Any] = {}
+            asked = fields
             while True:
-                content = {field.name: await self._value(field) for field in fields}
+                await self._ask_fields(asked, content)
                 problem = form_problem(request, content)
-                if problem is None:
+                if problem is not None:
+                    self._screen.say(f"That does not fit together: {problem}.")
+                elif len(fields) == 1:
                     return content
-                self._screen.say(f"That does not fit together: {problem}. Try again:")
+                changed = await self._reviewed(fields, content)
+                if changed is None and problem is None:
+                    return content
+                asked = [] if changed is None else [changed]
         except _Left as left:
             return left.answer
 
@@ -400,8 +412,39 @@ class Asking:
                 return line.lower() in ("y", "yes")
         return None
 
+    async def _ask_fields(self, fields: Sequence[Field], content: dict[str, Any]) -> None:
+        """Ask for fields one after the other. What was answered before is their default."""
+        index = 0
+        while index < len(fields):
+            field, known = fields[index], content.get(fields[index].name)
+            if known is not None:
+                field = replace(field, schema={**field.schema, "default": known})
+            value = await self._value(field)
+            if value is _BACK:
+                index = max(index - 1, 0)
+            else:
+                content[field.name] = value
+                index += 1
+
+    async def _reviewed(self, fields: Sequence[Field], content: Mapping[str, Any]) -> Field | None:
+        """Show all answers; return the field that the user wants to change, None to send them."""
+        for number, field in enumerate(fields, 1):
+            value = content[field.name]
+            shown = "(left out)" if value is None else one_line(field.shown(value))
+            self._screen.say_safely(f"  {number}. {field.title}: {shown}")
+        while True:
+            line = await self._line(_REVIEW)
+            if line is None or line.lower() in ("cancel", _CANCEL):
+                raise _Left(None)
+            if line == _DECLINE:
+                raise _Left(False)
+            if line.lower() in ("", "y", "yes"):
+                return None
+            if line.isascii() and line.isdigit() and 1 <= int(line) <= len(fields):
+                return fields[int(line) - 1]
+
     async def _value(self, field: Field) -> Any:
-        """Ask for one field until the input fits. None: left out."""
+        """Ask for one field until the input fits. None: left out; `_BACK`: the one before."""
         prompt = "\n".join(field.question())
         while True:
             line = await self._line(prompt)
@@ -409,6 +452,8 @@ class Asking:
                 raise _Left(None)
             if line == _DECLINE:
                 raise _Left(False)
+            if line == _BACK:
+                return _BACK
             try:
                 return field.value(line)
             except ValueError as error:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Callable
 
 from ..config.config import Config, ServerConfig
+from ..config.scopes import discover_configs
 from ..display import shown_command, shown_url
 from ..entries.variables import InputsOption, InputSpec, references
 from ..errors import ServerUnavailable, UsageError
@@ -41,10 +42,23 @@ def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str
         server = config.servers.get(name)
     if server is not None:
         return server_of(server, config), ""
+    own, _, application = name.rpartition("@")
+    if own and path is None:
+        for place in (each for each in discover_configs() if each.application == application):
+            foreign = load(place.path, enabled=own, foreign=True)
+            if own in foreign.servers:
+                return server_of(foreign.servers[own], foreign), ""
     owner, tool = split_name(name, config.servers)
     if not tool:
         raise _not_there(name, config, line)
     return configured(owner, path)[0], tool
+
+
+def found_servers() -> Iterator[tuple[str, ServerConfig]]:
+    """Yield the servers in files of other applications, as ``NAME@application``."""
+    for place in discover_configs():
+        for name, server in load(place.path, foreign=True).servers.items():
+            yield f"{name}@{place.application}", server
 
 
 def split_name(name: str, servers: Iterable[str]) -> tuple[str, str]:
@@ -79,10 +93,17 @@ def is_configured(name: str, path: str | None) -> bool:
     return is_told or name in config.servers or name in {each.server for each in config.problems}
 
 
-def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption = None) -> Config:
+def load(
+    path: str | None,
+    *,
+    enabled: str | None = None,
+    inputs: InputsOption = None,
+    foreign: bool = False,
+) -> Config:
     """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
 
-    Raises `UsageError` for a file that is named and not there.
+    ``foreign``: the user has not named the file, so its servers need approval as well. Raises
+    `UsageError` for a file that is named and not there.
     """
     if path is not None and _is_missing(path):
         raise UsageError(f"there is no file {path!r}")
@@ -91,7 +112,8 @@ def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption =
     def ask(server: ServerConfig) -> bool:
         return server.name == enabled and _agrees(server, terminal)
 
-    approvals = None if path is not None else Approvals(ask if terminal.is_interactive else None)
+    is_named = path is not None and not foreign
+    approvals = None if is_named else Approvals(ask if terminal.is_interactive else None)
     names = [] if enabled is None else [enabled]
     return load_config(path, approvals=approvals, enabled=names, inputs=inputs)
 
@@ -121,7 +143,7 @@ def none_configured(config: Config, said: str) -> UsageError:
 
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
     """Show everything that would run or be reached, and ask the user to agree to it."""
-    terminal.say(f"{server.source} comes with this project and has a server {server.name!r}:")
+    terminal.say(f"{server.source} has a server {server.name!r}, which you have not agreed to yet:")
     for line in server.sheet.lines() if server.sheet is not None else [shown_target(server)]:
         terminal.say(f"  {line}")
     terminal.say("Connect to it, now and from now on? [y/N] ")

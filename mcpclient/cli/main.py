@@ -30,6 +30,8 @@ COMMANDS = {
     "info": "show who the server is and what it can do",
     "tools": "list the tools, or describe one",
     "call": "call a tool",
+    "tasks": "list the tasks that the server keeps",
+    "task": "show the state of a task, wait for its result, or cancel it",
     "resources": "list the resources and the resource templates",
     "read": "read a resource",
     "prompts": "list the prompts, with optional arguments in [brackets]",
@@ -37,6 +39,7 @@ COMMANDS = {
     "complete": "suggest values for an argument of a prompt or of a resource template",
     "listen": "show the notifications of a server as they arrive",
     "servers": "show the configured servers and the state of each",
+    "find": "find tools, prompts and resources of all configured servers by words",
     "add": "write a server into a configuration file",
     "remove": "remove a server from a configuration file",
     "lock": "lock the definitions of all tools, or compare them with the lock",
@@ -61,8 +64,8 @@ COMMANDS = {
 MODULES = {
     **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
     **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
-    **dict.fromkeys(("tools", "call"), "tools"),
-    **dict.fromkeys(("servers", "add", "remove", "lock"), "servers"),
+    **dict.fromkeys(("tools", "call", "tasks", "task"), "tools"),
+    **dict.fromkeys(("servers", "find", "add", "remove", "lock"), "servers"),
     **dict.fromkeys(("record", "replay"), "recordings"),
     **dict.fromkeys(("open", "sessions", "close"), "sessions"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..config.config import Config, ServerConfig
@@ -17,9 +18,11 @@ from ..manager.pins import Pins, ServerOffer
 from ..manager.server import Server
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder
+from ..protocol.tool_search import search_tools
+from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, LocalWork
-from .configured import approve, load, none_configured, shown_target
+from .configured import approve, found_servers, load, none_configured, shown_target
 from .connecting import pairs_in
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
@@ -31,6 +34,8 @@ _CONNECT_SECONDS = 30.0
 
 
 def _prepare_servers(options: argparse.Namespace) -> LocalWork:
+    if options.found:
+        return _list_found
     config = load(options.config)
 
     async def work(screen: Screen) -> Answer:
@@ -47,6 +52,89 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
         return _answer_servers(config, found, screen.style)
 
     return work
+
+
+async def _list_found(screen: Screen) -> Answer:
+    """List the servers of other applications; none is started or asked about."""
+    found = [{**_written(server), "name": name} for name, server in found_servers()]
+    rows = [tuple(map(one_line, (x["name"], x["status"], x["target"], x["file"]))) for x in found]
+    header = ("SERVER", "STATUS", "TARGET", "FILE")
+    text = listing(header, rows, screen.style, whole=True) if rows else "no other servers are found"
+    return Answer({"servers": found}, text)
+
+
+_FOUND = 10
+
+
+def _prepare_find(options: argparse.Namespace) -> LocalWork:
+    if not options.words:
+        raise UsageError("find needs words to look for")
+    config = load(options.config)
+    if not config.servers:
+        raise none_configured(config, "no server is configured, so there is nothing to find")
+
+    async def work(screen: Screen) -> Answer:
+        things: list[_Thing] = []
+        async with screen.status, Manager(config, reconnect=None, stderr="discard") as manager:
+            for name, server in manager.servers.items():
+                if not server.is_connected:
+                    screen.say(f"{name} is not connected: {_error_of(server)}")
+                    continue
+                things += [_Thing("tool", name, tool.raw_name, tool) for tool in server.tools]
+                with suppress(McpError):
+                    things += [
+                        _Thing("prompt", name, each.name, each)
+                        for each in await server.client.list_prompts()
+                    ]
+                with suppress(McpError):
+                    things += [
+                        _Thing("resource", name, each.uri, each)
+                        for each in await server.client.list_resources()
+                    ]
+        best = search_tools(" ".join(options.words), things, limit=options.limit)
+        return _answer_find(best, screen.style)
+
+    return work
+
+
+class _Thing(Tool):
+    """A tool, prompt or resource, which is ranked as tools are."""
+
+    __slots__ = ("kind", "own_name", "server")
+
+    def __init__(self, kind: str, server: str, name: str, item: Tool | Prompt | Resource) -> None:
+        super().__init__({**item.raw, "name": item.raw.get("name", name)})
+        self.kind, self.server, self.own_name = kind, server, name
+
+
+def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
+    rows = [
+        (
+            one_line(f"{each.server}.{each.own_name}" if each.kind == "tool" else each.own_name),
+            one_line(f"{each.kind} of {each.server}"),
+            one_line(each.description or each.title),
+        )
+        for each in found
+    ]
+    raw = [{"kind": each.kind, "server": each.server, **each.raw} for each in found]
+    text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style) if rows else "nothing fits"
+    return Answer({"found": raw}, text)
+
+
+def _add_options_find(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
+    parser.add_argument(
+        "--limit", type=int, default=_FOUND, metavar="NUMBER", help=f"at most so many ({_FOUND})"
+    )
+
+
+FIND = LocalCommand(
+    "find",
+    _prepare_find,
+    usage="[--config FILE] [--limit NUMBER] WORD ...",
+    add_options=_add_options_find,
+    details="The best come first: rare words count more, and words in names more than in texts.",
+)
 
 
 def _names(config: Config) -> Answer:
@@ -123,6 +211,9 @@ def _add_options_servers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-connect", action="store_true", help="only list the configuration; start nothing"
     )
+    parser.add_argument(
+        "--found", action="store_true", help="servers of other applications: NAME@application"
+    )
     parser.add_argument("--names", action="store_true", help="only the names, one per line")
 
 
@@ -132,8 +223,10 @@ SERVERS = LocalCommand(
     usage="[--config FILE] [--no-connect]",
     add_options=_add_options_servers,
     details=(
-        "Servers of a project's file are connected only after you have agreed to them: use one by "
-        "its name on a terminal to be asked. What is wrong in the files is said on stderr."
+        "A server of another application, such as NAME@cursor, is used by that name after you have "
+        "agreed to it. Servers of a project's file are connected only after you have agreed to "
+        "them: use one by its name on a terminal to be asked. What is wrong in the files is said "
+        "on stderr."
     ),
 )
 

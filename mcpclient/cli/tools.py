@@ -1,4 +1,4 @@
-"""The commands about tools: ``tools`` lists and describes them, ``call`` calls one."""
+"""The commands about tools: they are listed and described, called, and called as tasks."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
+from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, Tool
 from . import arguments
 from .arguments import (
@@ -234,7 +235,14 @@ def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
         called, values = name, unchecked_arguments(typed)
         if not options.unchecked:
             called, values = await _checked(client, name, typed, options)
-        result = await client.call_tool(called, values, on_progress=screen.status.update)
+        if options.detach:
+            task = await client.call_tool_task(called, values)
+            if task.id:
+                screen.say(f"Wait for it with: {command_line(options, 'task', task.id, '--wait')}")
+                return Answer(task.raw, one_line(task.id))
+            result = await client.await_task(task)  # the server has answered at once
+        else:
+            result = await client.call_tool(called, values, on_progress=screen.status.update)
         answer = _answer(result, options.output, screen)
         if picked is None or result.is_error:
             return answer
@@ -293,6 +301,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unchecked", action="store_true", help="do not compare the arguments with the schema"
     )
+    parser.add_argument(
+        "--detach", action="store_true", help="make a task of the call, and print its id at once"
+    )
     add_pick_option(parser, "the structured content, or of JSON in the text")
 
 
@@ -305,3 +316,52 @@ CALL = Command(
     add_options=_add_options,
 )
 """Calls a tool, after its arguments were compared with its schema."""
+
+
+async def _run_tasks(client: Client, screen: Screen) -> Answer:
+    tasks = await client.list_tasks()
+    header = ("TASK", "STATUS", "SINCE", "MESSAGE")
+    rows = [
+        tuple(map(one_line, (task.id, task.status, task.created_at, task.status_message)))
+        for task in tasks
+    ]
+    text = listing(header, rows, screen.style, whole=True) if rows else "no tasks"
+    return Answer({"tasks": [task.raw for task in tasks]}, text)
+
+
+TASKS = Command("tasks", lambda words, options: _run_tasks)
+
+
+def _prepare_task(words: Sequence[str], options: argparse.Namespace) -> Work:
+    (name,) = words
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        if options.wait:
+
+            def show(task: Task) -> None:
+                screen.say(": ".join(filter(None, [task.status, task.status_message])))
+
+            return _answer(await client.await_task(name, on_status=show), options.output, screen)
+        if options.cancel:
+            await client.cancel_task(name)
+        task = await client.get_task(name)
+        text = ": ".join(filter(None, [task.status, task.status_message]))
+        return Answer(task.raw, one_line(text))
+
+    return run
+
+
+def _add_task_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--wait", action="store_true", help="wait for its result, and show that")
+    group.add_argument("--cancel", action="store_true", help="ask the server to stop it")
+    parser.add_argument("-o", "--output", metavar="FILE", help="save media of the result, as call")
+
+
+TASK = Command(
+    "task",
+    _prepare_task,
+    required=("ID",),
+    add_options=_add_task_options,
+    details="Shows the state of a task that call --detach began, on servers that keep tasks.",
+)

@@ -50,7 +50,7 @@ NOT_PLAIN |= {
     "lock",
     "shell",
     "vendor",
-    *("open", "sessions", "close"),
+    *("open", "sessions", "close", "find", "tasks", "task"),
 }
 
 
