@@ -84,6 +84,7 @@ MARKS = (
     Mark("manager-call", "more", limit=5),
     Mark("manager-tools", "cpu", limit=100),
     Mark("blocking-call", "more", limit=60),
+    Mark("sandbox-start", "more", limit=40),
 )
 
 

@@ -51,7 +51,7 @@ class Row:
     @property
     def is_special(self) -> bool:
         """Whether the operation is of one library only; others answer that they have none."""
-        return self.operation.startswith(("manager", "blocking"))
+        return self.operation.startswith(("manager", "blocking", "sandbox"))
 
     @property
     def opens(self) -> bool:
@@ -84,6 +84,7 @@ PEAK = Measure(
 SECONDS_ALL = Measure("time", "s for all", lambda answer, row: answer["seconds"], digits=2)
 CPU_ALL = Measure("cpu", "s CPU for all", lambda answer, row: answer["cpu"], digits=2)
 MORE_BLOCKING = Measure("more", "µs more", lambda answer, row: 1e6 * answer["more"])
+MORE_START = Measure("more", "ms more", lambda answer, row: 1e3 * answer["more"])
 BY_RUN = Measure("run", "µs by asyncio.run", lambda answer, row: 1e6 * answer["run"])
 BY_PORTAL = Measure("portal", "µs by anyio's portal", lambda answer, row: 1e6 * answer["portal"])
 BY_THREADS = Measure("threads", "x of 8 tasks", lambda answer, row: answer["threads"], digits=2)
@@ -369,6 +370,16 @@ ROWS = (
         (BY_THREADS, BARE_THREADS),
         count=200,
         quick_count=20,
+        fresh_worker=True,
+    ),
+    Row(
+        "sandbox-start",
+        "stdio, what a start costs more in a sandbox",
+        "sandbox-start",
+        "stdio",
+        (MORE_START,),
+        count=15,
+        quick_count=3,
         fresh_worker=True,
     ),
     Row(

@@ -40,7 +40,7 @@ class LibraryAdapter(Adapter):
     async def special(
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
-        """What only this library has: many servers as one, and a blocking twin."""
+        """What only this library has: many servers as one, a blocking twin, and a sandbox."""
         where = target["url"] if "url" in target else target["command"]
         result: dict[str, int | float]
         if operation.startswith("blocking"):
@@ -49,6 +49,10 @@ class LibraryAdapter(Adapter):
                 result = await blocking.call_blocking(watch, count, where)
             else:
                 result = await blocking.call_from_threads(watch, count, where)
+            return result
+        if operation == "sandbox-start":
+            sandboxed: Any = import_module(".sandboxed", __package__)
+            result = await sandboxed.start_confined(watch, count, where)
             return result
         if not operation.startswith("manager"):
             return await super().special(operation, watch, count, target)
