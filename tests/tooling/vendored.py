@@ -154,7 +154,7 @@ def leave_only(folder: Path, parts: Sequence[str]) -> None:
         if module in seen or module not in tests:
             return False
         seen.add(module)
-        for name in imported_by(sources[module]):
+        for name in imported_by(sources[module], module):
             inner = name[len(NAME) + 1 :] if f"{name}.".startswith(f"{NAME}.") else None
             if inner is None:
                 if lacks(name, seen) or lacks(name.rpartition(".")[0], seen):
@@ -180,7 +180,7 @@ def _is_missing(room: str, package: Path) -> bool:
     return (WHOLE / room).is_dir() and not (package / room).is_dir()
 
 
-def imported_by(source: str) -> Iterator[str]:
+def imported_by(source: str, module: str) -> Iterator[str]:
     """Yield what the statements of a module import; those under ``try`` may fail."""
     tree = ast.parse(source)
     optional = {
@@ -194,8 +194,11 @@ def imported_by(source: str) -> Iterator[str]:
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # A test module is no package: one dot is the folder that it stands in.
+            base = module.rsplit(".", node.level)[0] if node.level else ""
+            name = ".".join(filter(None, (base, node.module)))
+            yield from (f"{name}.{alias.name}" for alias in node.names)
 
 
 def renamed(name: str, content: bytes) -> bytes:
