@@ -1,0 +1,302 @@
+"""JSON Schemas as types of Python: annotations, and the definitions that they name.
+
+What a schema says beyond Python's types (patterns, bounds) is left to the server. A schema that is
+too deep, or that refers to nothing, is `Any`: a stub is never wrong, only less exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from keyword import iskeyword
+from textwrap import wrap
+from typing import Any
+
+from ..framing.escaping import escape
+
+_MAX_DEPTH = 12
+_MAX_DEFINITIONS = 2_000
+_MAX_NAME = 48
+# Longer annotations get a name of their own, so that no line grows past a formatter's limit.
+_MAX_ANNOTATION = 48
+_MAX_LITERALS = 200
+_WIDTH = 80
+
+TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
+"""Names that annotations use, and that a function or a field must not take from them."""
+
+_SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_OBJECT = "dict[str, Any]"
+_BUILT_IN = re.compile(
+    r"str|int|float|bool|None|Any|Literal\[.*\]|dict\[str, Any\]|\".*\"|-?[0-9]+|True|False"
+)
+
+
+def identifier(text: str, taken: Iterable[str] = (), *, fallback: str = "value") -> str:
+    """Return a name of Python for a name of a server that is not among those ``taken``."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:_MAX_NAME].rstrip("_") or fallback
+    if name[0].isdigit():
+        name = f"{fallback}_{name}"
+    return _free(f"{name}_" if iskeyword(name) or name in TYPES else name, set(taken))
+
+
+def class_name(text: str, taken: Iterable[str] = ()) -> str:
+    """Return a name for a class, as `identifier` does for a function."""
+    words = re.sub(r"[\W_]+", " ", text, flags=re.ASCII).split()
+    name = "".join(word[:1].upper() + word[1:] for word in words)[:_MAX_NAME]
+    if not name[:1].isalpha():
+        name = f"Server{name}"
+    return _free(f"{name}_" if iskeyword(name) else name, set(taken))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def literal(value: object) -> str:
+    """Return the source of a value: ASCII, in double quotes where it is a string."""
+    if not isinstance(value, str):
+        return repr(value)
+    quoted = ascii(value)[1:-1].replace("\\'", "'")
+    return '"' + re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', quoted) + '"'
+
+
+def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
+    """Return the lines of a docstring; whatever a server wrote in it stays text."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        if lines:
+            lines.append("")
+        for line in paragraph.splitlines():
+            shown = escape(line.strip()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+            lines += wrap(shown, _WIDTH - len(indent), break_long_words=False) or [""]
+    while lines and not lines[-1]:
+        lines.pop()
+    text = "\n".join(line.rstrip() for line in lines) or "The server does not describe it."
+    if len(lines) > 1:
+        text += "\n"
+    elif text.endswith(('"', "\\")):
+        text += " "
+    first, *rest = f'"""{text}"""'.split("\n")
+    return [indent + first, *(f"{indent}{line}".rstrip() for line in rest)]
+
+
+class Annotations:
+    """Makes annotations, and collects the definitions that they need.
+
+    ``taken``: names that the file uses otherwise. ``definitions``: the lines of each type that was
+    made, in the order in which they can stand in a file.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.definitions: list[list[str]] = []
+        self._taken = set(taken)
+        self._root: Any = None
+        # Where a reference leads, by the identity of its schema: recursion ends there.
+        self._named: dict[int, str] = {}
+        self._kept: list[object] = []  # no identity is used again while it counts
+
+    def of(self, schema: Any, name: str) -> str:
+        """Return the annotation for a schema; ``name`` is that of a type which it may need."""
+        self._root = schema
+        return self._annotation(schema, name, 0)
+
+    def fields(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
+        """Return the properties of an object's schema, and which of them are required."""
+        self._root = schema
+        found, required = self._merged(self._followed(schema), 0)
+        return found, required
+
+    def member(self, root: Any, schema: Any, name: str) -> str:
+        """Return the annotation for a part of the schema ``root``, to which references lead."""
+        self._root = root
+        return self._annotation(schema, name, 1)
+
+    def _annotation(self, schema: Any, name: str, depth: int) -> str:
+        schema = self._followed(schema)
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+            return "Any"
+        annotation = self._plain(schema, name, depth)
+        if schema.get("nullable") is True:
+            annotation = _union([annotation, "None"])
+        if len(annotation) > _MAX_ANNOTATION:
+            annotation = self._alias(annotation, name)
+        return annotation
+
+    def _plain(self, schema: Mapping[str, Any], name: str, depth: int) -> str:
+        if "const" in schema:
+            return _literals([schema["const"]])
+        if isinstance(schema.get("enum"), list):
+            return _literals(schema["enum"])
+        for keyword in ("anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            if isinstance(branches, list) and branches and "properties" not in schema:
+                return _union(self._annotation(each, name, depth + 1) for each in branches)
+        types = schema.get("type")
+        if types is None and ("properties" in schema or "allOf" in schema):
+            types = "object"
+        if isinstance(types, list):
+            return _union(self._of_type(each, schema, name, depth) for each in types) or "Any"
+        return self._of_type(types, schema, name, depth)
+
+    def _of_type(self, kind: object, schema: Mapping[str, Any], name: str, depth: int) -> str:
+        if kind == "array":
+            items = schema.get("items", True)
+            if isinstance(items, list) or "prefixItems" in schema:
+                return "list[Any]"
+            return f"list[{self._annotation(items, f'{name}Item', depth + 1)}]"
+        if kind == "object":
+            return self._object(schema, name, depth)
+        return _SIMPLE.get(kind, "Any") if isinstance(kind, str) else "Any"
+
+    def _object(self, schema: Mapping[str, Any], name: str, depth: int) -> str:
+        known = self._named.get(id(schema))
+        if known is not None:
+            return known
+        properties, required = self._merged(schema, depth)
+        if not properties:
+            values = schema.get("additionalProperties", True)
+            return f"dict[str, {self._annotation(values, f'{name}Value', depth + 1)}]"
+        if len(self._taken) > _MAX_DEFINITIONS:
+            return _OBJECT
+        title = schema.get("title")
+        wanted = name if not depth or not isinstance(title, str) else title
+        made = class_name(wanted, self._taken)
+        self._taken.add(made)
+        self._named[id(schema)] = made
+        self._kept.append(schema)
+        fields = {
+            key: self._annotation(value, f"{made}{class_name(key)}", depth + 1)
+            for key, value in properties.items()
+        }
+        self.definitions.append(_typed_dict(made, schema, fields, properties, required))
+        return made
+
+    def _merged(self, schema: Any, depth: int) -> tuple[Mapping[str, Any], set[str]]:
+        """Return the properties and required names of an object, those of ``allOf`` included."""
+        if not isinstance(schema, Mapping):
+            return {}, set()
+        properties: dict[str, Any] = {}
+        required: set[str] = set()
+        if depth < _MAX_DEPTH:
+            for each in _list(schema.get("allOf")):
+                found, needed = self._merged(self._followed(each), depth + 1)
+                properties.update(found)
+                required |= needed
+        own = schema.get("properties")
+        properties.update(own if isinstance(own, Mapping) else {})
+        required |= {each for each in _list(schema.get("required")) if isinstance(each, str)}
+        return properties, required
+
+    def _followed(self, schema: Any) -> Any:
+        """Return the schema that a reference leads to, in the same document."""
+        for _ in range(_MAX_DEPTH):
+            reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+            if not isinstance(reference, str):
+                return schema
+            schema = self._root if reference == "#" else None
+            if reference.startswith("#/"):
+                schema = self._root
+                for part in reference[2:].split("/"):
+                    key = part.replace("~1", "/").replace("~0", "~")
+                    schema = schema.get(key) if isinstance(schema, Mapping) else None
+        return None
+
+    def _alias(self, annotation: str, name: str) -> str:
+        made = class_name(name, self._taken)
+        self._taken.add(made)
+        head, _, inner = annotation.partition("[")
+        parts = [_quoted(part) for part in _split(inner[:-1])]
+        if len(parts) == 1:
+            lines = [f"{made} = {head}[{parts[0]}]"]
+        else:
+            lines = [f"{made} = {head}[", *(f"    {part}," for part in parts), "]"]
+        self.definitions.append(lines)
+        return made
+
+
+def _typed_dict(
+    name: str,
+    schema: Mapping[str, Any],
+    fields: Mapping[str, str],
+    properties: Mapping[str, Any],
+    required: set[str],
+) -> list[str]:
+    typed = {
+        key: annotation if key in required else f"NotRequired[{annotation}]"
+        for key, annotation in fields.items()
+    }
+    if not all(map(_is_field, typed)):
+        lines = [f"{name} = TypedDict(", f'    "{name}",', "    {"]
+        lines += [f'        {literal(key)}: "{text}",' for key, text in typed.items()]
+        return [*lines, "    },", ")"]
+    lines = [f"class {name}(TypedDict):"]
+    lines += [*docstring([str(schema.get("description") or f"An object of {name}.")], "    "), ""]
+    for key, text in typed.items():
+        lines.append(f"    {key}: {text}")
+        about = properties[key].get("description") if isinstance(properties[key], Mapping) else None
+        if isinstance(about, str) and about.strip():
+            lines += docstring([about], "    ")
+    return lines
+
+
+def _is_field(key: str) -> bool:
+    is_name = key.isidentifier() and key.isascii() and not iskeyword(key)
+    return is_name and key not in TYPES and not key.startswith("__")
+
+
+def _quoted(annotation: str) -> str:
+    """Return an annotation that may name a type that stands further down."""
+    if _BUILT_IN.fullmatch(annotation):
+        return annotation
+    return f"'{annotation}'" if '"' in annotation else f'"{annotation}"'
+
+
+def _literals(values: Sequence[Any]) -> str:
+    exact = [value for value in values if value is None or isinstance(value, (str, int))]
+    if len(exact) < len(values) or not values or len(values) > _MAX_LITERALS:
+        kinds = {type(value).__name__ for value in values}
+        known = [kind for kind in ("str", "int", "float", "bool") if kind in kinds]
+        return _union(known) if len(known) == len(kinds) and known else "Any"
+    words = list(dict.fromkeys(map(literal, exact)))
+    if words == ["None"]:
+        return "None"
+    if len(words) == 1 and len(words[0]) > _MAX_ANNOTATION - 10:
+        return "str"  # too long for a line
+    return f"Literal[{', '.join(words)}]"
+
+
+def _union(annotations: Iterable[str]) -> str:
+    parts: dict[str, None] = {}
+    for annotation in annotations:
+        inner = _split(annotation[6:-1]) if annotation.startswith("Union[") else [annotation]
+        parts.update(dict.fromkeys(inner))
+    if "Any" in parts:
+        return "Any"
+    return next(iter(parts), "Any") if len(parts) < 2 else f"Union[{', '.join(parts)}]"
+
+
+def _split(text: str) -> list[str]:
+    """Split the parts of a subscript at its commas, not at those within brackets or strings."""
+    parts, start, depth, position = [], 0, 0, 0
+    while position < len(text):
+        each = text[position]
+        if each == '"':
+            position += 1
+            while text[position] != '"':
+                position += 2 if text[position] == "\\" else 1
+        elif each in "[]":
+            depth += 1 if each == "[" else -1
+        elif each == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+        position += 1
+    return [*parts, text[start:].strip()]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
