@@ -53,6 +53,7 @@ COMMANDS = {
     "replay": "run a command on a recorded session, or list its content",
     "inspect": "watch client and server in the browser",
     "auth": "log in to a server, log out, or see where you are logged in",
+    "stubs": "write typed Python for the tools of a server, or compare it",
     "vendor": "copy this package, or parts of it, into another project",
     "completion": "print a completion script for bash, zsh or fish",
     "help": "show a chapter of the guide, or explain an exit code or an exception",

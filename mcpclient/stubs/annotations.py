@@ -20,7 +20,7 @@ _MAX_NAME = 48
 # Longer annotations get a name of their own, so that no line grows past a formatter's limit.
 _MAX_ANNOTATION = 48
 _MAX_LITERALS = 200
-_WIDTH = 80
+_WIDTH, _MAX_LINE = 80, 88
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 """Names that annotations use, and that a function or a field must not take from them."""
@@ -210,9 +210,9 @@ class Annotations:
         made = class_name(name, self._taken)
         self._taken.add(made)
         head, _, inner = annotation.partition("[")
-        parts = [_quoted(part) for part in _split(inner[:-1])]
+        parts = [_quoted(part) for part in split(inner[:-1])]
         if len(parts) == 1:
-            lines = [f"{made} = {head}[{parts[0]}]"]
+            lines = fitted(f"{made} = ", f"{head}[{parts[0]}]", "", "")
         else:
             lines = [f"{made} = {head}[", *(f"    {part}," for part in parts), "]"]
         self.definitions.append(lines)
@@ -237,7 +237,7 @@ def _typed_dict(
     lines = [f"class {name}(TypedDict):"]
     lines += [*docstring([str(schema.get("description") or f"An object of {name}.")], "    "), ""]
     for key, text in typed.items():
-        lines.append(f"    {key}: {text}")
+        lines += fitted(f"{key}: ", text, "", "    ")
         about = properties[key].get("description") if isinstance(properties[key], Mapping) else None
         if isinstance(about, str) and about.strip():
             lines += docstring([about], "    ")
@@ -273,14 +273,28 @@ def _literals(values: Sequence[Any]) -> str:
 def _union(annotations: Iterable[str]) -> str:
     parts: dict[str, None] = {}
     for annotation in annotations:
-        inner = _split(annotation[6:-1]) if annotation.startswith("Union[") else [annotation]
+        inner = split(annotation[6:-1]) if annotation.startswith("Union[") else [annotation]
         parts.update(dict.fromkeys(inner))
     if "Any" in parts:
         return "Any"
     return next(iter(parts), "Any") if len(parts) < 2 else f"Union[{', '.join(parts)}]"
 
 
-def _split(text: str) -> list[str]:
+def fitted(before: str, annotation: str, after: str, indent: str) -> list[str]:
+    """Return the lines of an annotation, broken as formatters break one that is too long."""
+    line = f"{indent}{before}{annotation}{after}"
+    head, bracket, inner = annotation.partition("[")
+    if len(line) <= _MAX_LINE or not bracket:
+        return [line]
+    parts, within = split(inner[:-1]), f"{indent}    "
+    if len(within) + len(inner) - 1 > _MAX_LINE and len(parts) > 1:
+        middle = [f"{within}{part}," for part in parts]
+    else:
+        middle = [f"{within}{', '.join(parts)}"]
+    return [f"{indent}{before}{head}[", *middle, f"{indent}]{after}"]
+
+
+def split(text: str) -> list[str]:
     """Split the parts of a subscript at its commas, not at those within brackets or strings."""
     parts, start, depth, position = [], 0, 0, 0
     while position < len(text):

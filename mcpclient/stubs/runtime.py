@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
 from ..errors import UsageError
@@ -60,9 +60,9 @@ def digest_of(tools: Sequence[Tool]) -> str:
 class _Made:
     """The facts of a server that the stub of it was made from."""
 
-    TARGET: ClassVar[Union[str, Sequence[str], None]] = None
+    TARGET: ClassVar[str | Sequence[str] | None] = None
     """The URL or the command of the server."""
-    CONFIGURED: ClassVar[Union[str, None]] = None
+    CONFIGURED: ClassVar[str | None] = None
     """The name of the server, where configuration files have it."""
     DIGEST: ClassVar[str] = ""
 
@@ -77,8 +77,7 @@ class _Made:
 
     @classmethod
     def _target(cls, given: Any) -> Any:
-        target = cls.TARGET if given is None else given
-        return list(target) if isinstance(target, tuple) else target
+        return cls.TARGET if given is None else given
 
     @classmethod
     def _configured(cls) -> Any:

@@ -9,7 +9,15 @@ from typing import Any
 
 from ..formats.uri_template import variable_names
 from ..protocol.types import Prompt, ResourceTemplate, Tool
-from .annotations import TYPES, Annotations, class_name, docstring, identifier, literal
+from .annotations import (
+    TYPES,
+    Annotations,
+    class_name,
+    docstring,
+    fitted,
+    identifier,
+    literal,
+)
 from .runtime import AsyncStub, Stub, digest_of
 
 _IMPORTED = frozenset(
@@ -26,7 +34,7 @@ class Offer:
     """The part of a server that stubs are made from.
 
     ``name``: of the server, for the class. ``target``: its URL or command; None where configuration
-    files have it as ``name``.
+    files have it as ``name``, and empty where the file is not to name it.
     """
 
     name: str
@@ -186,10 +194,10 @@ def _class(
     if offer.target is None:
         lines.append(f"    CONFIGURED = {literal(offer.name)}")
     elif isinstance(offer.target, str):
-        lines.append(f"    TARGET = {literal(offer.target)}")
+        lines += [f"    TARGET = {literal(offer.target)}"] * bool(offer.target)
     else:
         words = [f"        {literal(word)}," for word in offer.target]
-        lines += ["    TARGET = (", *words, "    )"]
+        lines += ["    TARGET = [", *words, "    ]"]
     lines.append(f'    DIGEST = "{digest_of(offer.tools)}"')
     for method in methods:
         lines += ["", *_method(method, is_async=bool(prefix))]
@@ -199,19 +207,17 @@ def _class(
 def _method(method: _Method, *, is_async: bool) -> Iterator[str]:
     begin = "    async def" if is_async else "    def"
     call = f"await self.{method.helper}" if is_async else f"self.{method.helper}"
+    yield f"{begin} {method.name}("
+    yield "        self,"
     if method.parameters:
-        yield f"{begin} {method.name}("
-        yield "        self,"
         yield "        *,"
-        for name, _, annotation, _, is_required in method.parameters:
-            if is_required:
-                yield f"        {name}: {annotation},"
-            else:
-                inner = annotation[6:-1] if annotation.startswith("Union[") else annotation
-                yield f"        {name}: Union[{inner}, Unset] = UNSET,"
-        yield f"    ) -> {method.returns}:"
-    else:
-        yield f"{begin} {method.name}(self) -> {method.returns}:"
+    for name, _, annotation, _, is_required in method.parameters:
+        if is_required:
+            yield f"        {name}: {annotation},"
+        else:
+            inner = annotation[6:-1] if annotation.startswith("Union[") else annotation
+            yield from fitted(f"{name}: ", f"Union[{inner}, Unset]", " = UNSET,", " " * 8)
+    yield f"    ) -> {method.returns}:"
     told = [f"{name}: {about}" for name, _, _, about, _ in method.parameters if about]
     yield from docstring([*method.about, *(["\n".join(told)] if told else [])], "        ")
     is_data = method.helper == "_data"

@@ -1,0 +1,110 @@
+"""Typed stubs of a server, written into a file or compared with one."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from collections.abc import Sequence
+
+from ..client.client import Client
+from ..display import shown_path, shown_url
+from ..errors import UsageError
+from ..framing.escaping import escape
+from ..net.files import read_file
+from ..net.regular_files import write_file
+from ..recording.secrets import is_secret_name
+from ..stubs.source import Offer, stubs_for
+from .command import Answer, LocalCommand, LocalWork, Server
+from .connecting import client_for
+from .main import FAILED
+from .render import writing
+from .screen import Screen
+from .target import only_server
+
+_MAX_FILE = 64 * 1024 * 1024
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    if options.check and options.output is None:
+        raise UsageError("--check needs the file to compare: -o FILE")
+    server = only_server(options)
+
+    async def work(screen: Screen) -> Answer:
+        async with client_for(server, options, screen) as client:
+            offer = await _offer(client, server, options.name)
+        source = stubs_for(offer)
+        raw = {"tools": len(offer.tools), "file": options.output}
+        if options.output is None:
+            return Answer({**raw, "source": source}, source)
+        if options.check:
+            changes = _changes(options.output, source)
+            return Answer(
+                {**raw, "changes": changes}, "\n".join(changes), exit_code=FAILED if changes else 0
+            )
+        with writing(options.output):
+            write_file(options.output, source.encode())
+        if offer.target == "":
+            screen.say(
+                "The target may hold a secret: the file does not name it, connect() takes it."
+            )
+        return Answer(raw, f"{options.output}: {len(offer.tools)} tools")
+
+    return work
+
+
+async def _offer(client: Client, server: Server, name: str | None) -> Offer:
+    capabilities = client.capabilities
+    configured = server.config
+    info = client.server_info
+    about = " ".join(filter(None, (info.title or info.name, info.version)))
+    return Offer(
+        name or (configured.name if configured else info.name) or "server",
+        await client.list_tools(),
+        await client.list_prompts() if "prompts" in capabilities else (),
+        await client.list_resource_templates() if "resources" in capabilities else (),
+        None if configured is not None and name in (None, configured.name) else _target(server),
+        about,
+    )
+
+
+def _target(server: Server) -> str | Sequence[str]:
+    """Return what to connect to, as the file may name it; empty where it may hold a secret."""
+    target = server.target
+    if isinstance(target, (str, os.PathLike)):
+        path = os.fspath(target)
+        return path if "://" not in path or shown_url(path) == path.rstrip("/") else ""
+    words = [str(word) for word in target] if isinstance(target, Sequence) else []
+    names = [word.partition("=")[0].lstrip("-") for word in words]
+    path = "/".join(words)
+    return "" if any(map(is_secret_name, names)) or shown_path(path) != path else words
+
+
+def _changes(path: str, source: str) -> list[str]:
+    try:
+        before = read_file(path, limit=_MAX_FILE).decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"cannot read {path!r}: {error.strerror or error}") from None
+    lines = difflib.unified_diff(
+        before.splitlines(), source.splitlines(), path, "as the server is now", lineterm="", n=1
+    )
+    return [escape(line) for line in lines]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: the terminal")
+    parser.add_argument("--name", help="of the server in the file; default: its own")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with FILE: exit 1 and the difference"
+    )
+
+
+COMMAND = LocalCommand(
+    "stubs",
+    _prepare,
+    usage="[OPTION ...] [SERVER] [-- SERVER-COMMAND ...]",
+    add_options=_add_options,
+    takes_server=True,
+    details="A file of Python: a class with a method for each tool, prompt and resource template, "
+    "and types from their schemas.",
+)
