@@ -291,6 +291,8 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
     except PeerError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
+    except UsageError:  # this copy was made without that part
+        raise
     except McpError as error:
         screen.say(f"changes are no longer reported: {error}")
 
