@@ -34,6 +34,11 @@ LEFT_OUT_OF_PARTS = (
 )
 WHOLE = Path(__file__).parent.parent.parent / "mcpclient"
 
+DEMO = Path("testing", "demo_server.py")
+
+# What most tests of a part use beside it.
+BESIDE = {"cli": ("http", "websocket", "subscriptions", "sandbox", "testing")}
+
 # In a copy of some parts, a test that reaches for another one has nothing to show.
 _PLUGIN = """\
 import pytest
@@ -98,6 +103,7 @@ def main() -> int:
     parts = None
     if arguments[:1] == ["--parts"]:
         parts, arguments = arguments[1].split(","), arguments[2:]
+        parts += [beside for part in parts for beside in BESIDE.get(part, ())]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copy_into(folder)
@@ -174,6 +180,10 @@ def leave_only(folder: Path, parts: Sequence[str]) -> None:
         if path.name.startswith("test_"):
             path.unlink(missing_ok=True)
     (folder / "parts_plugin.py").write_text(_PLUGIN)
+    demo = package / DEMO
+    if not demo.exists():  # the server of many tests, whatever they test
+        demo.parent.mkdir(exist_ok=True)
+        shutil.copy(WHOLE / DEMO, demo)
 
 
 def _is_missing(room: str, package: Path) -> bool:
