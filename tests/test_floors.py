@@ -48,6 +48,7 @@ FLOORS = {
     "manager": 10,  # many servers
     "adapters": 11,  # tool definitions, calls and results for model APIs
     "sync": 12,  # the blocking twin
+    "stubs": 13,  # typed Python for the tools of a server
     "testing": 13,  # cassettes and snapshots, for both kinds of client
     "inspector": 13,  # the page in a browser
     "vendoring": 1,  # copies of this package, for other projects

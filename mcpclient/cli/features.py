@@ -10,7 +10,7 @@ from typing import Any
 
 from ..client.client import Client
 from ..client.events.callbacks import LOG_LEVELS
-from ..errors import ConnectionLost, McpError, PeerError
+from ..errors import ConnectionLost, McpError, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import Prompt, ResourceTemplate

@@ -46,7 +46,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             write_file(options.output, source.encode())
         if offer.target == "":
             screen.say(
-                "The target may hold a secret: the file does not name it, connect() takes it."
+                "The file does not name the target, which may hold a secret: pass it to connect()."
             )
         return Answer(raw, f"{options.output}: {len(offer.tools)} tools")
 

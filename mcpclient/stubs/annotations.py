@@ -7,7 +7,7 @@ too deep, or that refers to nothing, is `Any`: a stub is never wrong, only less 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from keyword import iskeyword
 from textwrap import wrap
 from typing import Any
@@ -32,24 +32,24 @@ _BUILT_IN = re.compile(
 )
 
 
-def identifier(text: str, taken: Iterable[str] = (), *, fallback: str = "value") -> str:
+def identifier(text: str, taken: Container[str] = (), *, fallback: str = "value") -> str:
     """Return a name of Python for a name of a server that is not among those ``taken``."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:_MAX_NAME].rstrip("_") or fallback
     if name[0].isdigit():
         name = f"{fallback}_{name}"
-    return _free(f"{name}_" if iskeyword(name) or name in TYPES else name, set(taken))
+    return _free(f"{name}_" if iskeyword(name) or name in TYPES else name, taken)
 
 
-def class_name(text: str, taken: Iterable[str] = ()) -> str:
+def class_name(text: str, taken: Container[str] = ()) -> str:
     """Return a name for a class, as `identifier` does for a function."""
     words = re.sub(r"[\W_]+", " ", text, flags=re.ASCII).split()
     name = "".join(word[:1].upper() + word[1:] for word in words)[:_MAX_NAME]
     if not name[:1].isalpha():
         name = f"Server{name}"
-    return _free(f"{name}_" if iskeyword(name) else name, set(taken))
+    return _free(f"{name}_" if iskeyword(name) else name, taken)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, taken: Container[str]) -> str:
     free, number = name, 1
     while free in taken:
         number += 1

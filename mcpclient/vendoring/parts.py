@@ -75,6 +75,7 @@ PARTS: dict[str, Part] = {
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
     "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),
+    "stubs": Part("typed Python for the tools of a server", ("stubs.",)),
     "inspector": Part("the inspector in a browser", ("inspector.",)),
     "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks")),
     "vendor": Part("making such copies", ("vendoring.copying",)),

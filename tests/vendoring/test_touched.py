@@ -185,6 +185,11 @@ async def use(client):
 over_stdio(use)
 """,
     "recording": 'over_stdio(call, trace="trace.jsonl")',
+    "stubs": """
+watch()
+from mcpclient.stubs import Offer, stubs_for
+stubs_for(Offer("demo", []))
+""",
     "telemetry": """
 from mcpclient.telemetry import opentelemetry
 over_stdio(call, around=[opentelemetry()])

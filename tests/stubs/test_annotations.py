@@ -1,0 +1,115 @@
+"""JSON Schemas as types of Python: F-STUB-1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.stubs.annotations import (
+    Annotations,
+    class_name,
+    docstring,
+    fitted,
+    identifier,
+    literal,
+    split,
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "annotation"),
+    [
+        (True, "Any"),
+        ({}, "Any"),
+        ({"type": "string"}, "str"),
+        ({"type": "number", "minimum": 1}, "float"),
+        ({"type": ["integer", "null"]}, "Union[int, None]"),
+        ({"type": "string", "nullable": True}, "Union[str, None]"),
+        ({"enum": ["a", "b", None]}, 'Literal["a", "b", None]'),
+        ({"enum": [1.5, 2.5]}, "float"),
+        ({"enum": [[]]}, "Any"),
+        ({"const": True}, "Literal[True]"),
+        ({"const": None}, "None"),
+        ({"const": "x" * 100}, "str"),
+        ({"type": "array", "items": {"type": "boolean"}}, "list[bool]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}]}, "list[Any]"),
+        ({"type": "object"}, "dict[str, Any]"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "Union[str, int]"),
+        ({"oneOf": [{"type": "string"}, {}]}, "Any"),
+        ({"$ref": "#/$defs/x", "$defs": {"x": {"type": "integer"}}}, "int"),
+        ({"$ref": "#/$defs/y"}, "Any"),
+        ({"$ref": "https://example.com/schema"}, "Any"),
+        ({"type": "unheard"}, "Any"),
+        ({"type": 5}, "Any"),
+    ],
+)
+def test_a_schema_is_a_type(schema: Any, annotation: str) -> None:
+    """F-STUB-1"""
+    assert Annotations(()).of(schema, "X") == annotation
+
+
+def test_what_is_long_has_a_name() -> None:
+    """F-STUB-1"""
+    annotations = Annotations({"Choice"})
+    assert annotations.of({"enum": [f"value {i}" for i in range(9)]}, "Choice") == "Choice_2"
+    assert annotations.definitions[0][:2] == ["Choice_2 = Literal[", '    "value 0",']
+    many = {"enum": [f"value {i}" for i in range(999)]}
+    assert annotations.of(many, "Many") == "str"
+
+
+def test_the_parts_of_all_of_are_one_object() -> None:
+    """F-STUB-1"""
+    schema = {
+        "allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}],
+        "properties": {"b": {"type": "integer"}},
+    }
+    annotations = Annotations(())
+    assert annotations.of(schema, "Both") == "Both"
+    assert annotations.definitions[0][-2:] == ["    a: str", "    b: NotRequired[int]"]
+    assert annotations.fields(schema) == (
+        {"a": {"type": "string"}, "b": {"type": "integer"}},
+        {"a"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a-b", "a_b"), ("from", "from_"), ("1st", "value_1st"), ("", "value"), ("list", "list_")],
+)
+def test_names_are_pythons(name: str, expected: str) -> None:
+    """F-STUB-1"""
+    assert identifier(name) == expected
+    assert identifier(name, {expected}) == f"{expected}_2"
+
+
+def test_names_of_classes() -> None:
+    """F-STUB-1"""
+    assert class_name("search_issues v2") == "SearchIssuesV2"
+    assert class_name("1") == "Server1"
+    assert class_name("none") == "None_"
+
+
+def test_texts_stay_texts() -> None:
+    """F-STUB-1"""
+    assert literal('a"b\\\n') == '"a\\"b\\\\\\n"'
+    assert eval(literal('\'"\\"\u202e')) == '\'"\\"\u202e'
+    assert docstring(['"""'], "") == ['"""\\"\\"\\" """'] or eval(docstring(['"""'], "")[0])
+    assert docstring([], "    ") == ['    """The server does not describe it."""']
+
+
+def test_annotations_are_split_and_broken_as_formatters_do() -> None:
+    """F-STUB-1"""
+    assert split('str, list[Union[int, None]], Literal["a, b", "]"]') == [
+        "str",
+        "list[Union[int, None]]",
+        'Literal["a, b", "]"]',
+    ]
+    long = f"Union[{'A' * 40}, {'B' * 40}]"
+    assert fitted("x: ", long, ",", "    ") == [
+        "    x: Union[",
+        f"        {'A' * 40},",
+        f"        {'B' * 40},",
+        "    ],",
+    ]
