@@ -36,6 +36,7 @@ CHAPTERS = {
     "authentication": "tokens, logins, secrets, and what to do about a refusal",
     "servers": "many servers: configuration files, the manager, approval, names",
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
+    "stubs": "typed Python for the tools of a server",
     "blocking": "programs without asyncio: scripts, notebooks, web frameworks, threads",
     "testing": "tests of your own server: in memory, cassettes, snapshots",
     "subscriptions": "changes at a server; tasks, skills, caching, output schemas",

@@ -66,7 +66,7 @@ def literal(value: object) -> str:
 
 
 def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
-    """Return the lines of a docstring; whatever a server wrote in it stays text."""
+    """Return the lines of a docstring; whatever a server wrote stays a string."""
     lines: list[str] = []
     for paragraph in paragraphs:
         if lines:
