@@ -35,23 +35,29 @@ class Provider(Protocol):
         defer: Callable[[Tool], bool] | None = None,
     ) -> ToolDefinitions:
         """Return the definitions of tools for a request."""
+        ...
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         """Return the calls in a response."""
+        ...
 
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
     ) -> list[dict[str, Any]]:
         """Return the messages with the results of calls."""
+        ...
 
     def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
         """Return the messages of a prompt."""
+        ...
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of the SDK's function for a sampling request."""
+        ...
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
         """Return a response as the result of a sampling request."""
+        ...
 
 
 PROVIDERS: Mapping[str, Provider] = {

@@ -69,7 +69,9 @@ def _made(base: type[McpError], facts: Facts) -> McpError:
         headers = Headers([(name, value) for name, value in facts["headers"]])
         facts = {**facts, "headers": headers, "body": facts["body"].encode()}
     values = [facts[name] for name in _FIELDS[base] or ("text",)]
-    return base(*values, "that of the recording") if base is CommandNotFound else base(*values)
+    if base is CommandNotFound:
+        values.append("that of the recording")
+    return base(*values)
 
 
 # The fields of exceptions that are recorded; of others the text is.

@@ -97,6 +97,7 @@ class BlockingAround(Protocol):
         self, call: Call, proceed: Callable[[Call], CallToolResult], /
     ) -> CallToolResult | Awaitable[CallToolResult]:
         """Return the result of ``call``."""
+        ...
 
 
 def _around_in_worker(hook: Around | BlockingAround) -> Around:

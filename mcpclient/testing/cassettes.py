@@ -100,8 +100,8 @@ class Cassette:
             return replay, others
 
         def make_client() -> Client:
-            kept = {name: value for name, value in recorded.items() if name not in _TOLD_ONCE}
-            return Client(target, **{**kept, "protocol_version": made[0].protocol_version})
+            kept: dict[str, Any] = {**recorded, "protocol_version": made[0].protocol_version}
+            return Client(target, **{name: kept[name] for name in kept if name not in _TOLD_ONCE})
 
         return Completing(replay, make_client), others
 
