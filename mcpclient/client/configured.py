@@ -78,10 +78,10 @@ def read_mapping(
 def client_arguments(
     mapping: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[str | list[str], dict[str, Any]]:
-    """Return the target and the options of one client for a mapping and the caller's own options.
+    """Return target and options of one client for a mapping; options of the caller count more.
 
-    An option of the caller counts more than the entry's. Raises `UsageError` for an entry that
-    disables its server, or restricts it in a way that one client does not carry out.
+    Raises `UsageError` for an entry that disables its server, or restricts it otherwise than one
+    client carries out.
     """
     entry, target, options = read_mapping(mapping)
     if not entry.enabled:
@@ -147,9 +147,7 @@ _TEXTS = {
 _ENDPOINTS = {
     "token_endpoint": ("tokenUrl", "tokenEndpoint", "token_endpoint"),
     "authorization_endpoint": (
-        "authorizationUrl",
-        "authorizationEndpoint",
-        "authorization_endpoint",
+        *("authorizationUrl", "authorizationEndpoint", "authorization_endpoint"),
     ),
 }
 
@@ -162,7 +160,7 @@ def authentication_of(
 ) -> OAuth | BearerToken | EnterpriseManaged:
     """Return a value of ``auth=``. ``given`` is an object of options, "oauth", or a token.
 
-    ``expand`` puts the values of variables into a text. ``identity_provider``: the enterprise's,
+    ``expand`` puts the values of variables into a string. ``identity_provider``: the enterprise's,
     for entries that say ``"xaa": true``. Raises `EntryError`.
     """
     if isinstance(given, str):
@@ -232,9 +230,8 @@ def _texts(
     for option, spellings in names.items():
         for spelling in spellings:
             value = given.get(spelling)
-            if value is None or value == "":
-                continue
-            if not isinstance(value, str):
+            if isinstance(value, str) and value:
+                found[option] = expand(value)
+            elif value is not None and value != "":
                 raise EntryError(f"must be a string, not {kind_of_value(value)}", field, spelling)
-            found[option] = expand(value)
     return found

@@ -171,7 +171,7 @@ class Feed(Observer):
 
     @property
     def refused(self) -> ListenFilter:
-        """What is wanted, and has not been agreed to."""
+        """The changes that are wanted, and have not been agreed to."""
         return self.wanted.without(self.acknowledged or ListenFilter())
 
     @property
@@ -180,10 +180,7 @@ class Feed(Observer):
         return self._ended
 
     async def open(self) -> None:
-        """Start, and wait until the server has agreed.
-
-        Raises `ClientClosed` when the client is closed meanwhile, and why there is no agreement.
-        """
+        """Start, and wait until the server has agreed. Raises why there is no agreement."""
         self._start()
         while self.acknowledged is None and not self._ended:
             await self._change.wait()
@@ -288,7 +285,7 @@ class Feed(Observer):
     # What its source tells
 
     def acknowledge(self, granted: ListenFilter) -> None:
-        """Take what the server has agreed to report from now on."""
+        """Note what the server has agreed to report from now on."""
         refused = self.wanted.without(granted)
         if refused:
             _logger.warning("the server does not report changes of: %s", refused)

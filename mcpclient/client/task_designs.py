@@ -49,10 +49,7 @@ _LAST_LOOK = 0.1
 
 
 class TaskInputs:
-    """The requests for input of one task that were answered, so that nobody is asked twice.
-
-    ``answers``: those of the handlers, by key, even if they have not reached the server yet.
-    """
+    """The handlers' ``answers`` to one task's requests for input, sent or not, by key."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
@@ -110,8 +107,7 @@ class TaskWait(Observer, ABC):
     async def run(self) -> Mapping[str, Any]:
         """Return the result of the request that became the task.
 
-        Raises `PeerError` with the error that it ended with, `TaskFailed` when it ended without one
-        or outlived its time, and `CallTimeout`. Cancelling leaves the task alone.
+        Raises `PeerError`, `TaskFailed` and `CallTimeout`. Cancelling leaves the task alone.
         """
         try:
             result = await self._wait()
@@ -287,10 +283,7 @@ class TaskDesign(ABC):
 
     @abstractmethod
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
-        """Return the task the server made of a call; None when it gave the result of the call.
-
-        Raises `ProtocolViolation` for a task without id.
-        """
+        """Return the task the server made of a call; None when it gave the result of the call."""
 
     @abstractmethod
     def check(self, action: str) -> None:

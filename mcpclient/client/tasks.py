@@ -83,10 +83,7 @@ class TaskCalls:
         return result
 
     async def result_of(self, params: Mapping[str, Any], limits: RequestOptions) -> dict[str, Any]:
-        """Return the result of a tool call, even when the server has made a task of it.
-
-        It did when ``params`` ask for one, as those of 2025-11-25 do.
-        """
+        """Return the result of a tool call, even when the server has made a task of it."""
         time = CallDeadline(self._connection, "tools/call", limits)
         result = await self.first_answer(params, limits, time)
         task = self.design.made_of(params, result)

@@ -1,8 +1,4 @@
-"""The handlers of the server's requests, and the errors that answer where they give no result.
-
-The same handlers serve both eras: requests of the server's own in the handshake era, and input
-requests inside a result in the stateless one.
-"""
+"""The handlers of the server's requests, of either era, and the errors where there is no result."""
 
 from __future__ import annotations
 
@@ -70,10 +66,10 @@ class Handlers:
             observers.append(self._elicitation)
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the result for a request of the server's.
+        """Return the result for a request of the server.
 
-        Raises `NotOffered` for what was not declared, `ProtocolViolation` for a request that breaks
-        the rules, and `HandlerFailed` when the handler gives no usable answer.
+        Raises `NotOffered`, `ProtocolViolation` for a request that breaks the rules, and
+        `HandlerFailed`.
         """
         if method == "ping":
             return {}

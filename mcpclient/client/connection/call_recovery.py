@@ -168,11 +168,9 @@ def _cancellations_of(task: asyncio.Task[Any]) -> int:
 class CallRecovery:
     """Makes calls over a connection.
 
-    ``refresh_tools`` lists the tools anew, which tells the headers they want. ``cache`` answers
-    instead of the server where it may; None: never.
-
-    ``guard``: what every request passes, by method and params: it returns a result in the place of
-    the server's, or None, or raises. None: there is nothing to guard.
+    ``refresh_tools`` lists the tools anew, with the headers that they want. ``cache`` answers
+    instead of the server where it may. ``guard`` takes method and params of every request, and
+    returns a result in the place of the server's, or None, or raises.
     """
 
     def __init__(
@@ -227,8 +225,7 @@ class CallRecovery:
     ) -> list[dict[str, Any] | McpError]:
         """Make calls at the same time, one for each of these params; return their outcomes.
 
-        An error that `call` would raise stands in its place. A call costs a task of its own only
-        where one request does not complete it. When this is cancelled, all calls are.
+        A call costs a task of its own only where one request does not complete it.
         """
         session, generation = self._connection.session, self._connection.generation
         started = session.deadlines.counted_time()

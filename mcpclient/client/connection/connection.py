@@ -139,11 +139,7 @@ class Connection(LoopBound):
         return self._session.deadlines.wait_reason if self._session is not None else None
 
     async def open(self) -> None:
-        """Connect, unless connected. Concurrent callers share one attempt.
-
-        To be called where it lives, see `claim_loop`. Raises `ConnectFailed`, `CallTimeout`, or
-        what the server answered. When it fails or is cancelled, nothing is left running.
-        """
+        """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""
         async with self._opening:
             if self.is_connected:
                 return
@@ -290,10 +286,7 @@ class Connection(LoopBound):
             await self.route.authorizer.close()
 
     async def renew(self, generation: int) -> None:
-        """Open a new session on the same transport; the old one, of ``generation``, has expired.
-
-        Callers that notice the same expiry share one renewal, and its failure.
-        """
+        """Open a new session on the same transport; the old one, of ``generation``, has expired."""
         async with self._opening:
             if self.generation != generation:
                 return

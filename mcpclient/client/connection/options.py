@@ -43,10 +43,7 @@ _WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
 
 
 class EraMemory:
-    """The era of each server, by the key of its route; the oldest entries are forgotten first.
-
-    None as a key stands for a server of which nothing is to be remembered.
-    """
+    """The era of each server, by the key of its route; of the key None nothing is remembered."""
 
     def __init__(self) -> None:
         self._ways: dict[str, tuple[Era | None, Era | None]] = {}
@@ -57,10 +54,7 @@ class EraMemory:
         return None if key is None else self._ways.get(key, (None, None))[0]
 
     def starts_once(self, key: str | None) -> bool:
-        """Return whether one attempt is to start one process, though that ends at once.
-
-        So it is for a server that was connected before: the next attempt opens it otherwise.
-        """
+        """Return whether one attempt starts one process only, even if that ends at once."""
         ways = None if key is None else self._ways.get(key)
         return key in self._failed or (ways is not None and ways[0] is None)
 

@@ -110,11 +110,7 @@ class Session:
         options: RequestOptions,
         era: EraRules | None = None,
     ) -> dict[str, Any]:
-        """Send a request in the words of ``era`` or the agreed one, and return its result.
-
-        Raises `PeerError`, `CallTimeout`, and what the transport reports. Cancelling tells the
-        server.
-        """
+        """Send a request in the words of ``era`` or the agreed one, and return its result."""
         return await self.answer_to(self.begin(method, params, options, era))
 
     def begin(
@@ -380,7 +376,7 @@ class Session:
         self.state = step(self.state, event)
 
     def agreed(self, era: EraRules) -> None:
-        """Take calls from now on, under the rules of an era."""
+        """Begin to make calls, under the rules of an era."""
         self.state = step(self.state, Event.AGREED)
         self.era = era
 

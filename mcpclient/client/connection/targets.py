@@ -1,4 +1,4 @@
-"""What a caller may name as a server, how it is reached, where it runs, and its default name."""
+"""The targets that a caller names as servers: the way to each, and its default name."""
 
 from __future__ import annotations
 
@@ -77,10 +77,9 @@ def route_to(target: Target, options: Options) -> Route:
 
 
 def destination_of(target: Target) -> str | list[str] | None:
-    """Return the URL or the whole command that connecting to ``target`` uses, for judging it.
+    """Return the URL or the whole command of ``target``, for judging it; None: it has neither.
 
-    None for a transport, which is neither. A mapping is read first, see `client.configured`. Raises
-    `UsageError` as `route_to` does.
+    A mapping is read first, see `client.configured`. Raises `UsageError` as `route_to` does.
     """
     if isinstance(target, str) and _URL.match(target):
         return target
@@ -138,10 +137,9 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 class _Launches:
-    """Makes the transports of a server process.
+    """Makes the transports of a server process, which show no output of it twice.
 
-    Its other output is not shown again when it is started a second time, nor its words about the
-    probe, if it is of the handshake era.
+    Words of a server of the handshake era about the probe are not shown at all.
     """
 
     def __init__(self, command: list[str], options: Options) -> None:

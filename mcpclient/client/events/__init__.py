@@ -1,1 +1,1 @@
-"""Who is told what happens on a connection."""
+"""Observers and callbacks of a connection, and functions around its calls."""

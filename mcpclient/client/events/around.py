@@ -1,7 +1,6 @@
-"""Around a call: approve or refuse it, change it, measure it.
+"""Functions around a call, which approve or refuse it, change it or measure it.
 
-The one place where something of the caller's stands between a request and the wire. Telemetry,
-approval and limits are all functions of this form, and nothing else wraps requests.
+Telemetry, approval and limits are all functions of this form; nothing else wraps requests.
 """
 
 from __future__ import annotations
@@ -116,10 +115,8 @@ _answering: ContextVar[tuple[TaskLocks, ...]] = ContextVar("answering", default=
 async def answer_in_turn(
     turns: TaskLocks, ask: Callable[..., object], *arguments: object
 ) -> object:
-    """Return the answer of a function, plain or async, which is asked one question at a time.
-
-    A call that it makes itself before it answers does not wait for that answer.
-    """
+    """Return the answer of a function, plain or async, which is asked one question at a time."""
+    # A call that it makes itself before it answers does not wait for that answer.
     under_way = _answering.get()
     lock = turns.lock("question")
     if turns not in under_way:

@@ -28,13 +28,11 @@ _MAX_WEIGHT = 32 * 1024 * 1024
 
 
 class OrderedCallback:
-    """One callback, called in order and one call at a time. An exception it raises is logged, and
-    so is a `CancelledError` of something that it waits for.
+    """One callback, called in order and one call at a time. An exception it raises is logged.
 
     A plain function runs at once. When it returns an awaitable, that is awaited in the background,
-    and later calls wait for it. At most 10,000 calls wait, with arguments of 32 MiB together. Then
-    the oldest are dropped for new ones, so that a server which talks faster than the caller listens
-    costs no memory.
+    and later calls wait for it: at most 10,000, with arguments of 32 MiB together. Then the oldest
+    are dropped for new ones.
     """
 
     def __init__(self, function: Callable[..., Any], tasks: BackgroundTasks) -> None:
@@ -123,7 +121,7 @@ class OrderedCallback:
 
 
 async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a handler returns. ``method`` is what the server asked for.
+    """Return what a handler of ``method`` returns.
 
     Raises `HandlerFailed` when the handler raises. A `PeerError` from it is passed on to the server
     with code and message; of any other exception the server learns only the type.
@@ -182,10 +180,7 @@ class Events(NamedTuple):
 
 
 class EventCallbacks:
-    """The library's observers and the caller's event callbacks, as one session calls them.
-
-    ``tasks``: those of the session, in which callbacks run.
-    """
+    """The observers of one session, and the caller's event callbacks, which run in ``tasks``."""
 
     def __init__(
         self, server: str, observers: Sequence[Observer], events: Events, tasks: BackgroundTasks
