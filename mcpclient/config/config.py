@@ -34,7 +34,7 @@ class Problem:
     ``severity``: with an ``"error"`` the server (or the file) is left out; with a ``"warning"`` it
     is used all the same. ``file`` is the path as it was found; ``line`` counts from 1. ``server``
     and ``field`` are None where the problem is the file's. ``hint`` says what to do; it may be
-    empty. The texts never hold the value of a variable, nor of a header. ``str()`` is one line,
+    empty. The strings never hold the value of a variable, nor of a header. ``str()`` is one line,
     without control characters.
     """
 

@@ -339,7 +339,7 @@ class ConfigReader:
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
-    """Tell of servers under the key of another application."""
+    """Yield a warning for servers under the key of another application."""
     kind, key = file.kind, ".".join(found.key)
     if kind.ending and kind.key and found.key not in ((), kind.key):
         message, hint = f"its servers stand under {key}", f"it usually has {'.'.join(kind.key)}"
@@ -350,7 +350,7 @@ def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
 
 
 def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
-    """Tell of keys that are there twice, on the way to the servers and inside them."""
+    """Yield a warning for each key that is there twice, on the way to the servers or inside."""
     for path, line in file.document.repeated():
         if tuple(path[: len(key)]) != key[: len(path)]:
             continue

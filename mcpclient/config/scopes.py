@@ -21,7 +21,7 @@ SCOPES: tuple[Scope, ...] = ("plugin", "user", "project", "local")
 
 @dataclass(frozen=True)
 class Place:
-    """A file that may be there, and the scope of what it holds.
+    """A file that may be there, and the scope of its servers.
 
     ``project``: servers are those that the file has for this project, not those for all.
     """

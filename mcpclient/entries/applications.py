@@ -1,4 +1,4 @@
-"""The applications, their files, and what is particular about each of them.
+"""The applications, their files, and the peculiarities of each.
 
 Facts from the applications' own documentation and source, November 2026. Where a file could be read
 in two ways its name decides first, and the key that holds the servers second."""
@@ -15,7 +15,7 @@ from typing import Any
 class Application:
     """An application, and how it reads the fields that all of them have.
 
-    ``seconds``: how many a unit of ``timeout`` has; None: nobody says it, and one is assumed.
+    ``seconds``: how many a unit of ``timeout`` has; None: it is not documented, and one is assumed.
     ``bare_dollar``: ``$NAME`` is a variable too.
     ``url_transport``: what a URL without a type is; None: found out. ``http_falls_back``: a type of
     ``http`` is found out as well. ``limits_start``: ``timeout`` is about starting, not about calls.
@@ -68,7 +68,7 @@ APPLICATIONS = {
 class FileKind:
     """One kind of file: ``ending`` of its path, ``key`` where its servers stand.
 
-    ``settings``: it holds other settings too, so that one without servers is no fault.
+    ``settings``: it holds other settings too, so that it may have no servers.
     """
 
     application: str

@@ -1,4 +1,4 @@
-"""Every field that an application writes into a server's entry, and what it means here."""
+"""Every field that an application writes into a server's entry, and its meaning here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Callable, Literal, NamedTuple, Union, get_args
 class Field(NamedTuple):
     """A field: its ``name`` here, the ``kind`` of its value, and the ``side`` that it is for.
 
-    ``kind``: ``text``, ``words`` (a list of texts), ``command`` (either), ``texts`` (a mapping of
-    texts), ``flag``, ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or
+    ``kind``: ``text``, ``words`` (a list of strings), ``command`` (either), ``texts`` (strings by
+    name), ``flag``, ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or
     ``any``. ``side``: ``stdio``, ``remote`` or ``both``.
     """
 

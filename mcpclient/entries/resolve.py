@@ -1,6 +1,6 @@
 """An entry with the values of its variables: the target and the options of `connect`.
 
-What a variable that is not set may cost: a header or a variable of the server is left out rather
+A variable that is not set costs little: a header or a variable of the server is left out rather
 than sent empty or as ``${TOKEN}``; a word of a command becomes empty, unless a shell is to read it;
 a program or a host that depends on it makes the entry unusable."""
 
@@ -135,7 +135,7 @@ _CONTROL = re.compile(r"[\x00\r\n]")
 
 
 def written_target(entry: Entry) -> str | list[str]:
-    """Return what an entry connects to, without the values of its variables."""
+    """Return the target of an entry, without the values of its variables."""
     return entry.url if entry.url is not None else list(entry.command)
 
 
@@ -147,12 +147,12 @@ def resolve(
     report: Report,
     authenticate: Callable[[Mapping[str, Any] | str, str, Callable[[str], str]], Any],
 ) -> Resolved:
-    """Return what an entry connects to, and how. Warnings go to ``report``.
+    """Return the target of an entry and its options. Warnings go to ``report``.
 
     ``base``: the folder where the relative paths of a file begin, or "" for an entry given in code,
     whose paths are the caller's. ``read``: as in `Variables`. ``authenticate``: makes a value of
     ``auth=`` from the field ``oauth``, its name, and a function that puts the values of variables
-    in. Raises `EntryError`, and what the caller's function for inputs raises.
+    in. Raises `EntryError`; exceptions of the caller's functions pass through.
     """
     resolver = _Resolver(entry, variables, base, read, report)
     options: dict[str, Any] = {
@@ -167,7 +167,7 @@ def resolve(
 
 
 class _Resolver:
-    """Puts values in, and tells of each field where one is missing, once."""
+    """Puts values in, and reports each field where one is missing, once."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class _Resolver:
         return expanded.text
 
     def _mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
-        """Return texts with values; one without a value is left out, as is one that cannot be."""
+        """Return strings with values; one without a value, or with an invalid one, is left out."""
         found = {}
         for name, text in texts.items():
             expanded, path = self._variables.expand(text), (self._field(field), name)
@@ -304,7 +304,7 @@ class _Resolver:
         try:
             return str(canonical_url(url))
         except UsageError as error:
-            # What is said of a URL could show a value that was put in.
+            # The message about a URL could show a value that was put in.
             reason = str(error) if url == written else "it is not the URL of a server"
             raise EntryError(reason, place) from None
 
@@ -345,7 +345,7 @@ def _placed(word: str, base: str, index: int) -> str:
 
 
 def is_shell(program: str) -> bool:
-    """Whether a program reads a text as commands."""
+    """Whether a program reads a string as commands."""
     return base_name(program) in _SHELLS
 
 

@@ -1,4 +1,4 @@
-"""Variables in the texts of an entry: put in once, after parsing, and never read again.
+"""Variables in the strings of an entry: put in once, after parsing, and never read again.
 
 Known everywhere: ``${NAME}``, ``${NAME:-default}``, ``${env:NAME}``, ``{env:NAME}``,
 ``${{ secrets.NAME }}``, ``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that
@@ -69,13 +69,13 @@ class Inputs:
                 self.raw[spec.id] = item
 
     def value(self, name: str) -> str | None:
-        """Return the value of an input, or None. Raises what the caller's function raises."""
+        """Return the value of an input, or None. Passes on exceptions of the caller's function."""
         if name in self._answers:
             return self._answers[name]
         spec, given = self.specs.get(name, InputSpec(name)), self._given
         answer = given(spec) if callable(given) else (given or {}).get(name)
         if answer is not None and not isinstance(answer, str):
-            raise UsageError(f"the input {name!r} is a text, not {type(answer).__name__}")
+            raise UsageError(f"the input {name!r} must be a string, not {type(answer).__name__}")
         self._answers[name] = spec.default if answer is None else answer
         return self._answers[name]
 
@@ -120,7 +120,7 @@ def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Expanded:
-    """A text with the values of its variables. ``missing``: those that have none, as written."""
+    """A string with the values of its variables. ``missing``: those that have none, as written."""
 
     text: str = field(repr=False)
     missing: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ class Variables:
         )
 
     def expand(self, text: str, *, is_path: bool = False, keep_missing: bool = False) -> Expanded:
-        """Put the values in. Raises what the caller's function for inputs raises.
+        """Put the values in. Passes on exceptions of the caller's function.
 
         ``is_path``: a ``~`` at the beginning is the user's folder. What has no value becomes empty,
         or stays as written with ``keep_missing``.
@@ -173,7 +173,7 @@ class Variables:
         return Expanded(start + self._pattern.sub(value_of, rest), tuple(missing))
 
     def holds_more(self, text: str) -> bool:
-        """Whether a text seems to wait for values beside those of its variables."""
+        """Whether a string seems to wait for values beside those of its variables."""
         return _TO_COME.search(self._pattern.sub("", text)) is not None
 
     def variable(self, name: str) -> str | None:
@@ -250,7 +250,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the variables of a text, and the numbers of the lines that are none.
+    """Return the variables of a .env file, and the numbers of its invalid lines.
 
     A value may stand in quotes, and in double ones with escapes; a comment begins with ``#`` behind
     white space. Values are not read for variables.

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
@@ -80,7 +80,7 @@ class Entries:
         """Return what becomes of an entry; what is wrong with it is added to ``problems``.
 
         ``enabled``: names of servers to take as switched on. ``vouched``: see `Gate.judge`. Raises
-        what the caller's functions do.
+        the exceptions of the caller's functions.
         """
 
         def report(severity: Severity, message: str, *path: str | int, hint: str = "") -> None:
@@ -124,8 +124,15 @@ class Entries:
         inputs = self._inputs[id(file)][1]
         base, folders = self._folders(file)
         read = partial(_read_values, files)
-        # To find the files that it names, nobody is asked for a value.
-        known = self._variables(Inputs(file.inputs, None), folders, file, read)
+        # To find the files that it names, the user is not asked for a value.
+        variables = partial(
+            Variables,
+            self._environ,
+            folders=folders,
+            read=read,
+            bare_dollar=file.application.bare_dollar,
+        )
+        known = variables(inputs=Inputs(file.inputs, None))
         find = partial(named_files, entry, written.raw, known, base, folders["fileDirname"], files)
         # The defaults of its inputs are part of an entry.
         used = inputs.used_in(written.raw)
@@ -155,18 +162,11 @@ class Entries:
             entry = replace(entry, cwd=".")  # where its relative paths begin
 
         def resolved(server: ServerConfig) -> ServerConfig:
-            variables = self._variables(inputs, folders, file, read)
-            target, options = resolve(entry, variables, base, read, report, self._authenticate)
+            known = variables(inputs=inputs)
+            target, options = resolve(entry, known, base, read, report, self._authenticate)
             return replace(server, target=target, options=options)
 
         return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
-
-    def _variables(
-        self, inputs: Inputs, folders: Mapping[str, str], file: ConfigFile, read: Any
-    ) -> Variables:
-        return Variables(
-            self._environ, inputs, folders, read, bare_dollar=file.application.bare_dollar
-        )
 
     def _folders(self, file: ConfigFile) -> tuple[str, dict[str, str]]:
         """Return where the relative paths of a file begin, and the folders that variables name."""
@@ -191,7 +191,7 @@ class _Again:
     def __call__(
         self, server: ServerConfig, switched_on: bool, *, as_it_is: bool = False
     ) -> ServerConfig:
-        """Return the server as it is allowed now, with what the program changed in ``server``.
+        """Return the server as it is allowed now, with the program's changes in ``server``.
 
         ``as_it_is``: the caller vouches for the entry of a named file that has changed. Raises
         `UsageError` where the file or the entry cannot be used any more.
@@ -228,7 +228,7 @@ class _Again:
         return named[-1] if named else None
 
     def _with_changes(self, fresh: ServerConfig, server: ServerConfig) -> ServerConfig:
-        """Return the fresh server with what the program put into the one that was issued."""
+        """Return the fresh server with the program's changes to the one that was issued."""
         changed = {
             name: getattr(server, name)
             for name in ("name", "include", "exclude", "trusted", "lazy", "naming")

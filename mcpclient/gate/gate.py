@@ -43,8 +43,8 @@ class Approvals:
 
     ``ask``: called with a server as written that is not yet approved, whose ``sheet`` says all that
     would be agreed to; True approves it, and anything else does not. That is remembered as long as
-    this object. Without ``ask`` nobody is asked, and the server's state is ``"needs_approval"``.
-    ``store``: the file (by default ``approvals.json`` in the state folder of
+    this object. Without ``ask`` the user is not asked, and the server's state is
+    ``"needs_approval"``. ``store``: the file (by default ``approvals.json`` in the state folder of
     this user).
 
     A store that cannot be read, or holds something else, approves nothing.
@@ -65,7 +65,7 @@ class Approvals:
         return self._path or state_folder(os.environ) / "approvals.json"
 
     def is_approved(self, server: ServerConfig) -> bool:
-        """Whether the user has agreed to this entry; asks nobody."""
+        """Whether the user has agreed to this entry, without asking."""
         return _key(server) in self._approved()
 
     def confirm(self, server: ServerConfig) -> bool:
@@ -145,7 +145,7 @@ class Gate:
     """Judges servers by the lists of the caller and of the enterprise, and by what the user agreed.
 
     ``policy``: the caller's lists. ``approvals``: who is asked about the entries of files; None:
-    what was agreed to earlier counts for a project's files, and for others nobody is asked.
+    what was agreed to earlier counts for a project's files, and for others the user is not asked.
     """
 
     def __init__(self, policy: Policy | None = None, approvals: Approvals | None = None) -> None:
@@ -156,7 +156,7 @@ class Gate:
         self.enterprise: Place | None = None
 
     def look_up_rules(self) -> list[Problem]:
-        """Read what the enterprise has decided, as it is now; return what is wrong with its lists.
+        """Read the decisions of the enterprise, as they are now; return the problems of its lists.
 
         Lists that cannot be read allow nothing.
         """
@@ -218,7 +218,7 @@ class Gate:
         switched_on: bool = False,
         vouched: str | None = None,
     ) -> Judgement:
-        """Return a server with what is decided about it: ready, or else the state and the reason.
+        """Return a server with the decision about it: ready, or else the state and the reason.
 
         ``resolve``: puts in the values of its variables, once it is known that it may learn them;
         None: it was made in code, or judged where it was loaded. ``vouched``: the digest of the

@@ -95,14 +95,14 @@ def load_config(
     ``${input:id}``, or a function that takes an `InputSpec` and returns one, or None.
 
     ``policy``: servers that it does not allow are ``"denied"``. ``approvals``: servers of a
-    project's files need one, or are ``"needs_approval"``; by default what was approved earlier
-    counts, and nobody is asked. With ``path``, approvals are looked at only when they are given.
+    project's files need one, or are ``"needs_approval"``; by default earlier approvals count,
+    and the user is not asked. With ``path``, approvals are looked at only when they are given.
 
     ``enabled``: names of servers to take as switched on, whatever their file says.
     ``identity_provider``: the enterprise's, for servers whose ``oauth`` says ``"xaa": true``.
 
     What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
-    sense, and what the functions of the caller raise. Blocks while it reads and asks.
+    sense; exceptions of the caller's functions pass through. Blocks while it reads and asks.
     """
     check_scopes(scopes)
     environ = os.environ if env is None else env
@@ -216,7 +216,7 @@ class _Loader:
                 reached.setdefault(key, name)
 
     def _tell_shared_logins(self, judged: Mapping[str, JudgedEntry]) -> None:
-        """Tell of servers with one URL that do not say which account each of them is."""
+        """Add a problem for servers with one URL that do not say which account each of them is."""
         seen: dict[object, str] = {}
         for name, each in judged.items():
             server = each.server

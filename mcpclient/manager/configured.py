@@ -79,7 +79,7 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
     options["name"] = server.name
     options["trusted"] = server.trusted or bool(options.get("trusted"))
     hooks = options.get("hooks")
-    if isinstance(hooks, Hooks):  # the manager tells of a connection itself, with the tools' number
+    if isinstance(hooks, Hooks):  # the manager reports connections itself, with the number of tools
         options["hooks"] = hooks._replace(on_connect=None)
     return cast("ClientOptions", options)
 
@@ -154,11 +154,8 @@ class Slots:
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        local = _size(
-            environ,
-            "MCP_SERVER_CONNECTION_BATCH_SIZE",
-            _LOCAL_PER_PROCESSOR * (os.cpu_count() or 1),
-        )
+        most = _LOCAL_PER_PROCESSOR * (os.cpu_count() or 1)
+        local = _size(environ, "MCP_SERVER_CONNECTION_BATCH_SIZE", most)
         remote = _size(environ, "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", _REMOTE)
         self._local, self._remote = asyncio.Semaphore(local), asyncio.Semaphore(remote)
 

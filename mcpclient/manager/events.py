@@ -31,7 +31,7 @@ class StatusChanged:
 
 @dataclass(frozen=True)
 class ToolsUpdated:
-    """The tools of a server are not what they were; full names."""
+    """The tools of a server have changed; full names."""
 
     server: str
     added: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ToolsUpdated:
 
 @dataclass(frozen=True)
 class PinMismatch:
-    """A tool, or its server, is not what the lock file says."""
+    """A tool, or its server, differs from the lock file."""
 
     server: str
     mismatch: Mismatch
@@ -97,7 +97,7 @@ class Events:
         self._is_closed = False
         self._tasks = BackgroundTasks()
         self._callback = OrderedCallback(on_event, self._tasks) if on_event is not None else None
-        self._streams: WeakSet[EventStream] = WeakSet()  # one that nobody reads any more is gone
+        self._streams: WeakSet[EventStream] = WeakSet()  # an unused one is gone
 
     def stream(self) -> EventStream:
         """Return a stream of the events from now on; an empty one once the manager is closed."""

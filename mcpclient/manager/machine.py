@@ -113,7 +113,7 @@ class Action(enum.Enum):
     """A step on the way to the next state, in the order of the table."""
 
     STOP = "cancel the attempt and the pause, whichever there is"
-    CLOSE = "close what is left of the connection"
+    CLOSE = "close the rest of the connection"
     KEEP_TOOLS = "keep the tools, marked as stale"
     DROP_TOOLS = "offer its tools no more"
     OPEN = "begin an attempt"
@@ -190,7 +190,7 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
 
 
 def step(state: Status, event: Event) -> tuple[Status, tuple[Action, ...]]:
-    """Return the next state, and what is to be done on the way to it."""
+    """Return the next state, and the actions on the way to it."""
     return TABLE.get((state, event), (state, ()))
 
 

@@ -83,7 +83,7 @@ class ManagedClient(Client):
         return self._home.run(work, *arguments)
 
     def expect(self, version: str) -> None:
-        """Take it that the server speaks as it did in an earlier run: that is tried first."""
+        """Try the revision of an earlier run first."""
         self._connection.expect(version)
 
     def give_up(self, error: McpError) -> None:
@@ -169,12 +169,12 @@ class _ConnectionObserver(Observer):
         self._server.renewed(self._client)
 
     def lost(self, error: McpError) -> None:
-        """A session that has expired is renewed by the next call, and is no loss."""
+        """Reconnect; a session that has expired is renewed by the next call instead."""
         if not isinstance(error, SessionExpired):
             self._server.lost(self._client, error)
 
     def closed(self) -> None:
-        """Somebody wants no connection any more."""
+        """Disconnect: the caller has closed the client."""
         self._server.closed_by_user(self._client)
 
 

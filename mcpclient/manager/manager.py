@@ -81,7 +81,7 @@ class _State:
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody uses the manager, so that another event loop may have it."""
+        """Whether another event loop may have the manager, since none uses it."""
         is_locked = self._lock is not None and self._lock.locked()
         return not (self.is_wanted or self.is_open or self.changing or is_locked)
 
@@ -281,7 +281,7 @@ class Manager(Calls):
 
     async def _close(self) -> None:
         for server in self._servers.values():
-            server.forgo()  # so that nobody waits for it any more, and an open() that does ends
+            server.forgo()  # so that every waiting call ends, and an open() as well
         async with self._state.lock:
             if self._state.is_open:
                 await self._shut_down()

@@ -3,8 +3,8 @@
 Every tool has one name for as long as the manager lives. Which one does not depend on which server
 answered first: servers take names in the order of their configuration, and tools in the order of
 their own names. A name that begins as those of a configured server is that server's, whether it is
-connected or not, and what was remembered of an earlier run holds: a model, or a rule that somebody
-has written down, never means another server by it.
+connected or not, and what was remembered of an earlier run holds: neither a
+model nor a written rule ever means another server by it.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ class ServerTools:
                 try:
                     async with client.listen(tools=True) as changes:
                         if is_late:
-                            self.refresh_soon()  # they may have changed while nobody listened
+                            self.refresh_soon()  # they may have changed meanwhile
                         while not await self._are_over(changes):
                             pass  # only the server's own channel is lost: see `Subscription`
                     return

@@ -133,7 +133,7 @@ def test_inputs_that_are_given() -> None:
     found = variables(Inputs(DECLARED, {"token": "t"}))
     assert found.expand("${input:token} ${input:level}").text == "t info"
     assert found.expand("${input:size}").missing == ("${input:size}",)
-    with pytest.raises(UsageError, match="'token' is a text, not int"):
+    with pytest.raises(UsageError, match="'token' must be a string, not int"):
         variables(Inputs(None, {"token": 3})).expand("${input:token}")  # type: ignore[dict-item]
 
 

@@ -115,7 +115,7 @@ def names_package(pattern: str, word: str) -> bool:
     return word[:1] != "-" and bool(_PACKAGE.fullmatch(word)) and not _FILE.search(word)
 
 
-# What a shell puts something else in the place of.
+# Characters that a shell replaces with something else.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")
 # How deep scripts for a shell may be nested; deeper ones count as unknown.
 _MAX_DEPTH = 6

@@ -140,7 +140,7 @@ class Policy:
         """Return whether ``server`` may be used.
 
         It is denied when a rule of ``deny`` matches it as written, or with the values of its
-        variables. It is allowed as what is connected to: with the values of its variables.
+        variables. It is allowed as it is connected to: with the values of its variables.
         """
         try:
             server = server.with_mapping_read()

@@ -30,9 +30,9 @@ from ...entries.urls import (
 from ...errors import UsageError
 from .commands import Word, commands_inside, names_package, package_words, runners_in, spellings
 
-# Flags that change nothing about what is run.
+# Flags that do not change the program that runs.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}
-# Ways out of what a wildcard is to stand for: the folder above, and another package's name.
+# Ways out of a wildcard's meaning: the folder above, and another package's name.
 _ESCAPE = re.compile(
     r"(?:^|[/\\=:])\.\.(?:[/\\:]|$)|@(?:npm|file|git|github|https?|link)[:+]|^git\+"
 )
@@ -176,7 +176,7 @@ class CommandRule:
     def _matches_all(self, command: tuple[str, ...], *, in_text: bool = False) -> bool:
         """Return whether a command matches the elements, one by one and to the end.
 
-        ``in_text``: both are the words of a text that a shell reads.
+        ``in_text``: both are the words of a script for a shell.
         """
         elements = self.elements
         packages = package_words(elements)
