@@ -208,7 +208,6 @@ _NO_VALUE = object()
 
 
 def _as_kind(text: str, kind: str) -> Any:
-    """Return the text as a value of one type, or `_NO_VALUE`."""
     if kind == "boolean" and text.lower() in _YES + _NO:
         return text.lower() in _YES
     try:
@@ -248,7 +247,6 @@ def _is_whole(word: str) -> bool:
 
 
 def _whole(word: str) -> dict[str, Any]:
-    """Read all arguments from one word."""
     if word == "-":
         text, source = _from_stdin(), "stdin"
     elif word.startswith("@"):
@@ -262,7 +260,6 @@ def _whole(word: str) -> dict[str, Any]:
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield the key, the text, and whether the text must be JSON."""
     seen = set()
     for word in words:
         key, separator, text = word.partition("=")
@@ -305,7 +302,6 @@ def _json(text: str, what: str) -> Any:
 
 
 def _strict_json(text: str) -> Any:
-    """Read JSON without the numbers that Python knows and JSON does not, such as ``NaN``."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite)
 
 

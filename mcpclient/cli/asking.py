@@ -104,7 +104,6 @@ class Field:
         return value
 
     def _check(self, value: Any) -> None:
-        """Raise `ValueError` for a value that breaks a rule of the schema, such as its format."""
         try:
             schema = compile_schema(self.schema, clock=steady_seconds, assert_formats=True)
             violations = schema.validate(value)
@@ -183,7 +182,6 @@ def _choices_in(schema: Mapping[str, Any]) -> list[Choice]:
 
 
 def _chosen(text: str, choices: Sequence[Choice]) -> Any:
-    """Return the value that a number, a title or the value itself means."""
     for choice in choices:
         if text in (str(choice.value), choice.title):
             return choice.value
@@ -444,7 +442,6 @@ class Asking:
                 return fields[int(line) - 1]
 
     async def _value(self, field: Field) -> Any:
-        """Ask for one field until the input fits. None: left out; `_BACK`: the one before."""
         prompt = "\n".join(field.question())
         while True:
             line = await self._line(prompt)
@@ -461,7 +458,6 @@ class Asking:
 
 
 def _question(request: SamplingRequest) -> str:
-    """Return a question to a model as a program reads it, with the roles of several messages."""
     texts = [message.text or "" for message in request.messages]
     if len(texts) > 1:
         texts = [f"{message.role}: {message.text}" for message in request.messages]

@@ -7,6 +7,7 @@ server whose tools were listed before in this folder their names, arguments and 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -20,10 +21,12 @@ from .parsing import parser_of
 from .screen import Screen
 
 if TYPE_CHECKING:
+    from ..net import session_sockets
     from . import configured, help, tools
     from .shell import completion
     from .shell import words as shell_words
 else:
+    session_sockets = OnDemand("..net.session_sockets", __name__)
     configured = OnDemand(".configured", __name__)
     help = OnDemand(".help", __name__)
     tools = OnDemand(".tools", __name__)
@@ -137,6 +140,7 @@ def _words_of(
             yield from (*help.CHAPTERS, *COMMANDS)
         takes_server = isinstance(command, Command) or command.name in ("remove", "lock")
         if takes_server or (isinstance(command, LocalCommand) and command.takes_server):
+            yield from (f"@{name}" for name in session_sockets.session_names(os.environ))
             names = configured.load(options.config).servers
             yield from (name for name in names if not name.startswith("-"))
         return

@@ -164,7 +164,6 @@ def shown_target(server: ServerConfig) -> str:
 
 
 def _not_there(name: str, config: Config, line: str) -> UsageError:
-    """Return the error for a name that is unknown, or whose entry cannot be used."""
     about = [each for each in config.problems if each.server == name or not each.server]
     about.sort(key=lambda each: each.severity)  # errors before warnings
     broken = [str(each).replace(": error: ", ": ", 1) for each in about]

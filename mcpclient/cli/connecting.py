@@ -102,7 +102,6 @@ def client_options(
 
 
 def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
-    """Return the sandbox that the command line asks for, with the rights that it allows."""
     read, write = (
         [os.path.abspath(os.path.expanduser(path)) for path in paths]
         for paths in (options.allow_read, options.allow_write)

@@ -88,7 +88,6 @@ def _contents() -> str:
 
 
 def _exit_code(code: str) -> str:
-    """Return the row of the table of exit codes."""
     rows = re.findall(r"^\| (\d+) \| (.*?) \|\s*(.*?)\s*\|$", chapter("errors"), re.M)
     for name, meaning, cure in rows:
         if name == code:
@@ -98,7 +97,6 @@ def _exit_code(code: str) -> str:
 
 
 def _exception(name: str) -> str:
-    """Return the ancestors of an exception and its docstring."""
     kinds = {
         each.__name__: each
         for each in vars(errors).values()

@@ -71,7 +71,6 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
 
 
 def _answers(questions: Questions) -> dict[str, Any]:
-    """Return the handlers of a server's questions, which the page answers."""
     return {
         "elicitation": questions.elicitation,
         "sampling": questions.sampling,
@@ -80,7 +79,6 @@ def _answers(questions: Questions) -> dict[str, Any]:
 
 
 def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> Inspector:
-    """Return an inspector with a client of its own, whose server's questions the page answers."""
     questions = Questions(Board())
 
     def client_of(server: Server, name: str | None = None) -> Client:

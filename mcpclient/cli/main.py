@@ -114,7 +114,6 @@ def overview() -> str:
 
 
 def _listed(name: str, summary: str) -> list[str]:
-    """Return the lines of a command: its name, and its summary beside it."""
     lines = [f"  {name}".ljust(_INDENT - 1)]
     for word in summary.split():
         if len(lines[-1]) + 1 + len(word) > _COLUMNS:

@@ -251,7 +251,6 @@ def listing(
 
 
 def _marked(line: str, style: Style) -> str:
-    """Return a line emphasised, but for the mark at its end."""
     mark = next((mark for mark in MARKS if line.endswith(mark)), "")
     return style.bold(line[: len(line) - len(mark)]) + style.dim(mark)
 
@@ -335,7 +334,6 @@ def result_text(result: CallToolResult, style: Style) -> str:
 
 
 def _object_in(result: CallToolResult) -> Mapping[str, Any] | None:
-    """Return the JSON object that makes up the whole result, None for other results."""
     blocks = result.content
     if not blocks:
         return result.structured if isinstance(result.structured, Mapping) else None

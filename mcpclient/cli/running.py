@@ -225,7 +225,6 @@ def _flat(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value in a form that JSON has."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, BaseException):

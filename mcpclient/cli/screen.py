@@ -115,7 +115,6 @@ class StatusLine:
 
 
 def _share(progress: float, total: float) -> float:
-    """Return the finished share, from 0 to 1; 0 for numbers that have none."""
     try:
         share = progress / total
     except OverflowError:

@@ -142,7 +142,6 @@ def _names(config: Config) -> Answer:
 
 
 def _status(server: Server) -> dict[str, Any]:
-    """Return how a server is, after it was tried."""
     error = server.error
     found: dict[str, Any] = {"status": server.status.value}
     if server.is_connected:
@@ -398,7 +397,6 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
 
 
 def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Return the entry as files have it. Raises `UsageError`."""
     env = pairs_in(options.env, "=", "--env")
     headers = pairs_in(options.header, ":", "--header")
     if options.server_command is None and len(words) == 1 and "://" in words[0]:

@@ -131,7 +131,6 @@ def only_server(options: argparse.Namespace) -> Server:
 
 
 def _names_itself(word: str) -> bool:
-    """Whether a word is a URL, or the path of a script or a program."""
     if "://" in word:
         return word.lower().startswith(URL_SCHEMES)
     is_path = word.lower().endswith(SCRIPT_ENDINGS) or os.path.dirname(word) != ""

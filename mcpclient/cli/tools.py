@@ -95,7 +95,6 @@ def remembered_tools(options: argparse.Namespace) -> list[Tool]:
 
 
 def _memory_of(options: argparse.Namespace) -> Path | None:
-    """Return the file of a server's tools; None for one that has no name."""
     if not options.named or options.named[0] == "--":
         return None
     name = "\0".join([os.getcwd(), options.config or "", *options.named])
@@ -142,7 +141,6 @@ def _mark(tool: Tool) -> str:
 
 
 def _arguments_tools(schema: Any) -> str:
-    """Return the names of the arguments, the optional ones in brackets."""
     needed = required_of(schema)
     return " ".join(
         one_line(name) if name in needed else f"[{one_line(name)}]"
@@ -243,7 +241,7 @@ def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
             result = await client.await_task(task)  # the server has answered at once
         else:
             result = await client.call_tool(called, values, on_progress=screen.status.update)
-        answer = _answer(result, options.output, screen)
+        answer = answer_of(result, options.output, screen)
         if picked is None or result.is_error:
             return answer
         value = json_in(result.text) if result.structured is None else result.structured
@@ -280,7 +278,8 @@ async def _is_prompt(client: Client, name: str) -> bool:
     return False
 
 
-def _answer(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
+def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
+    """Return a result as it is shown, after its warnings; its media are saved to ``output``."""
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
     for warning in (*result.warnings, token_warning(result.text)):
@@ -341,7 +340,7 @@ def _prepare_task(words: Sequence[str], options: argparse.Namespace) -> Work:
             def show(task: Task) -> None:
                 screen.say(": ".join(filter(None, [task.status, task.status_message])))
 
-            return _answer(await client.await_task(name, on_status=show), options.output, screen)
+            return answer_of(await client.await_task(name, on_status=show), options.output, screen)
         if options.cancel:
             await client.cancel_task(name)
         task = await client.get_task(name)

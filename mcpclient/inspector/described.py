@@ -260,7 +260,6 @@ def _variable(name: str) -> str:
 
 
 def _joined(word: Word) -> Word:
-    """Return a word with adjacent strings joined."""
     joined: Word = []
     for part in word:
         if joined and isinstance(part, str) and isinstance(joined[-1], str):

@@ -47,7 +47,6 @@ async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
 
 
 async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> list[Any]:
-    """Return the entries of all pages, also those that are not objects."""
     entries: list[Any] = []
 
     async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ import pytest
 from mcpclient.cli.main import COMMANDS, main
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.tools import CALL, remember
+from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool
 from tests.support.subprocesses import TOP
 
@@ -263,6 +264,18 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
     remember(options, [PAINT])
     assert main(["__complete", *arguments]) == 0
     assert capsys.readouterr().out == found
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """F-SHOW-13: and their tools are completed like those of others."""
+    monkeypatch.setattr(session_sockets, "session_names", lambda environ: ["browser"])
+    options = parser_of(CALL).parse_args(["@browser", "paint"])
+    options.named = ["@browser"]
+    remember(options, [PAINT])
+    assert main(["__complete", "zsh", "mcpclient", "tools", "@"]) == 0
+    assert main(["__complete", "zsh", "mcpclient", "call", "@browser", "p"]) == 0
+    assert capsys.readouterr().out == "@browser\npaint\n"
 
 
 @pytest.mark.slow

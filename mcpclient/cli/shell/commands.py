@@ -22,7 +22,7 @@ from ..command import Answer, Command
 from ..features import line_of
 from ..main import FAILED
 from ..parsing import parser_of
-from ..render import definitions, one_line, result_text, shorten, table
+from ..render import definitions, one_line, shorten, table
 from ..target import check_trace
 from .session import Builtin, Finding, Job, Session, found_by, in_words
 from .words import Word, parse_expectation, quoted
@@ -131,10 +131,7 @@ async def call_tool(
     screen = session.screen
     progress = screen.status.update if session.is_in_front else None
     result = await tool.client.call_tool(tool.raw_name, values, on_progress=progress)
-    for warning in result.warnings:
-        screen.say(f"warning: {warning}")
-    text = result_text(result, screen.error_style if result.is_error else screen.style)
-    return found_by(Answer(result.raw, text, failed=result.is_error), result)
+    return found_by(tools.answer_of(result, None, screen), result)
 
 
 async def _call(session: Session, words: Sequence[Word]) -> Finding:

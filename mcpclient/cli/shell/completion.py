@@ -185,7 +185,6 @@ def _values(schema: Any, before: str, value: str) -> Iterator[Candidate]:
 
 
 def _values_in(schema: Any) -> Iterator[Any]:
-    """Yield the values in a schema: a choice, a boolean, a constant, a default."""
     if not isinstance(schema, Mapping):
         return
     if isinstance(schema.get("enum"), list):
@@ -230,7 +229,6 @@ def _prompt_arguments(
 
 
 def _files(beginning: str, before: str) -> list[Candidate]:
-    """Return the files whose names begin like this; a folder is not whole yet."""
     pattern = glob.escape(os.path.expanduser(beginning)) + "*"
     found = []
     for path in sorted(glob.iglob(pattern))[:_MAX_FILES]:

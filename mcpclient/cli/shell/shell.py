@@ -145,7 +145,6 @@ class Shell:
         self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
 
     def _outcome_of(self, job: Job) -> Outcome:
-        """Return the outcome of a finished job."""
         if job.task.cancelled():
             return Outcome(CANCELLED, "cancelled")
         error = job.task.exception()
@@ -188,7 +187,6 @@ class Shell:
         )
 
     async def _learn(self, command: str) -> None:
-        """List the prompts or resources that candidates come from, unless they are known."""
         known = self._session.prompts if command == "prompt" else self._session.resources
         if self._session.server not in known:
             listing = COMMANDS["prompts" if command == "prompt" else "resources"]
@@ -209,7 +207,6 @@ class Shell:
         return completion.values
 
     def _editing(self, loop: asyncio.AbstractEventLoop) -> Any:
-        """Return the completer that an editor calls in its thread."""
 
         def complete(line: str, cursor: int) -> list[str]:
             asked = asyncio.run_coroutine_threadsafe(self.suggest(line, cursor), loop)
@@ -348,7 +345,6 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 def _named_stderr(name: str, options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
-    """Return the option for a server's stderr, which stands among that of others."""
     return {} if options.quiet else {"stderr": lambda line: screen.say(f"{name}: {line}")}
 
 

@@ -125,7 +125,6 @@ def _skip_spaces(text: str, position: int) -> int:
 
 
 def _take_word(text: str, start: int, unfinished: bool) -> tuple[str, int]:
-    """Return what the word says that begins here, and where it ends."""
     pieces: list[str] = []
     position = start
     while position < len(text) and text[position] not in _SPACES:
