@@ -53,14 +53,12 @@ def header_parameters_of(schema: object) -> list[HeaderParameter]:
     Raises `ValueError`, saying which rule is broken, when any annotation is invalid; the tool must
     then not be used over HTTP.
     """
-    found = [_checked(path, node) for path, node in _annotated(schema, (), 0)]
-    seen: set[str] = set()
-    for parameter in found:
-        name = parameter.header.lower()
-        if name in seen:
+    found: dict[str, HeaderParameter] = {}
+    for path, node in _annotated(schema, (), 0):
+        parameter = _checked(path, node)
+        if found.setdefault(parameter.header.lower(), parameter) is not parameter:
             raise ValueError(f"{_ANNOTATION} {parameter.header!r} is used twice")
-        seen.add(name)
-    return found
+    return list(found.values())
 
 
 def _annotated(

@@ -55,14 +55,14 @@ __all__ = [
 _DEFAULT_LIMITS = SchemaLimits()
 
 
+@dataclass(eq=False, repr=False)
 class Schema:
     """A compiled schema, made by `compile_schema`; usable any number of times."""
 
-    def __init__(self, node: Node, root: Resource, limits: SchemaLimits, clock: Clock) -> None:
-        self._node = node
-        self._root = root
-        self._limits = limits
-        self._clock = clock
+    _node: Node
+    _root: Resource
+    _limits: SchemaLimits
+    _clock: Clock
 
     def validate(self, value: object) -> list[Violation]:
         """Return the violations of the value, up to a limit; empty when it matches.
