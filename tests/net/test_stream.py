@@ -94,3 +94,19 @@ def test_a_thread_reads_into_one_buffer() -> None:
     with ThreadPoolExecutor(1) as other_thread:
         assert read_buffer() is read_buffer()
         assert other_thread.submit(read_buffer).result() is not read_buffer()
+
+
+def test_the_end_is_waited_for_and_then_made() -> None:
+    """F-STD-8: a peer that does not read what was written cannot keep a connection open."""
+
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            stream, recorder = await connect(server.getsockname()[1])
+            stream.write(b"x" * 50_000_000)
+            stream.close()
+            assert not stream.ended
+            await asyncio.wait_for(stream.wait_closed(0.01), PATIENCE)
+            assert stream.ended and len(recorder.ends) == 1
+            await asyncio.wait_for(stream.wait_closed(PATIENCE), PATIENCE)
+
+    asyncio.run(scenario())

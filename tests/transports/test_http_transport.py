@@ -10,6 +10,7 @@ import pytest
 from mcpclient.errors import ConnectionLost
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
+from mcpclient.jsonrpc import messages
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
@@ -96,6 +97,32 @@ def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> No
             with pytest.raises(ConnectionLost, match="closed"):
                 await asyncio.wait_for(sending, 10)
             assert len(web.requests) == before
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@both
+def test_a_notification_and_an_answer_are_sent_when_they_were_taken(
+    kind: type[HttpTransport[Any]], asks: bool
+) -> None:
+    """F-LIFE-4: and then nothing is left of them, whoever was asked for headers."""
+
+    async def main() -> None:
+        server = McpServer("handshake")
+        endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
+        async with HttpServer(endpoint.routes) as web:
+            headers = (lambda: {"X-A": "1"}) if asks else {"X-A": "1"}
+            transport = kind(web.url(), headers=headers)  # type: ignore[call-arg]
+            await transport.open(Inbox())
+            await _sent(transport)
+            answer = transport.send(ERA.answer(messages.response(1, {})))
+            assert answer is not None
+            await answer
+            posted = [request for request in web.requests if request.method == "POST"]
+            assert [request.headers["x-a"] for request in posted] == ["1", "1"]
+            await transport.close()
+            assert not transport._posts
 
     asyncio.run(main())
 
