@@ -59,7 +59,7 @@ PARTS: dict[str, Part] = {
         ("client.connection.applications", "transports.inprocess"),
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
-    "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.workers")),
+    "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.loop_thread")),
     "config": Part(
         "configuration files, policy, approvals",
         ("config.", "gate.", "formats.", "entries.", "client.configured"),

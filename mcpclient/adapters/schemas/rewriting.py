@@ -178,10 +178,7 @@ def _all_references(schema: object) -> set[tuple[str, ...]]:
 
 
 def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
-    """Return the schema with each ``$ref`` following the parts that have ``moved``, by prefix.
-
-    The longest matching prefix counts.
-    """
+    """Return the schema with each ``$ref`` following the part that has ``moved``, the innermost."""
 
     def follow(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         tokens = tokens_of(value.get("$ref"))

@@ -518,7 +518,7 @@ OTHERS = [
         "    _remove_unfinished(path)\n    prefix",
         "    prefix",
     ),
-    Fault("sync.workers", "a busy worker counts as idle", "self._idle -= 1", "pass"),
+    Fault("sync.loop_thread", "a busy worker counts as idle", "self._idle -= 1", "pass"),
     Fault(
         "net.http",
         "a repetition goes over another stale connection",

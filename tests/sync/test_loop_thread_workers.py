@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcpclient.sync.workers import Workers
+from mcpclient.sync.loop_thread import Workers
 
 
 @pytest.fixture
