@@ -7,14 +7,15 @@ import asyncio
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, Callable
 
 from ..client.connection.targets import derive_name
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
-from ..net.regular_files import open_regular
 from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
@@ -32,6 +33,7 @@ from .target import find_server
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes
 _ROLE = "MCPCLIENT_SESSION"
+_SHOWN = ("server", "version", "since", "callers", "process")
 _OF_OPEN = (
     *("header", "bearer", "account", "ca_file", "insecure", "proxy"),
     *("env", "cwd", "sandbox"),
@@ -72,14 +74,19 @@ def _prepare_open(options: argparse.Namespace) -> LocalWork:
     lifeline = start_helper(place, listener, _run_command)
 
     async def work(screen: Screen) -> Answer:
-        log = _Log(place.log, screen)
-        client = client_for(server, options, screen, stderr=log.write)
+        log = _Log(place.log)
+
+        def heard(line: str) -> None:
+            log.write(line)
+            if not host.opened.done():
+                screen.say(line)
+
+        client = client_for(server, options, screen, stderr=heard)
         host = Host(name, client, token, options.idle)
         serving = await host.serve(listener)
         try:
             async with client:
-                opened = {"session": f"@{name}", **_shown_state(host.state())}
-                screen.show(pretty_json(opened) if options.json else f"@{name}")
+                screen.show(pretty_json(_shown(host.state())) if options.json else f"@{name}")
                 log.detach()
                 if lifeline is not None:
                     lifeline.send(b"%d\n" % (host.process_id or 0))
@@ -148,16 +155,13 @@ def _run_command(words: list[str]) -> int:
 
 
 class _Log:
-    """The log of a session: the last of what its server wrote to stderr, bounded."""
+    """The stderr of a session's server, of which a file keeps the end."""
 
-    def __init__(self, path: str, screen: Screen) -> None:
+    def __init__(self, path: str) -> None:
         self._file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until the process ends
-        self._screen: Screen | None = screen
 
     def write(self, line: str) -> None:
         """Add a line; the older half goes when it has grown too long."""
-        if self._screen is not None:
-            self._screen.say(line)
         if self._file.tell() > _MAX_LOG:
             self._file.seek(-_MAX_LOG // 2, os.SEEK_END)
             kept = self._file.read()
@@ -167,14 +171,12 @@ class _Log:
         self._file.write(f"{line}\n".encode("utf-8", "replace"))
 
     def detach(self) -> None:
-        """Let go of the terminal: from now on the log is all that can be written to."""
-        self._screen = None
+        """Let go of the terminal, which the errors of this process go to so far."""
         sockets.detach(self._file.fileno())
 
 
-def _shown_state(state: dict[str, Any]) -> dict[str, Any]:
-    shown = ("server", "version", "since", "callers", "process")
-    return {name: state[name] for name in shown if name in state}
+def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {"session": f"@{state['name']}", **{name: state[name] for name in _SHOWN}}
 
 
 def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
@@ -183,33 +185,28 @@ def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
         raise UsageError("sessions --log needs one session, such as @browser")
     if names and not options.log:
         raise UsageError(f"sessions does not take {options.words[0]!r}")
+    text = ""
+    if options.log:
+        try:
+            text = Path(Place.of(names[0], os.environ).log).read_text("utf-8", "replace")
+        except OSError:
+            raise UsageError(f"there is no log of a session @{names[0]}") from None
 
     async def work(screen: Screen) -> Answer:
         if options.log:
-            return _logged(Place.of(names[0], os.environ))
-        states = {name: _state(name) for name in sockets.session_names(os.environ)}
-        found = [{"session": f"@{name}", **state} for name, state in states.items() if state]
+            return Answer({"log": text}, escape(text).rstrip("\n"))
+        states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
+        found = [_shown(state) for state in states if state]
         rows = [tuple(one_line(str(value)) for value in each.values()) for each in found]
-        text = table(
-            ("SESSION", "SERVER", "VERSION", "SINCE", "CALLERS", "PROCESS"), rows, screen.style
-        )
-        return Answer({"sessions": found}, text if rows else "no session is open")
+        header = ["SESSION", *map(str.upper, _SHOWN)]
+        listed = table(header, rows, screen.style) if rows else "no session is open"
+        return Answer({"sessions": found}, listed)
 
     return work
 
 
-def _state(name: str) -> dict[str, Any] | None:
-    state = sockets.ask(Place.of(name, os.environ), "mcpclient/state")
-    return None if state is None else _shown_state(state)
-
-
-def _logged(place: Place) -> Answer:
-    try:
-        with open(open_regular(place.log), encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        raise UsageError(f"there is no log of a session @{place.name}") from None
-    return Answer({"log": text}, escape(text).rstrip("\n"))
+def _ask(name: str, method: str) -> dict[str, Any] | None:
+    return sockets.ask(Place.of(name, os.environ), method)
 
 
 def _prepare_close(options: argparse.Namespace) -> LocalWork:
@@ -219,9 +216,7 @@ def _prepare_close(options: argparse.Namespace) -> LocalWork:
     wanted = sockets.session_names(os.environ) if options.all else names
 
     async def work(screen: Screen) -> Answer:
-        closed = [
-            name for name in wanted if sockets.ask(Place.of(name, os.environ), "mcpclient/close")
-        ]
+        closed = [name for name in wanted if _ask(name, "mcpclient/close")]
         missing = [name for name in wanted if name not in closed]
         if missing and not options.all:
             raise SessionTransport(missing[0]).missing()
@@ -242,6 +237,13 @@ def _add_open_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="one session per configured server")
 
 
+def _flag(option: str, meaning: str) -> Callable[[argparse.ArgumentParser], None]:
+    def add(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(option, action="store_true", help=meaning)
+
+    return add
+
+
 OPEN = LocalCommand(
     "open",
     _prepare_open,
@@ -260,19 +262,17 @@ OPEN = LocalCommand(
 )
 
 
-def _add_sessions_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--log", action="store_true", help="show the stderr of a session's server")
-
-
 SESSIONS = LocalCommand(
-    "sessions", _prepare_sessions, usage="[--log @NAME]", add_options=_add_sessions_options
+    "sessions",
+    _prepare_sessions,
+    usage="[--log @NAME]",
+    add_options=_flag("--log", "show the stderr of a session's server"),
 )
 
 
-def _add_close_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="all sessions of this user")
-
-
 CLOSE = LocalCommand(
-    "close", _prepare_close, usage="@NAME ... | --all", add_options=_add_close_options
+    "close",
+    _prepare_close,
+    usage="@NAME ... | --all",
+    add_options=_flag("--all", "all sessions of this user"),
 )

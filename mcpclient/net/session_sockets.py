@@ -8,7 +8,6 @@ interface and a token, and there is no ``NAME.run``.
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
 import signal
@@ -56,20 +55,17 @@ class Place(NamedTuple):
     @property
     def link(self) -> str:
         """The path of the socket for JSON lines, or of the file that says where it is."""
-        return self._file("link")
+        return os.path.join(self.folder, f"{self.name}.link")
 
     @property
     def run(self) -> str:
         """The path of the socket for commands."""
-        return self._file("run")
+        return os.path.join(self.folder, f"{self.name}.run")
 
     @property
     def log(self) -> str:
         """The path of the log."""
-        return self._file("log")
-
-    def _file(self, ending: str) -> str:
-        return os.path.join(self.folder, f"{self.name}.{ending}")
+        return os.path.join(self.folder, f"{self.name}.log")
 
     @property
     def is_loopback(self) -> bool:
@@ -135,12 +131,10 @@ def ask(place: Place, method: str) -> dict[str, Any] | None:
                 if not piece:
                     break
                 answer += piece
-        if not answer:
-            return None
-        found: dict[str, Any] = json.loads(answer)["result"]
+        found: dict[str, Any] | None = json.loads(answer)["result"] if answer else None
     except (ConnectionError, FileNotFoundError):
         clean(place)
-        return None
+        found = None
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"@{place.name} does not answer: {error}") from None
     return found
@@ -246,9 +240,10 @@ def detach(log: int) -> None:
     """Tell whoever started this process that the session is open, and let go of its streams."""
     with suppress(OSError):  # it was killed meanwhile
         os.write(1, _OPEN)
-    with open(os.devnull, "r+b", buffering=0) as nothing:
-        for number, descriptor in ((0, nothing.fileno()), (1, nothing.fileno()), (2, log)):
-            os.dup2(descriptor, number)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number, descriptor in enumerate((nothing, nothing, log)):
+        os.dup2(descriptor, number)
+    os.close(nothing)
 
 
 def is_own_peer(connection: socket.socket) -> bool:
@@ -256,8 +251,3 @@ def is_own_peer(connection: socket.socket) -> bool:
     if sys.platform == "win32" or connection.family != socket.AF_UNIX:
         return True
     return peer_user(connection) == os.geteuid()
-
-
-def is_token(expected: str, shown: object) -> bool:
-    """Whether a caller has shown the token."""
-    return isinstance(shown, str) and hmac.compare_digest(expected.encode(), shown.encode())

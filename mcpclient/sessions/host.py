@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hmac import compare_digest
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from ..jsonrpc.codec import decode, encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.clocks import timestamp
 from ..net.futures import BackgroundTasks
-from ..net.session_sockets import is_own_peer, is_token
+from ..net.session_sockets import is_own_peer
 from ..protocol.listen import SUBSCRIPTION_ID
 from .transport import packed
 
@@ -119,7 +120,7 @@ class Host(Observer):
         """Return the facts that `mcpclient sessions` shows, and those that open a connection."""
         connection = connection_of(self.client)
         agreement = connection.agreement
-        found = {
+        found: dict[str, Any] = {
             "name": self.name,
             "version": __version__,
             "server": self.client.target,
@@ -127,17 +128,13 @@ class Host(Observer):
             "callers": sum(caller.joined for caller in self.callers),
             "process": os.getpid(),
         }
-        if agreement is None or not connection.is_open:
-            return found
-        transport = connection.session.transport
-        return {
-            **found,
-            "revision": agreement.era.version,
-            "transport": transport.name,
-            "carriesHeaders": transport.carries_headers,
-            "opening": agreement.raw,
-            "stateless": not agreement.era.allows_server_requests,
-        }
+        if agreement is not None and connection.is_open:
+            transport = connection.session.transport
+            found["transport"] = transport.name
+            found["carriesHeaders"] = transport.carries_headers
+            found["opening"] = agreement.raw
+            found["stateless"] = not agreement.era.allows_server_requests
+        return found
 
 
 @dataclass(frozen=True)
@@ -196,8 +193,7 @@ class Caller(asyncio.Protocol):
         """Handle the messages that the next bytes complete; an invalid one ends the connection."""
         try:
             for line in self._framer.feed(data):
-                message = decode(line if isinstance(line, bytes) else b"")
-                self._take(message)
+                self._take(decode(line if isinstance(line, bytes) else b""))
         except (ValueError, KeyError, TypeError, AttributeError):
             self.transport.abort()
 
@@ -229,7 +225,7 @@ class Caller(asyncio.Protocol):
 
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
-        if not is_token(self._host.token, params.get("token", "")):
+        if not compare_digest(self._host.token, params["token"]):
             raise ValueError("no such token")
         method = message["method"]
         if method == "mcpclient/join":

@@ -29,7 +29,6 @@ from mcpclient.net.session_sockets import (
     clean,
     detach,
     is_own_peer,
-    is_token,
     listen,
     session_names,
     start_in_background,
@@ -163,12 +162,6 @@ def test_on_windows_a_session_is_a_port_and_a_token(environ: dict[str, str]) -> 
     assert session_names(environ, "win32") == ["it"]
     clean(place)
     assert session_names(environ, "win32") == []
-
-
-def test_a_token_is_compared() -> None:
-    """F-SHOW-12"""
-    assert is_token("secret", "secret")
-    assert not any(is_token("secret", shown) for shown in ("", "other", None, 7))
 
 
 def test_another_user_is_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
