@@ -167,7 +167,7 @@ class Caller(asyncio.Protocol):
         self._last_id = 0
         self._subscribed: set[str] = set()
         self._connection = connection_of(host.client)
-        self._tasks = BackgroundTasks()
+        self._tasks = BackgroundTasks(lambda error: None)  # of callers who have gone
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let in only the user whose session it is."""
@@ -184,9 +184,8 @@ class Caller(asyncio.Protocol):
         for future in self._asked.values():
             future.cancel()
         self._host.callers.remove(self)
-        for uri in self._subscribed:
-            if not any(uri in caller._subscribed for caller in self._host.callers):
-                self._tasks.start(self._unsubscribe(uri))
+        for uri in list(self._subscribed):
+            self._tasks.start(self._unsubscribe(uri))
         self._host.watch_idleness()
 
     def data_received(self, data: bytes) -> None:
@@ -221,7 +220,7 @@ class Caller(asyncio.Protocol):
             if task is not None:
                 task.cancel()
         else:
-            self._tasks.start(self._tell(method, params))
+            self._tasks.start(self._connection.session.notify(method, params))
 
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
@@ -294,6 +293,8 @@ class Caller(asyncio.Protocol):
             on_progress=pass_on if token is not None else None,
             on_sent=sent if method == "subscriptions/listen" else None,
         )
+        if method == "resources/unsubscribe":
+            return await self._unsubscribe(str(params.get("uri")))
         await self._restore()
         generation = self._connection.generation
         try:
@@ -313,7 +314,7 @@ class Caller(asyncio.Protocol):
             await self._connection.restore()
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Keep the headers of tools, and the resources to unsubscribe from."""
+        """Keep the headers of tools, and the resources that are subscribed to."""
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if method == "tools/list" and mirrored is not None:
@@ -322,14 +323,11 @@ class Caller(asyncio.Protocol):
                     mirrored.learn(tool)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
-        elif method == "resources/unsubscribe":
-            self._subscribed.discard(str(params.get("uri")))
 
-    async def _tell(self, method: str, params: Mapping[str, Any]) -> None:
-        with suppress(McpError):  # as for any notification, no caller waits
-            await self._connection.session.notify(method, params)
-
-    async def _unsubscribe(self, uri: str) -> None:
-        with suppress(McpError):  # the caller has gone
-            request = ("resources/unsubscribe", {"uri": uri}, RequestOptions())
-            await self._connection.session.request(*request)
+    async def _unsubscribe(self, uri: str) -> dict[str, Any]:
+        """Unsubscribe from a resource that no other caller has subscribed to."""
+        self._subscribed.discard(uri)
+        if any(uri in caller._subscribed for caller in self._host.callers):
+            return {}
+        params, limits = {"uri": uri}, RequestOptions()
+        return await self._connection.session.request("resources/unsubscribe", params, limits)

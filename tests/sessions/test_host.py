@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Client, ConnectionLost, PeerError, UsageError
+from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
 from mcpclient.net.session_sockets import Place, ask, listen
 from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host
@@ -107,7 +107,10 @@ def test_a_caller_talks_to_the_server(era: str) -> None:
                 assert client.protocol_version == host.client.protocol_version
                 assert client.server_info.name == "test-server"
                 assert client.transport_name == "in-process"
+                assert [tool.name for tool in await client.list_tools()] == ["echo"]
                 assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+                await client.notify("notifications/x", {"y": 1})
+                await server.came("notifications/x")
                 steps: list[float] = []
                 await client.call_tool(
                     "progress", {"steps": 3}, on_progress=lambda each: steps.append(each.progress)
@@ -172,6 +175,81 @@ def test_a_caller_who_leaves_cancels() -> None:
             await server.came("notifications/cancelled")
             await server.came("resources/unsubscribe")
             await client.close()
+
+    run(scenario())
+
+
+def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
+    """F-SHOW-12: the user is asked no longer than the server waits, and the other way round."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")) as host:
+            asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+            async def answer(request: Any) -> None:
+                asked.set()
+                try:
+                    await asyncio.get_running_loop().create_future()
+                finally:
+                    withdrawn.set()
+
+            client = await joined(elicitation=answer)
+            params = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+            question = {"method": "elicitation/create", "params": params}
+            calling = asyncio.ensure_future(client.call_tool("never"))
+            await server.came("tools/call")
+            assert server.end is not None
+            server.end.send({"jsonrpc": "2.0", "id": "one", **question})
+            await asked.wait()
+            told = {"requestId": "one"}
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told}
+            server.end.send(message)
+            await withdrawn.wait()
+            asked.clear()
+            server.end.send({"jsonrpc": "2.0", "id": "two", **question})
+            await asked.wait()
+            host.callers[0].transport.abort()
+            await server.came("two")
+            answered = next(each for each in server.received if each.get("id") == "two")
+            assert answered["error"]["message"] == "the user has left"
+            with pytest.raises(ConnectionLost):
+                await calling
+            await client.close()
+
+    run(scenario())
+
+
+def test_a_resource_stays_subscribed_for_the_others() -> None:
+    """F-SHOW-12: the last one to leave unsubscribes."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")), joined() as one, joined() as two:
+            await one.subscribe_resource("x:1")
+            await two.subscribe_resource("x:1")
+            await one.unsubscribe_resource("x:1")
+            assert not server.messages("resources/unsubscribe")
+            await two.unsubscribe_resource("x:1")
+            assert len(server.messages("resources/unsubscribe")) == 1
+
+    run(scenario())
+
+
+def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-12: of a remote server, whose callers notice nothing."""
+
+    async def scenario() -> None:
+        async with session(server := Server("handshake")) as host, joined() as client:
+            upstream = host.client._connection.session
+            request, expired = upstream.request, [SessionExpired(404, {}, b"")]
+
+            async def once(*arguments: Any) -> dict[str, Any]:
+                if expired:
+                    raise expired.pop()
+                return await request(*arguments)
+
+            monkeypatch.setattr(upstream, "request", once)
+            assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+            assert len(server.messages("initialize")) == 2
 
     run(scenario())
 
