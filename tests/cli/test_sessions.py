@@ -279,6 +279,8 @@ def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
         asked.type("2\n")
         asked.wait_for("smoking")
         asked.type("\n")
+        asked.wait_for("Send this?")
+        asked.type("\n")
         shown = asked.wait_for("}")
         assert asked.end() == 0
     assert "'name': 'Ada'" in shown
