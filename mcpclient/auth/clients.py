@@ -68,7 +68,7 @@ class RegisteredClient:
     def from_record(
         cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> RegisteredClient | None:
-        """Read a record of `to_record`, with what the caller configured; None when damaged."""
+        """Read a record of `to_record`, and the configured secrets; None when it is damaged."""
         client_id, issuer = string_of(record, "client_id"), string_of(record, "issuer")
         method = string_of(record, "method")
         if client_id is None or issuer is None or method is None:

@@ -125,7 +125,7 @@ class GrantTerms:
 def terms_from(
     record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
 ) -> GrantTerms | None:
-    """Read the terms in a record, with what the caller configured; None when it is damaged."""
+    """Read the terms in a record, and the configured secrets; None when it is damaged."""
     client = RegisteredClient.from_record(part_of(record, "client"), secret=secret, signer=signer)
     token_endpoint, key = string_of(record, "token_endpoint"), string_of(record, "dpop_key")
     if client is None or token_endpoint is None:

@@ -5,7 +5,7 @@ the host, and know many spellings of one IPv4 address. Whoever is shown another 
 visited is deceived.
 
 Source: the URL Standard (https://url.spec.whatwg.org), "URL parsing" and "Host parsing", and UTS
-#46, of which only what is certain is done: a domain that could be read in two ways has no host.
+#46, of which only the certain part is done: a domain that could be read in two ways has no host.
 """
 
 from __future__ import annotations

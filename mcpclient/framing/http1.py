@@ -248,10 +248,12 @@ class ResponseParser:
     # The body
 
     def _read_sized(self, data: bytes, position: int, events: list[Event]) -> int:
-        position = self._take_data(data, position, events)
+        chunk = data[position : position + self._remaining]
+        events.append(BodyChunk(chunk))
+        self._remaining -= len(chunk)
         if not self._remaining:
-            self._finish(data, position, _NO_TRAILERS, events)
-        return position
+            self._finish(data, position + len(chunk), _NO_TRAILERS, events)
+        return position + len(chunk)
 
     def _read_until_close(self, data: bytes, position: int, events: list[Event]) -> int:
         events.append(BodyChunk(data[position:]))
@@ -270,15 +272,11 @@ class ResponseParser:
         return position
 
     def _read_chunk(self, data: bytes, position: int, events: list[Event]) -> int:
-        position = self._take_data(data, position, events)
-        if not self._remaining:
-            self._read = ResponseParser._read_chunk_end
-        return position
-
-    def _take_data(self, data: bytes, position: int, events: list[Event]) -> int:
         chunk = data[position : position + self._remaining]
         events.append(BodyChunk(chunk))
         self._remaining -= len(chunk)
+        if not self._remaining:
+            self._read = ResponseParser._read_chunk_end
         return position + len(chunk)
 
     def _read_chunk_end(self, data: bytes, position: int, events: list[Event]) -> int:
@@ -350,7 +348,7 @@ class ResponseParser:
 
 _Reader = Callable[[ResponseParser, bytes, int, "list[Event]"], int]
 
-# Where the answer is cut when the peer closes, by what was to be read next.
+# Where the answer is cut when the peer closes, by the part to be read next.
 _CUT_SHORT: dict[_Reader, str] = {
     ResponseParser._read_head: "its head is incomplete",
     ResponseParser._read_sized: "{missing} bytes of its body are missing",
@@ -380,7 +378,9 @@ def _keeps_alive(version: str, connection: str | None) -> bool:
 
 def _content_length(text: str) -> int:
     """Read the length; several are the same as one if they agree (RFC 9110, section 8.6)."""
-    text, *others = {length.strip(" \t") for length in text.split(",")}
+    others: list[str] = []
+    if "," in text:
+        text, *others = {length.strip(" \t") for length in text.split(",")}
     if others or not _LENGTH.fullmatch(text):
         raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
     return int(text)

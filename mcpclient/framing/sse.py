@@ -44,7 +44,7 @@ class EventDecoder:
     No bytes make it raise. An event that is incomplete at the end of the stream is dropped, as the
     algorithm demands. One with more than ``max_event_size`` bytes of data, or a longer line, is
     skipped, except that its id counts, and reported as one `OversizedEvent` as soon as its size is
-    known. The decoder never holds more than twice ``max_event_size`` and what it was fed last.
+    known. The decoder never holds more than twice ``max_event_size`` and the bytes fed last.
 
     ``last_event_id``: the last event id string, for ``Last-Event-ID``; it changes where an event
     ends, with or without data. ``retry``: the reconnection time in milliseconds, at most
