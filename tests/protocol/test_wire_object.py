@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.wire_object import Field, WireObject, WireObjectList
+from mcpclient.protocol.wire_object import (
+    Converted,
+    Field,
+    ServerRequest,
+    WireObject,
+    WireObjectList,
+    object_in,
+    string_at,
+    strings_in,
+)
 
 
 class Item(WireObject):
@@ -23,6 +32,8 @@ class Thing(WireObject):
     size = Field[Any]("size", (int, float), None)
     on = Field("on", (bool,), False)
     items = WireObjectList("items", Item, "What is in it.")
+    options = Converted("options", object_in)
+    tags = Converted("tags", strings_in)
 
 
 def test_a_field_says_what_it_is() -> None:
@@ -64,6 +75,29 @@ def test_lists_of_records() -> None:
     assert Thing(raw).items[1].raw == {"vendor": 1}
     assert Thing({"items": {"name": "a"}}).items == []
     assert Thing({}).items == []
+
+
+def test_converted_fields() -> None:
+    """F-WIRE-8: what is no object is an empty one, a new one each time; so it is with strings."""
+    thing = Thing({"options": {"a": 1}, "tags": ["x", 1, "y"]})
+    assert (thing.options, thing.tags) == ({"a": 1}, ["x", "y"])
+    assert thing.options is thing.raw["options"]
+    wrong = Thing({"options": [], "tags": {"x": "y"}})
+    assert (wrong.options, wrong.tags) == ({}, [])
+    assert wrong.options is not wrong.options
+    assert isinstance(Thing.options, Converted)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [({"a": {"b": "x"}}, "x"), ({"a": {"b": 1}}, None), ({"a": ["b"]}, None), ("a", None)],
+)
+def test_a_string_in_nested_objects(value: object, found: str | None) -> None:
+    assert string_at(value, "a", "b") == found
+
+
+def test_a_request_names_its_server() -> None:
+    assert (ServerRequest({}).server, ServerRequest({}, "files").server) == ("", "files")
 
 
 def test_unknown_fields_are_kept() -> None:
