@@ -162,7 +162,7 @@ class Feed(Observer):
         self._closing: asyncio.Task[None] | None = None
         self._change = NextChange()
         self._heard = False
-        self._ended = False
+        self.is_over: bool = False  # nothing more will come
         self._error: McpError | None = None
         self._error_told = False
         self._reported_error: McpError | None = None
@@ -174,15 +174,10 @@ class Feed(Observer):
         """The changes that are wanted, and have not been agreed to."""
         return self.wanted.without(self.acknowledged or ListenFilter())
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended: nothing more will come."""
-        return self._ended
-
     async def open(self) -> None:
         """Start, and wait until the server has agreed. Raises why there is no agreement."""
         self._start()
-        while self.acknowledged is None and not self._ended:
+        while self.acknowledged is None and not self.is_over:
             await self._change.wait()
         if self._error is not None:
             raise self._error.again()
@@ -194,7 +189,7 @@ class Feed(Observer):
         self._start()
         clock = asyncio.get_running_loop().time
         while True:
-            event = self._backlog.take(math.inf if self._ended else clock())
+            event = self._backlog.take(math.inf if self.is_over else clock())
             if event is not None:
                 return event
             if self._reported_error is not None:
@@ -203,14 +198,14 @@ class Feed(Observer):
             if self._error is not None and not self._error_told:
                 self._error_told = True
                 raise self._error.again()
-            if self._ended:
+            if self.is_over:
                 return None
             due = self._backlog.next_due
             await self._change.wait(None if due == math.inf else max(due - clock(), _MIN_WAIT))
 
     async def close(self) -> None:
         """End the subscription and wait until that is done."""
-        runner, self._runner, self._ended = self._runner, None, True
+        runner, self._runner, self.is_over = self._runner, None, True
         if runner is None:
             return
         source = self._source
@@ -234,7 +229,7 @@ class Feed(Observer):
         self._closing = asyncio.get_running_loop().create_task(self.close())
 
     def _start(self) -> None:
-        if self._runner is None and not self._ended:
+        if self._runner is None and not self.is_over:
             self._connection.require_session()
             self._connection.observers.append(self)
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
@@ -273,7 +268,7 @@ class Feed(Observer):
             self._source = None
 
     def _finish(self, runner: asyncio.Task[None]) -> None:
-        self._ended = True
+        self.is_over = True
         self._connection.observers.remove(self)
         error = None if runner.cancelled() else runner.exception()
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
@@ -314,5 +309,5 @@ class Feed(Observer):
         self._reported_error = None
 
     def closed(self) -> None:
-        self._ended = True
+        self.is_over = True
         cancel(self._runner)

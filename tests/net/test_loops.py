@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
+from mcpclient.errors import LossKind
 from mcpclient.net import loops
 from mcpclient.net.loops import run_in, run_in_owner_loop
 from mcpclient.net.shielded import run_shielded
@@ -272,8 +273,9 @@ def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
         loop = asyncio.new_event_loop()
         if state == "closed":
             loop.close()
-        with pytest.raises(ConnectionLost):
+        with pytest.raises(ConnectionLost) as caught:
             asyncio.run(run_in(Pretending(loop, 3), work))  # type: ignore[arg-type]
+        assert caught.value.kind is LossKind.LOOP_ENDED
         loop.close()
     assert not begun
     gc.collect()
