@@ -140,11 +140,12 @@ def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
     names = {"config", "era", "tools", "schemas"}
     if url is None:
         return names | {"command"}
+    is_address = ":" in url.host or url.host.replace(".", "").isdigit()
     is_http = url.scheme in ("http", "https", "ws", "wss")
     return names | {
         name
         for name, has_it in (
-            ("dns", url.scheme != "unix" and not through_proxy and not _is_address(url.host)),
+            ("dns", url.scheme != "unix" and not through_proxy and not is_address),
             ("tcp", True),
             ("tls", url.secure),
             ("proxy", through_proxy),
@@ -153,10 +154,6 @@ def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
         )
         if has_it
     }
-
-
-def _is_address(host: str) -> bool:
-    return ":" in host or host.replace(".", "").isdigit()
 
 
 def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Check]:

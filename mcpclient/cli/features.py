@@ -176,19 +176,19 @@ PROMPT = Command(
 def _prepare_complete(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, argument, value = words[:3]
     known = parse_text_arguments(words[3:])
+    is_template = "://" in name or "{" in name
+    reference = (
+        {"type": "ref/resource", "uri": name}
+        if is_template
+        else {"type": "ref/prompt", "name": name}
+    )
 
     async def run(client: Client, screen: Screen) -> Answer:
-        completion = await client.complete(_reference(name), argument, value, context=known)
+        completion = await client.complete(reference, argument, value, context=known)
         text = "\n".join(one_line(suggestion) for suggestion in completion.values)
         return Answer({"completion": completion.raw}, text)
 
     return run
-
-
-def _reference(name: str) -> dict[str, str]:
-    if "://" in name or "{" in name:
-        return {"type": "ref/resource", "uri": name}
-    return {"type": "ref/prompt", "name": name}
 
 
 COMPLETE = Command(

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pkgutil import get_data
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from .. import errors
@@ -23,7 +22,7 @@ from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .main import COMMANDS, command_named
 from .parsing import parser_of
-from .render import definitions
+from .render import definitions, wrapped
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -176,11 +175,7 @@ def _filled(lines: Sequence[str], width: int) -> Iterator[str]:
             paragraphs[-1] += f" {line.strip()}"
     for paragraph in paragraphs:
         mark = _ITEM.match(paragraph)
-        yield from _wrapped(paragraph, width, " " * (mark.end() if mark else 0))
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+        yield from wrapped(paragraph, width, " " * (mark.end() if mark else 0), "")
 
 
 def _list_of(rows: Sequence[str], width: int) -> list[str]:

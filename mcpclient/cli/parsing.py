@@ -134,11 +134,12 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         usage = command.usage
     summary = COMMANDS[command.name]
+    paragraphs = [command.details, f"{_SERVER}." if _takes_server(command) else ""]
     parser = _Parser(
         prog=f"mcpclient {command.name}",
         usage=_wrapped(f"mcpclient {command.name} {usage}"),
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=_epilog(command),
+        epilog="\n\n".join(filter(None, paragraphs)),
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
@@ -164,11 +165,6 @@ def _wrapped(usage: str) -> str:
 def _takes_server(command: AnyCommand) -> bool:
     is_local = isinstance(command, LocalCommand) and command.takes_server
     return isinstance(command, Command) or is_local
-
-
-def _epilog(command: AnyCommand) -> str:
-    paragraphs = [command.details, f"{_SERVER}." if _takes_server(command) else ""]
-    return "\n\n".join(filter(None, paragraphs))
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

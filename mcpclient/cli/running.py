@@ -17,7 +17,6 @@ from ..client.connection.targets import derive_name
 from ..errors import (
     AuthError,
     CallTimeout,
-    ConnectFailed,
     ConnectKind,
     HttpError,
     McpError,
@@ -165,7 +164,8 @@ def exit_code(error: McpError, *, connecting: bool = False) -> int:
 
     ``connecting``: it came before there was a connection, so whatever it is there is none.
     """
-    if isinstance(error, UsageError) or _is_a_wrong_folder(error):
+    is_wrong_folder = getattr(error, "kind", None) == ConnectKind.WORKING_DIRECTORY
+    if isinstance(error, UsageError) or is_wrong_folder:
         return USAGE
     if isinstance(error, AuthError):
         return NEEDS_AUTH
@@ -176,10 +176,6 @@ def exit_code(error: McpError, *, connecting: bool = False) -> int:
     if isinstance(error, CallTimeout):
         return TIMEOUT
     return NO_CONNECTION if isinstance(error, NetworkError) else PROTOCOL_ERROR
-
-
-def _is_a_wrong_folder(error: McpError) -> bool:
-    return isinstance(error, ConnectFailed) and error.kind == ConnectKind.WORKING_DIRECTORY
 
 
 def error_text(error: McpError, *, stderr_was_shown: bool) -> str:

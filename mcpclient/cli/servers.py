@@ -40,7 +40,8 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
 
     async def work(screen: Screen) -> Answer:
         if options.names:
-            return _names(config)
+            text = "\n".join(map(escape_line, config.servers))
+            return Answer({"names": list(config.servers)}, text)
         for problem in config.problems:
             screen.say(str(problem))
         if options.no_connect:
@@ -135,10 +136,6 @@ FIND = LocalCommand(
     add_options=_add_options_find,
     details="The best come first: rare words count more, and words in names more than in texts.",
 )
-
-
-def _names(config: Config) -> Answer:
-    return Answer({"names": list(config.servers)}, "\n".join(map(escape_line, config.servers)))
 
 
 def _status(server: Server) -> dict[str, Any]:

@@ -56,7 +56,8 @@ def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
         remember(options, listed)
         nameless = sum(not tool.name for tool in listed)
         if nameless:
-            screen.say(f"the server sent {_count(nameless)} without a name, which cannot be called")
+            count = "a tool" if nameless == 1 else f"{nameless} tools"
+            screen.say(f"the server sent {count} without a name, which cannot be called")
         tools = _wanted(listed, wanted, *options.named[:1])
         raw = {"tools": [tool.raw for tool in tools]}
         if picked is not None:
@@ -100,10 +101,6 @@ def _memory_of(options: argparse.Namespace) -> Path | None:
     name = "\0".join([os.getcwd(), options.config or "", *options.named])
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     return state_folder(os.environ) / "tools" / f"{digest[:32]}.json"
-
-
-def _count(tools: int) -> str:
-    return "a tool" if tools == 1 else f"{tools} tools"
 
 
 def _wanted(tools: Sequence[Tool], wanted: str | None, server: str = "") -> list[Tool]:

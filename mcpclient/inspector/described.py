@@ -82,7 +82,9 @@ def described_recording(header: Mapping[str, Any], conversation: Conversation) -
             opening = result if isinstance(result, dict) else opening
     meta = opening.get("_meta")
     named = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
-    version = opening.get("protocolVersion") or _first(opening.get("supportedVersions"))
+    versions = opening.get("supportedVersions")
+    newest = versions[0] if isinstance(versions, Sequence) and versions else None
+    version = opening.get("protocolVersion") or newest
     era = era_of(version) if isinstance(version, str) else None
     return {
         "target": header.get("target"),
@@ -94,10 +96,6 @@ def described_recording(header: Mapping[str, Any], conversation: Conversation) -
         "instructions": opening.get("instructions"),
         "recorded": header.get("recorded"),
     }
-
-
-def _first(values: Any) -> Any:
-    return values[0] if isinstance(values, Sequence) and values else None
 
 
 def has_login(client: Client) -> bool:

@@ -256,10 +256,6 @@ def _named(names: Callable[[Known], Iterable[str]]) -> Callable[[str, Known], It
     return lambda word, known: (Candidate(name) for name in names(known))
 
 
-def _result_parts(word: str, known: Known) -> Iterator[Candidate]:
-    return (Candidate(name) for name in (*names_in(known.result), "not"))
-
-
 _CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
     "call": lambda word, known: _tools(known),
     "tool": lambda word, known: _tools(known),
@@ -277,5 +273,5 @@ _CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
     "help": lambda word, known: (
         Candidate(name, summary) for name, summary in known.commands.items()
     ),
-    "expect": _result_parts,
+    "expect": _named(lambda known: (*names_in(known.result), "not")),
 }

@@ -336,7 +336,11 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             if not options.json:
                 return Answer({}, "", exit_code=await shell.run(), is_shown=True)
             lines: list[Mapping[str, Any]] = []
-            code = await shell.run(lambda line, outcome: lines.append(_reported(line, outcome)))
+
+            def report(line: str, outcome: Outcome) -> None:
+                lines.append({"line": line, "exitCode": outcome.exit_code, "text": outcome.text})
+
+            code = await shell.run(report)
             return Answer({"exitCode": code, "lines": lines}, "", exit_code=code)
         finally:
             await manager.close()
@@ -346,10 +350,6 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 def _named_stderr(name: str, options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
     return {} if options.quiet else {"stderr": lambda line: screen.say(f"{name}: {line}")}
-
-
-def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
-    return {"line": line, "exitCode": outcome.exit_code, "text": outcome.text}
 
 
 def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
