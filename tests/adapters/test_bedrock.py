@@ -147,3 +147,12 @@ def test_what_a_server_is_answered() -> None:
         "model": None,
         "stop_reason": "tool_use",
     }
+
+
+def test_documents_of_two_answers_to_one_id_have_different_names() -> None:
+    """F-TOOL-3: the API refuses a conversation in which two documents have the same name."""
+    pairs = [(ToolCall("c", "t"), OUTCOMES["an embedded document"]) for _ in range(2)]
+    (message,) = results(pairs)
+    (block,) = message["content"]
+    documents = [each["document"] for each in block["toolResult"]["content"] if "document" in each]
+    assert [document["name"] for document in documents] == ["b pdf c 1", "b pdf c 2"]

@@ -65,3 +65,12 @@ def test_texts_and_calls_are_answered(provider: str) -> None:
     text, use = PROVIDERS[provider].answer(response, asked)["content"]
     assert text == {"type": "text", "text": "I look."}
     assert (use["type"], use["name"], use["input"]) == ("tool_use", "a", {"x": 1})
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_call_without_an_id_is_answered_with_one(provider: str) -> None:
+    """F-API-11: a server ties its results to ids."""
+    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
+    response = APIS[provider]([]).whole("", [("", "a", {})])
+    uses = [each for each in PROVIDERS[provider].answer(response, asked)["content"] if "id" in each]
+    assert [use["id"].rstrip("012") for use in uses] == ["call_"]
