@@ -20,11 +20,10 @@ from ..framing.http1 import ResponseHead
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url
 from ..jsonrpc.messages import Message, RequestId, is_answer
-from ..net.futures import resolve
 from ..net.http import ResponseSink
 from .backoff import delays
 from .base import Receiver, deliver_text
-from .http_messages import Refusal, Sending
+from .http_messages import Refusal, Sending, answer_error
 
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
@@ -288,7 +287,7 @@ class _StreamSink:
         if refusal is None:
             self._end(None)
         else:
-            self._end(refusal.error(self._url))
+            self._end(answer_error(refusal.head, bytes(refusal.body), self._url))
 
     def response_failed(self, error: McpError) -> None:
         if not self.is_answered:
@@ -298,8 +297,9 @@ class _StreamSink:
     def _end(self, error: McpError | None) -> None:
         if not self.is_answered:  # otherwise its head has told
             self._answer(False)
-        resolve(self.ended, error)
+        if not self.ended.done():
+            self.ended.set_result(error)
 
     def _answer(self, offered: bool) -> None:
-        if self._accepted is not None:
-            resolve(self._accepted, offered)
+        if self._accepted is not None and not self._accepted.done():
+            self._accepted.set_result(offered)
