@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
@@ -34,6 +35,9 @@ _NAMED = 3
 _MAX_WASTED = 0.5
 _HURRY = 0.01
 
+# Lines of sandbox/launcher.py.
+_DENIED = re.compile(r"\[mcpclient sandbox\] (.+; the right it needs is '\w+')")
+
 
 class ListedTools(Observer):
     """The tools that the caller has listed.
@@ -44,14 +48,21 @@ class ListedTools(Observer):
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
     cost. ``are_stale``: whether there has been no list since a change. ``only_tasks``: the names of
     those that can be called as a task only: no other call can succeed. ``secret_schemas``: the
-    input schemas of those with arguments that they mark as secret.
+    input schemas of those with arguments that they mark as secret. ``stderr_of_sandbox``: returns
+    the end of the stderr of a server in a sandbox, where the denials are told.
     """
 
-    def __init__(self, mode: str = "warn", limits: SchemaLimits | None = None) -> None:
+    def __init__(
+        self,
+        mode: str = "warn",
+        limits: SchemaLimits | None = None,
+        stderr_of_sandbox: Callable[[], str] | None = None,
+    ) -> None:
         if mode not in MODES:
             raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
         self._mode = mode
         self._limits = limits
+        self._stderr_of_sandbox = stderr_of_sandbox
         self._definitions: dict[str, Tool] = {}
         self.only_tasks: frozenset[str] = frozenset()
         self.secret_schemas: dict[str, Any] = {}
@@ -120,6 +131,9 @@ class ListedTools(Observer):
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
         result.is_wrapped = tool in self._wrapping
+        if result.is_error and self._stderr_of_sandbox is not None:
+            denied = _DENIED.findall(self._stderr_of_sandbox())
+            result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
         if tool not in self._schemas or result.is_error:
             return
         schema = self._schema_of(tool)

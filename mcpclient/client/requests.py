@@ -57,7 +57,8 @@ class Requests:
     def __init__(self, connection: Connection) -> None:
         options = connection.options
         self._connection = connection
-        self._listed = ListedTools(options.validate, options.schema_limits)
+        denied = (lambda: connection.session.transport.stderr_tail) if options.sandbox else None
+        self._listed = ListedTools(options.validate, options.schema_limits, denied)
         connection.observers.append(self._listed)
         options.handlers.attach(connection.name, connection.observers)
         self._around: tuple[hooks.Around, ...] = options.around
