@@ -187,19 +187,26 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
     return [] if is_empty and first is None else lines
 
 
+# Between two of the paths that PATH holds, and not in a URL.
+_PATHS = re.compile(r"(?<=:)(?=/(?!/))")
+
+
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a text between which a line may end, each after the gap before it."""
     for word in text.split():
-        gap, start = " ", 0
-        for index, character in enumerate("" if word.isascii() else word):
-            if _columns(character) == 2:
-                if start < index:
-                    yield gap, word[start:index]
-                    gap = ""
-                yield gap, character
-                gap, start = "", index + 1
-        if start < len(word):
-            yield gap, word[start:]
+        gap = " "
+        for part in _PATHS.split(word):
+            start = 0
+            for index, character in enumerate("" if part.isascii() else part):
+                if _columns(character) == 2:
+                    if start < index:
+                        yield gap, part[start:index]
+                        gap = ""
+                    yield gap, character
+                    gap, start = "", index + 1
+            if start < len(part):
+                yield gap, part[start:]
+                gap = ""
 
 
 def fill(text: str, columns: int | None) -> str:

@@ -99,6 +99,7 @@ def test_text_is_wrapped_at_words_and_wide_characters() -> None:
     assert wrapped("one two three", 7, "  ") == ["  one", "  two", "  three"]
     assert wrapped("ab世界 cd", 4) == ["ab世", "界", "cd"]
     assert wrapped("see https://example.com/x now", 8) == ["see", "https://example.com/x", "now"]
+    assert wrapped("PATH: /bin:/usr/bin", 10) == ["PATH:", "/bin:", "/usr/bin"]
     assert wrapped("", 8) == []
     text = "A hint of words:\n  mcpclient call one two three\n\n  b c"
     assert fill(text, 8).split("\n") == [
