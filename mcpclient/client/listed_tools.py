@@ -131,7 +131,7 @@ class ListedTools(Observer):
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
         result.is_wrapped = tool in self._wrapping
-        if result.is_error and self._stderr_of_sandbox is not None:
+        if self._stderr_of_sandbox is not None and result.is_error:
             denied = _DENIED.findall(self._stderr_of_sandbox())
             result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
         if tool not in self._schemas or result.is_error:
