@@ -18,31 +18,38 @@ from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_
 
 TOOLS = (
     *("add", "never", "once_called", "once_cancelled", "both"),
-    *("form", "say", "change", "die", "fail"),
+    *("once_subscribed", "form", "say", "change", "die", "fail"),
 )
+EVENTS = {
+    "notifications/cancelled": "once_cancelled",
+    "resources/subscribe": "once_subscribed",
+}
 
 
 class SessionServer(OpenedServer):
     """Its tools: ``add`` sums up. ``never`` is not answered; ``once_called`` is, when ``never`` was
-    called, and ``once_cancelled``, when that was cancelled. ``both`` is answered when two callers
-    have called it. ``form`` asks the user. ``say`` writes to stderr. ``change`` tells a change.
-    ``die`` ends the process.
+    called, ``once_cancelled``, when that was cancelled, and ``once_subscribed``, when a resource
+    was subscribed to. ``both`` is answered when two callers have called it. ``form`` asks the user.
+    ``say`` writes to stderr. ``change`` tells a change. ``die`` ends the process.
     """
 
     def __init__(self) -> None:
-        super().__init__(capabilities={"tools": {"listChanged": True}})
+        super().__init__(
+            capabilities={"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+        )
         schema = {"type": "object", "properties": {"amount": {"type": "integer"}}}
         tools = [{"name": name, "inputSchema": schema} for name in TOOLS]
         self.answers["tools/list"] = {"tools": tools}
-        self.answers["ping"] = {}
+        self.answers["ping"] = self.answers["resources/subscribe"] = {}
         self._total = 0
         self._held: dict[str, list[tuple[Json, Send]]] = {}
         self._seen: set[str] = set()
 
     def receive(self, message: Json, send: Send) -> None:
         super().receive(message, send)
-        if message.get("method") == "notifications/cancelled":
-            self._happened("once_cancelled")
+        event = EVENTS.get(message.get("method", ""))
+        if event is not None:
+            self._happened(event)
 
     def _happened(self, event: str) -> None:
         self._seen.add(event)
@@ -59,7 +66,7 @@ class SessionServer(OpenedServer):
             os._exit(7)
         elif name in self._seen:
             send_text(message, send, name)
-        elif name in ("once_called", "once_cancelled"):
+        elif name.startswith("once_"):
             self._held.setdefault(name, []).append((message, send))
         elif name == "both":
             waiting = self._held.setdefault(name, [])
