@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from functools import cache
 from textwrap import wrap
 from typing import TYPE_CHECKING, NoReturn
 
@@ -126,6 +127,7 @@ def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
     raise UsageError(suggestions.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
 
+@cache  # the forks of a session have the parsers from the process they are of
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     """Return the parser of a command's words and options; it raises `UsageError`."""
     if isinstance(command, Command):

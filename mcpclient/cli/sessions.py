@@ -148,7 +148,8 @@ def _run_command(words: list[str]) -> int:
         return main(words)
     for name in _WARMED:
         import_module(name, __package__)
-    understand(["call", "@session", "tool", "argument=value"])
+    for command in ("call", "tools", "read"):
+        understand([command, "@session", "name"])
     asyncio.run(asyncio.sleep(0))
     gc.freeze()  # so that no collection in a fork copies all pages
     return 0
