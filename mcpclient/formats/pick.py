@@ -35,7 +35,7 @@ def parse_pick(text: str) -> Pick:
     parser = _Parser(text)
     pick = parser.pipe()
     if parser.kind:
-        raise parser.error(f"{parser.token!r} is not expected here")
+        raise parser.error(f"{parser.word!r} is not expected here")
     return pick
 
 
@@ -49,16 +49,16 @@ class _Parser:
 
     def next(self) -> str:
         """Go on to the next token, and return the one before."""
-        token = getattr(self, "token", "")
+        word = getattr(self, "word", "")
         self._start = self._end
         rest = self._text[self._end :]
         found = _TOKEN.match(rest)
         if found is None and rest.strip():
             raise self.error(f"{rest.lstrip()[0]!r} is not understood")
         self.kind: str = (found.lastgroup or "") if found is not None else ""
-        self.token: str = found[found.lastgroup or 0] if found is not None else ""
+        self.word: str = found[found.lastgroup or 0] if found is not None else ""
         self._end += len(rest) if found is None else found.end()
-        return str(token)
+        return str(word)
 
     def error(self, problem: str) -> UsageError:
         space = len(self._text[self._start :]) - len(self._text[self._start :].lstrip())
@@ -67,7 +67,7 @@ class _Parser:
 
     def take(self, mark: str) -> bool:
         """Whether the next token is this one, which is passed then."""
-        is_next = self.token == mark and self.kind == "mark"
+        is_next = self.word == mark and self.kind == "mark"
         if is_next:
             self.next()
         return is_next
@@ -100,11 +100,11 @@ class _Parser:
         while True:
             if self.take("?"):
                 pick = _tolerant(pick)
-            elif self.token == "[" or self.token == ".":
+            elif self.word == "[" or self.word == ".":
                 is_dot = self.take(".")
-                if self.token == "{":
+                if self.word == "{":
                     pick = _chained(pick, self.object())
-                elif is_dot and self.token != "[":
+                elif is_dot and self.word != "[":
                     pick = _chained(pick, _field(self.field_name()))
                 else:
                     pick = _chained(pick, self.brackets())
@@ -112,16 +112,16 @@ class _Parser:
                 return pick
 
     def first(self) -> Pick:
-        if self.token == "{":
+        if self.word == "{":
             return self.object()
         if self.take("["):
             pick = self.pipe()
             self.expect("]")
             return lambda value: iter([list(pick(value))])
         if self.take("."):
-            if self.token == "[":
+            if self.word == "[":
                 return self.brackets()
-            if self.token == "{":
+            if self.word == "{":
                 return self.object()
             return _field(self.field_name()) if self.kind in ("name", "string") else _whole
         return _field(self.field_name())
@@ -130,11 +130,11 @@ class _Parser:
         if self.kind not in ("name", "string"):
             raise self.error("the name of a field is missing")
         is_string = self.kind == "string"
-        token = self.next()
+        word = self.next()
         try:
-            return str(json.loads(token)) if is_string else token
+            return str(json.loads(word)) if is_string else word
         except ValueError:
-            raise self.error(f"{token} is not a JSON string") from None
+            raise self.error(f"{word} is not a JSON string") from None
 
     def brackets(self) -> Pick:
         self.expect("[")
