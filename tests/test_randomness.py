@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Callable, cast
 
@@ -39,6 +40,7 @@ from mcpclient.net.local_http import LocalRequest
 from mcpclient.net.login.keychain import _Security
 from mcpclient.net.login.runner import FlowRunner
 from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.session_sockets import Place, listen
 from mcpclient.transports.backoff import delays
 from tests.auth.world import (
     AuthorizationServerFake,
@@ -138,6 +140,15 @@ def page_token() -> bytes:
     return bytes.fromhex(inspect(Manager({}))._token)
 
 
+def session_token() -> bytes:
+    with TemporaryDirectory() as folder:
+        place = Place.of("it", {"LOCALAPPDATA": folder}, "win32")
+        Path(place.folder).mkdir(mode=0o700, parents=True)
+        listener, token = listen(place)
+        listener.close()
+    return bytes.fromhex(token)
+
+
 def redirect_file() -> bytes:
     """The name of the file that leads a browser to the page, whose address holds a token."""
     names: list[str] = []
@@ -222,6 +233,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
     "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
     "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],
+    "net.session_sockets:listen": [("os.urandom", session_token)],
     "sandbox.launcher:_Keeper.__init__": [("os.urandom", sandbox_folder)],
 }
 
@@ -238,6 +250,7 @@ SIZES = {
     verifier: 32,
     proof_key: 32,
     page_token: 24,
+    session_token: 32,
     redirect_file: 8,
     mask_key: 4,
     secret_pieces: 4,
