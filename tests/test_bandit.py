@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from tests.support.requirements import required
 
 PACKAGE = Path(mcpclient.__file__).parent
 
@@ -40,6 +41,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         {
             *("net/login/keychain.py", "net/process/stopping.py", "net/process/launch.py"),
             "net/process/programs.py",
+            "net/session_sockets.py",
         },
     ),
     "B606": ("the launcher becomes the server that was judged", {"sandbox/launcher.py"}),
@@ -57,7 +59,7 @@ def findings(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _bandit() -> None:
-    pytest.importorskip("bandit", reason="bandit needs Python 3.10")
+    required("bandit")
 
 
 def test_every_finding_is_explained() -> None:

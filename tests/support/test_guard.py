@@ -179,6 +179,7 @@ SLOW = {
     "tests/inspector/test_snippets.py": "starts Node and shells",
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
     "tests/vendoring/test_pythons.py": "freezes a program",
+    "tests/stubs/test_source.py": "runs type checkers over many files",
     "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
     "tests/tooling/test_distribution.py": "builds, and installs into environments",
     "tests/tooling/test_saboteur.py": "runs the tests of a copy",
