@@ -147,6 +147,12 @@ def test_what_a_server_asks() -> None:
     assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "messages": []}
 
 
+def test_no_more_stop_sequences_than_the_api_takes() -> None:
+    """F-API-11: four; a fifth would have the whole request refused."""
+    many = SamplingRequest({"messages": [], "stopSequences": list("abcde")})
+    assert request(many, "m")["stop"] == list("abcd")
+
+
 def test_what_a_server_is_answered() -> None:
     """F-API-11."""
     asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,13 @@ def test_a_failure_is_an_answer_that_failed() -> None:
     answer = ask(COMMAND, "fail", "reason=no \x1b[31mpaper")
     assert (answer.text, answer.failed) == (r"no \x1b[31mpaper", True)
     assert answer.raw["isError"] is True
+
+
+def test_a_failure_has_nothing_to_save(tmp_path: Path) -> None:
+    """F-SHOW-2, F-SHOW-4: with -o as well its text is what went wrong, and no file is made."""
+    answer = ask(COMMAND, "fail", "reason=no paper", "-o", str(tmp_path / "picture.png"))
+    assert (answer.text, answer.failed) == ("no paper", True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_long_result_is_told() -> None:

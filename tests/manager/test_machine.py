@@ -81,6 +81,19 @@ def test_connected_is_reached_by_an_attempt_and_left_by_what_ends_it() -> None:
     assert leaving == {Event.LOST, Event.UNAUTHORIZED, Event.DISCONNECT}
 
 
+@pytest.mark.parametrize("state", set(Status) - FORBIDDEN - ENDED)
+def test_tools_are_dropped_by_an_end_and_kept_by_a_failure(state: Status) -> None:
+    """F-MANY-2, F-MANY-5: a model goes on with the tools of a server that fails meanwhile."""
+    is_being_made_anew = state is Status.RECONNECTING  # its tools are stale already
+    for event in Event:
+        after, actions = step(state, event)
+        is_lost = after not in (state, Status.CONNECTED) and Action.OPEN not in actions
+        is_over = after in FORBIDDEN | ENDED
+        kept, dropped = Action.KEEP_TOOLS in actions, Action.DROP_TOOLS in actions
+        assert (kept, dropped) == (is_lost and not is_over and not is_being_made_anew, is_over)
+        assert (Action.REST in actions) == (after is Status.CONNECTED is not state)
+
+
 def test_every_state_of_the_seed_is_there() -> None:
     """Seed 004: connected, disabled, failed, needs_auth, needs_client_registration."""
     seed = {"connected", "disabled", "failed", "needs_auth", "needs_client_registration"}

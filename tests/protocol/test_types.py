@@ -226,6 +226,29 @@ def test_tools() -> None:
     assert Tool({"inputSchema": "no", "outputSchema": "no"}).output_schema is None
 
 
+@pytest.mark.parametrize(
+    ("hints", "read_only", "destructive", "idempotent"),
+    [
+        (None, False, True, False),
+        ({}, False, True, False),
+        ({"readOnlyHint": True}, True, False, True),
+        ({"readOnlyHint": True, "destructiveHint": True}, True, False, True),
+        ({"readOnlyHint": False}, False, True, False),
+        ({"readOnlyHint": "yes", "destructiveHint": "no"}, False, True, False),
+        ({"destructiveHint": False}, False, False, False),
+        ({"idempotentHint": True}, False, True, True),
+        ({"idempotentHint": 1, "destructiveHint": 0}, False, True, False),
+    ],
+)
+def test_the_hints_of_a_tool(
+    hints: dict[str, Any] | None, read_only: bool, destructive: bool, idempotent: bool
+) -> None:
+    """F-API-2: where they are silent, the defaults of the specification, the worst there is."""
+    tool = Tool({"name": "t"} if hints is None else {"name": "t", "annotations": hints})
+    found = (tool.read_only, tool.destructive, tool.idempotent)
+    assert found == (read_only, destructive, idempotent)
+
+
 def test_a_tool_without_a_schema_shares_nothing() -> None:
     """F-WIRE-8: changing the empty schema of one tool changes no other."""
     Tool({"inputSchema": "no"}).input_schema["properties"] = {}

@@ -606,6 +606,26 @@ def test_nulls_of_strict_mode_are_taken_out_again() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("declared", "taken"),
+    [
+        ({"type": ["string", "null"], "enum": ["a", None]}, None),
+        ({"type": ["string", "null"], "enum": ["a"]}, ["a", None]),
+        ({"type": "string", "enum": ["a"]}, ["a", None]),
+        ({"enum": ["a", None]}, None),
+        ({"const": "a"}, ["a", None]),
+        ({"const": None}, [None]),
+    ],
+)
+def test_an_optional_enum_may_be_left_out_in_strict_mode(declared: Json, taken: Any) -> None:
+    """F-TOOL-1: by null, once; and the values of the server's schema stay."""
+    strict, reasons = strict_schema(normal({"properties": {"a": declared}}))
+    made = strict.schema["properties"]["a"]
+    assert (reasons, made["enum"]) == ([], taken or declared["enum"])
+    assert set(made["type"]) == ({"null"} if made["enum"] == [None] else {"string", "null"})
+    assert all(valid(strict.schema, {"a": value}) for value in made["enum"])
+
+
 TEXTS = st.text(max_size=3)
 ADDRESSES = st.fixed_dictionaries({"street": TEXTS}, optional={"zip": TEXTS})
 TAGS: st.SearchStrategy[Any] = st.lists(
@@ -653,10 +673,15 @@ def test_nulls_that_mean_something_stay() -> None:
             "b": {"enum": [1, None]},
             "c": {"$ref": "#/properties/c"},
             "d": {"type": "string"},
+            "e": {"type": ["string", "null"], "enum": ["x", None]},
+            "f": {"const": None},
+            "g": {},
+            "h": {"type": "null"},
         },
         "required": ["d"],
     }
-    sent = {"a": [None], "b": None, "d": None, "more": None}
+    kept = dict.fromkeys("bdefgh")
+    sent = {"a": [None], **kept, "more": None}
     assert without_nulls(sent, schema, schema) == sent
     assert without_nulls({"c": None}, schema, schema) == {}
 

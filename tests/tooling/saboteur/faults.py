@@ -760,4 +760,52 @@ OTHERS = [
         "        copied._players, copied._asking, copied._held = {}, {}, []",
         "        pass",
     ),
+    Fault(
+        "manager.machine",
+        "a 401 in mid-session drops the tools",
+        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.KEEP_TOOLS))",
+        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.DROP_TOOLS))",
+    ),
+    Fault(
+        "manager.machine",
+        "a first connection that fails leaves the remembered tools as good as new",
+        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE, _A.KEEP_TOOLS))",
+        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE,))",
+    ),
+    Fault(
+        "adapters.openai_chat",
+        "five stop sequences go to an API that takes four",
+        "sampling.stop_sequences[:4]",
+        "sampling.stop_sequences[:5]",
+    ),
+    Fault(
+        "adapters.schemas.strict",
+        "an optional enum that names no null cannot be left out",
+        'if "enum" in result and None not in result["enum"]:',
+        'if "enum" in result and "null" not in kinds:',
+    ),
+    Fault(
+        "adapters.schemas.strict",
+        "a null that an enum takes is removed",
+        'return None in schema.get("enum", [schema.get("const", "")])',
+        "return False",
+    ),
+    Fault(
+        "cli.tools",
+        "a failed tool with -o does not say why",
+        "if output is not None and not result.is_error:",
+        "if output is not None:",
+    ),
+    Fault(
+        "protocol.types",
+        "a read-only tool counts as destructive",
+        "return not self.read_only and (self.annotations",
+        "return (self.annotations",
+    ),
+    Fault(
+        "protocol.types",
+        "a read-only tool may not be called twice",
+        "return self.read_only or (self.annotations",
+        "return (self.annotations",
+    ),
 ]
