@@ -81,7 +81,7 @@ def test_connected_is_reached_by_an_attempt_and_left_by_what_ends_it() -> None:
     assert leaving == {Event.LOST, Event.UNAUTHORIZED, Event.DISCONNECT}
 
 
-@pytest.mark.parametrize("state", set(Status) - FORBIDDEN - ENDED)
+@pytest.mark.parametrize("state", sorted(set(Status) - FORBIDDEN - ENDED))
 def test_tools_are_dropped_by_an_end_and_kept_by_a_failure(state: Status) -> None:
     """F-MANY-2, F-MANY-5: a model goes on with the tools of a server that fails meanwhile."""
     is_being_made_anew = state is Status.RECONNECTING  # its tools are stale already
