@@ -181,9 +181,9 @@ _CONNECTING = {
     "working_directory": "Give a folder that exists as {cwd}.",
     "unknown_host": "Check the name of the host in the URL.",
     "refused": "Start the server, and check the port in the URL.",
-    "proxy": "Check {proxy}, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+    "proxy": "Check {proxy}, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.",
     "proxy_credentials": (
-        "Write the proxy's user and password into its URL: {proxy} http://user:password@host:port"
+        "Write the proxy's user and password into its URL: {proxy} …://user:password@host:port"
     ),
     "not_tls": "Write http:// instead of https:// (ws:// instead of wss://).",
     "tls": "Check that the server speaks TLS 1.2 or later on this port.",

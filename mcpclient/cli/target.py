@@ -164,7 +164,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--account", metavar="NAME", help="which login, where one URL has several accounts")
     add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
     add("--insecure", action="store_true", help="accept any certificate")
-    add("--proxy", metavar="URL", help="of an HTTP proxy for everything")
+    add("--proxy", metavar="URL", help="of an HTTP or SOCKS proxy for everything")
     add_env_option(group)
     add("--cwd", metavar="FOLDER", help="where the server process starts")
     add("--sandbox", action="store_true", help="the server process gets no rights but these")

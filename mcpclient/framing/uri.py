@@ -16,6 +16,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 """The hosts that are this machine, as they are mostly written."""
 
+SOCKS_PORTS = {"socks5": 1080, "socks5h": 1080}
+"""The usual port of a SOCKS proxy, by scheme."""
+
 # Byte streams without a protocol of their own: one has no usual port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
@@ -72,8 +75,10 @@ class Url(NamedTuple):
         return f"Url({self.shown!r})"
 
 
-def parse_url(text: str) -> Url:
+def parse_url(text: str, *, of_proxy: bool = False) -> Url:
     """Parse an absolute http, https, ws, wss, tcp or unix URL; the fragment is dropped.
+
+    ``of_proxy``: the URL may be that of a SOCKS proxy as well.
 
     A unix URL has no host, and its target is the path of the socket, not percent-encoded. Raises
     `UsageError`, which names the fault and shows neither credentials nor query.
@@ -91,7 +96,8 @@ def parse_url(text: str) -> Url:
     scheme = parts.scheme  # urlsplit has made it lower case
     if scheme == "unix" and not host and len(parts.path) > 1:
         return Url(scheme, "", _port_of(scheme), unquote(parts.path), None)
-    if scheme not in DEFAULT_PORTS and scheme not in _STREAM_PORTS:
+    is_socks = of_proxy and scheme in SOCKS_PORTS
+    if not is_socks and scheme not in DEFAULT_PORTS and scheme not in _STREAM_PORTS:
         raise UsageError(f"not an http, https, ws, wss, tcp or unix URL: {_shown(text)!r}")
     if scheme == "unix":
         raise UsageError(f"not the URL of a socket, like unix:///path: {_shown(text)!r}")
@@ -103,7 +109,7 @@ def parse_url(text: str) -> Url:
 
 
 def _port_of(scheme: str) -> int:
-    return DEFAULT_PORTS[scheme] if scheme in DEFAULT_PORTS else _STREAM_PORTS[scheme]
+    return {**DEFAULT_PORTS, **SOCKS_PORTS, **_STREAM_PORTS}[scheme]
 
 
 def http_url(url: Url) -> str:

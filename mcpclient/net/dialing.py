@@ -13,6 +13,7 @@ import socket
 import sys
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
 
 from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
@@ -57,8 +58,8 @@ class Dialer:
     ) -> P:
         """Connect to the host of ``url`` and return the protocol, connected.
 
-        ``check``: see `connect_socket`. Behind a proxy no address is checked: it is the proxy that
-        resolves the name and connects.
+        ``check``: see `connect_socket`. Behind a proxy that resolves the name, which all but
+        those at socks5 URLs do, no address is checked.
 
         Raises `ConnectFailed`, and `UsageError` for options that cannot be used. Safe to cancel:
         a half-open connection is closed.
@@ -66,9 +67,43 @@ class Dialer:
         proxy = self._options.proxy_for(url)
         if proxy is None:
             return await self._reach(url, protocol, url, check)
+        if proxying.is_socks(proxy):
+            return await self._dial_by_socks(proxy, url, protocol, check)
         if url.scheme == "http":  # the proxy forwards such requests, see `request_target`
             return await self._reach(proxy, protocol, url)
-        tunnel = await self._reach(proxy, lambda: proxying.Tunnel(proxy, url), url)
+        return await self._dial_through(lambda: proxying.Tunnel(proxy, url), proxy, url, protocol)
+
+    async def _dial_by_socks(
+        self, proxy: Url, url: Url, protocol: Callable[[], P], check: AddressCheck | None
+    ) -> P:
+        """Connect through a SOCKS proxy, by the addresses of the host in turn or by its name."""
+        hosts = [url.host]
+        if proxy.scheme == "socks5":
+            try:
+                addresses = await addresses_of(url.host, url.port, check)
+            except OSError as error:
+                kind, reason = explain_failure(error, url)
+                raise ConnectFailed(url.shown, reason, (error,), kind) from error
+            hosts = [str(address.name[0]) for address in addresses]
+        failures: list[ConnectFailed] = []
+        for host in hosts:
+            tunnel = partial(proxying.SocksTunnel, proxy, url, host)
+            try:
+                return await self._dial_through(tunnel, proxy, url, protocol)
+            except ConnectFailed as error:
+                failures.append(error)
+                if error.kind not in (ConnectKind.OTHER, ConnectKind.REFUSED):
+                    break
+        raise failures[0]
+
+    async def _dial_through(
+        self,
+        tunnel_to: Callable[[], proxying.Tunnel],
+        proxy: Url,
+        url: Url,
+        protocol: Callable[[], P],
+    ) -> P:
+        tunnel = await self._reach(proxy, tunnel_to, url)
         try:
             await tunnel.establish()
             self.reached = "tcp"
@@ -90,7 +125,7 @@ class Dialer:
         expects its credentials in every request.
         """
         proxy = self._options.proxy_for(url) if url.scheme == "http" else None
-        if proxy is None:
+        if proxy is None or proxying.is_socks(proxy):
             return url.target, []
         return str(url), proxying.proxy_headers(proxy)
 
@@ -188,9 +223,7 @@ async def connect_socket(host: str, port: int, check: AddressCheck | None = None
     what ``check`` raised where none passes, and `OSError` when none can be reached: the first error
     there was. Safe to cancel.
     """
-    addresses = await addresses_of(host, port)
-    if check is not None:
-        addresses = _checked(addresses, check)
+    addresses = await addresses_of(host, port, check)
     if len(addresses) == 1:
         return await _connect(addresses[0])
     return await _race(deque(addresses))
@@ -210,11 +243,16 @@ def _checked(addresses: list[Address], check: AddressCheck) -> list[Address]:
     return allowed
 
 
-async def addresses_of(host: str, port: int) -> list[Address]:
+async def addresses_of(host: str, port: int, check: AddressCheck | None = None) -> list[Address]:
     """Return the addresses of a host, those of both families in turn (RFC 8305, section 4).
 
-    Raises `OSError` for a name that cannot be resolved.
+    ``check``: see `connect_socket`. Raises `OSError` for a name that cannot be resolved.
     """
+    addresses = await _resolve(host, port)
+    return addresses if check is None else _checked(addresses, check)
+
+
+async def _resolve(host: str, port: int) -> list[Address]:
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError):
             socket.inet_pton(family, host)

@@ -1,4 +1,4 @@
-"""HTTP proxies: which one a URL is reached through, and the tunnel through it.
+"""HTTP and SOCKS proxies: which one a URL is reached through, and the tunnel through it.
 
 No standard defines ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; this follows
 what curl and `urllib.request` have in common. The latter is not used, since importing it is slow.
@@ -7,6 +7,7 @@ what curl and `urllib.request` have in common. The latter is not used, since imp
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 import socket
 import sys
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, Union
 
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
-from ..framing.uri import Url, parse_url
+from ..framing.socks5 import MAX_LOGIN_LENGTH, Socks5Handshake
+from ..framing.uri import SOCKS_PORTS, Url, parse_url
 from .futures import resolve
 
 if TYPE_CHECKING:
@@ -89,16 +91,37 @@ def _parse_proxy(text: str, source: str) -> Url:
     scheme, separator, _ = text.partition("://")
     if not separator:
         text, scheme = f"http://{text}", "http"
-    if scheme.lower().startswith("socks"):
+    scheme = scheme.lower()
+    if scheme == "socks":  # so desktops write it, whose own programs then speak SOCKS 5
+        text, scheme = f"socks5h{text[len(scheme) :]}", "socks5h"
+    if scheme.startswith("socks4"):
+        raise UsageError(f"{source} names a SOCKS 4 proxy; only SOCKS 5 is supported: socks5://")
+    if scheme not in ("http", "https", *SOCKS_PORTS):
         raise UsageError(
-            f"{source} names a SOCKS proxy, which is not supported; give the URL of an HTTP proxy"
+            f"{source} is not the URL of an HTTP or SOCKS proxy: its scheme is {scheme!r}"
         )
-    if scheme.lower() not in ("http", "https"):
-        raise UsageError(f"{source} is not the URL of an HTTP proxy: its scheme is {scheme!r}")
     try:
-        return parse_url(text)
+        url = parse_url(text, of_proxy=True)
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from None
+    if is_socks(url) and any(len(part) > MAX_LOGIN_LENGTH for part in _login(url) or ()):
+        raise UsageError(
+            f"{source}: user and password of a SOCKS proxy have at most {MAX_LOGIN_LENGTH} bytes"
+        )
+    return url
+
+
+def is_socks(proxy: Url) -> bool:
+    """Whether a proxy speaks SOCKS, and so tunnels every connection."""
+    return proxy.scheme in SOCKS_PORTS
+
+
+def _login(proxy: Url) -> tuple[bytes, bytes] | None:
+    """The user and the password in a proxy's URL; None where it has none."""
+    if proxy.credentials is None:
+        return None
+    user, _, password = base64.b64decode(proxy.credentials.partition(" ")[2]).partition(b":")
+    return user, password
 
 
 class _DirectEntry(NamedTuple):
@@ -172,7 +195,7 @@ def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
 
 
 class Tunnel(asyncio.Protocol):
-    """Asks ``proxy`` for a connection to ``url``; `hand_over` then gives it to another protocol."""
+    """Asks an HTTP proxy for a connection to ``url``; `hand_over` gives it to another protocol."""
 
     def __init__(self, proxy: Url, url: Url) -> None:
         self._proxy = proxy
@@ -236,13 +259,8 @@ class Tunnel(asyncio.Protocol):
             self._fail(f"{self._shown}: {fault.reason}")
 
     def _take_answer(self, head: ResponseHead) -> None:
-        assert self._transport is not None
-        if 200 <= head.status < 300 and self._answer.parser.trailing:
-            self._fail(f"{self._shown} sent bytes behind its answer to CONNECT")
-        elif 200 <= head.status < 300:
-            # What the server says now is for the protocol to come.
-            self._transport.pause_reading()
-            resolve(self._established, None)
+        if 200 <= head.status < 300:
+            self._succeed(self._answer.parser.trailing)
         elif head.status in (401, 407) and self._proxy.credentials is None:
             scheme = negotiated_scheme(head.headers.get("proxy-authenticate", ""))
             kind = ConnectKind.PROXY_NEGOTIATE if scheme else ConnectKind.PROXY_CREDENTIALS
@@ -255,6 +273,15 @@ class Tunnel(asyncio.Protocol):
             where = f"{self._url.host} port {self._url.port}"
             answer = f"{head.status} {head.reason}".strip()
             self._fail(f"{self._shown} refused to connect to {where}: {answer}")
+
+    def _succeed(self, trailing: bytes) -> None:
+        assert self._transport is not None
+        if trailing:
+            self._fail(f"{self._shown} sent bytes behind its answer to CONNECT")
+            return
+        # What the server says now is for the protocol to come.
+        self._transport.pause_reading()
+        resolve(self._established, None)
 
     @property
     def _shown(self) -> str:
@@ -270,3 +297,57 @@ class Tunnel(asyncio.Protocol):
 
     def _fail(self, reason: str, kind: ConnectKind = ConnectKind.PROXY) -> None:
         resolve(self._established, None, ConnectFailed(self._url.shown, reason, kind=kind))
+
+
+_SOCKS_FAILURES = {
+    1: (ConnectKind.PROXY, "failed to connect to {where}"),
+    2: (ConnectKind.PROXY, "has a rule against a connection to {where}"),
+    3: (ConnectKind.OTHER, "cannot reach the network of {where}"),
+    4: (ConnectKind.OTHER, "cannot reach {where}"),
+    5: (ConnectKind.REFUSED, "says that nothing listens on {where}"),
+    6: (ConnectKind.OTHER, "cannot reach {where}: the time to live (TTL) has run out"),
+    7: (ConnectKind.PROXY, "does not offer connections (CONNECT)"),
+    8: (ConnectKind.OTHER, "does not take {where} as an address; use {other}://"),
+}
+
+
+class SocksTunnel(Tunnel):
+    """Asks a SOCKS proxy for a connection to the port of ``url`` on ``host``.
+
+    ``host``: an address of the host of ``url``, or its name, which the proxy resolves.
+    """
+
+    def __init__(self, proxy: Url, url: Url, host: str) -> None:
+        super().__init__(proxy, url)
+        self._host = host
+        found = _address(host)
+        packed = host if found is None else found[1].to_bytes(found[0] // 8, "big")
+        self._handshake = Socks5Handshake(packed, url.port, _login(proxy))
+
+    async def establish(self) -> None:
+        """Have the proxy connect. Raises `ConnectFailed` with the proxy's reason."""
+        assert self._transport is not None
+        self._transport.write(self._handshake.greeting)
+        await self._established
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        handshake = self._handshake
+        self._transport.write(handshake.feed(data))
+        if handshake.connected:
+            self._succeed(handshake.trailing)
+        elif handshake.fault:
+            self._fail(f"{self._shown} {handshake.fault}")
+        elif handshake.login_refused and self._proxy.credentials is None:
+            self._fail(f"{self._shown} asks for credentials", ConnectKind.PROXY_CREDENTIALS)
+        elif handshake.login_refused:
+            reason = f"{self._shown} does not accept the credentials in its URL"
+            self._fail(reason, ConnectKind.PROXY_CREDENTIALS)
+        elif handshake.reply:
+            unknown = ConnectKind.PROXY, "failed for an unknown reason"
+            kind, failure = _SOCKS_FAILURES.get(handshake.reply, unknown)
+            address = "" if self._host == self._url.host else f" ({self._host})"
+            other = "socks5" if self._proxy.scheme == "socks5h" else "socks5h"
+            where = f"{self._url.host}{address} port {self._url.port}"
+            failure = failure.format(where=where, other=other)
+            self._fail(f"{self._shown} {failure} (SOCKS reply {handshake.reply})", kind)

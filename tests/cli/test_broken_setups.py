@@ -500,7 +500,7 @@ def test_somebody_else_is_there(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("status", "cause", "cure"),
     [
-        (b"407 Who", "asks for credentials (407)", "http://user:password@host:port"),
+        (b"407 Who", "asks for credentials (407)", "://user:password@host:port"),
         (b"403 No", "refused to connect to a.invalid port 443: 403 No", "Check --proxy"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
@@ -178,3 +179,55 @@ def dialer_with(
             proxies=ProxyRules.of(proxy, {}),
         )
     )
+
+
+class SocksProxy:
+    """A SOCKS 5 proxy that finds every host on this machine.
+
+    ``login``: the only user and password that it accepts. ``replies``: codes of failures by the
+    host that is asked for. ``answer``: what it answers to the greeting instead of doing its work.
+    """
+
+    def __init__(
+        self,
+        *,
+        login: bytes | None = None,
+        replies: dict[str, int] | None = None,
+        answer: bytes | None = None,
+    ) -> None:
+        self.asked: list[str] = []
+        self._login = login
+        self._replies = replies or {}
+        self._answer = answer
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def take() -> bytes:
+            return await reader.readexactly((await reader.readexactly(1))[0])
+
+        await reader.readexactly(1)
+        methods = await take()
+        if self._answer is not None:
+            writer.write(self._answer)
+            await writer.drain()
+            return
+        method = 0 if self._login is None else 2
+        writer.write(bytes([5, method if method in methods else 255]))
+        if method not in methods:
+            return
+        if self._login is not None:
+            await reader.readexactly(1)
+            is_right = await take() + b":" + await take() == self._login
+            writer.write(bytes([1, 0 if is_right else 1]))
+        kind = (await reader.readexactly(4))[3]
+        if kind == 3:
+            host = (await take()).decode()
+        else:
+            family = socket.AF_INET if kind == 1 else socket.AF_INET6
+            host = socket.inet_ntop(family, await reader.readexactly(4 if kind == 1 else 16))
+        self.asked.append(host)
+        port = int.from_bytes(await reader.readexactly(2), "big")
+        reply = self._replies.get(host, 0)
+        writer.write(bytes([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
+        await writer.drain()
+        if not reply:
+            await _join((reader, writer), await asyncio.open_connection("127.0.0.1", port))

@@ -28,7 +28,7 @@ from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from tests.net.certificates import Authority
-from tests.net.peers import serve
+from tests.net.peers import SocksProxy, serve
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
 
 LOCAL = UrlPolicy(allow_insecure_http=True, allow_loopback=True)
@@ -373,6 +373,24 @@ def test_the_callers_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
             response = await get(fetch("http://intranet.example/x", PUBLIC), options)
             assert response.body == b"proxied"
             assert proxy.requests[0].target == "http://intranet.example/x"
+
+    asyncio.run(main())
+
+
+def test_a_socks_proxy_of_the_caller_is_used() -> None:
+    """F-HTTP-15: an address that it is told to connect to is checked here."""
+
+    async def main() -> None:
+        proxy, answer = SocksProxy(), answer_with(200, body=b"told")
+        async with HttpServer({"GET": answer}) as server, serve(proxy.handle) as port:
+            url = f"http://intranet.example:{server.url('/').port}/x"
+            options = NetworkOptions.of(proxy=f"socks5h://127.0.0.1:{port}", environ={})
+            assert (await get(fetch(url, PUBLIC), options)).body == b"told"
+            assert server.requests[0].target == "/x"
+            options = NetworkOptions.of(proxy=f"socks5://127.0.0.1:{port}", environ={})
+            with pytest.raises(SsrfError):
+                await get(fetch(url.replace("intranet.example", "localhost"), PUBLIC), options)
+        assert proxy.asked == ["intranet.example"]
 
     asyncio.run(main())
 

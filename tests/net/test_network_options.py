@@ -35,7 +35,7 @@ def test_a_unix_socket_is_reached_without_the_proxy_of_the_environment() -> None
         ({"verify": False, "ssl_context": ...}, "ssl_context= cannot be combined with"),
         ({"verify": False, "ca_file": "a.pem"}, "choose one"),
         ({"unix_socket": "/run/x", "proxy": "http://p.test"}, "choose one"),
-        ({"proxy": "socks5://p.test"}, "SOCKS"),
+        ({"proxy": "socks4://p.test"}, "SOCKS 4"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

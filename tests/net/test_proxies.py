@@ -135,8 +135,10 @@ def test_credentials_are_taken_from_the_proxys_url_and_not_shown() -> None:
 @pytest.mark.parametrize(
     ("proxy", "reason"),
     [
-        ("socks5://proxy.test:1080", "SOCKS proxy, which is not supported"),
-        ("SOCKS5H://proxy.test:1080", "SOCKS proxy, which is not supported"),
+        ("socks4://proxy.test:1080", "SOCKS 4 proxy; only SOCKS 5 is supported"),
+        ("SOCKS4A://proxy.test:1080", "SOCKS 4 proxy; only SOCKS 5 is supported"),
+        ("socks5://u:secret@", "without a host"),
+        (f"socks5://u:{'secret' * 43}@proxy.test", "have at most 255 bytes"),
         ("ftp://proxy.test", "its scheme is 'ftp'"),
         ("http://", "without a host"),
         ("", "without a host"),
@@ -151,11 +153,34 @@ def test_what_is_no_http_proxy_is_refused(proxy: str, reason: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("socks5://proxy.test", "socks5://proxy.test"),
+        ("SOCKS5H://u:p@proxy.test:1080", "socks5h://proxy.test"),
+        ("socks5://proxy.test:80/", "socks5://proxy.test:80"),
+        ("socks://127.0.0.1:9050/", "socks5h://127.0.0.1:9050"),
+    ],
+)
+def test_a_socks_proxy_has_a_url_of_its_own(written: str, expected: str) -> None:
+    """F-HTTP-15: in proxy= and in every variable; its port is 1080, and NO_PROXY holds for it."""
+    for name in ("HTTPS_PROXY", "ALL_PROXY"):
+        assert chosen("https://a.test", {name: written}) == expected
+        assert chosen("https://a.test", {name: written, "NO_PROXY": "a.test"}) is None
+    assert chosen("http://a.test", {}, written) == expected
+
+
+def test_a_server_is_not_at_the_url_of_a_socks_proxy() -> None:
+    """F-HTTP-15"""
+    with pytest.raises(UsageError, match="not an http, https, ws"):
+        parse_url("socks5://a.test")
+
+
 def test_an_unusable_variable_matters_only_where_it_is_used() -> None:
     """F-HTTP-12: the error names the variable; a client that does not need it never sees it."""
-    environ = {"ALL_PROXY": "socks5://proxy.test:1080", "HTTP_PROXY": PROXY}
+    environ = {"ALL_PROXY": "socks4://proxy.test:1080", "HTTP_PROXY": PROXY}
     assert chosen("http://a.test", environ) == PROXY
-    with pytest.raises(UsageError, match="all_proxy names a SOCKS proxy"):
+    with pytest.raises(UsageError, match="all_proxy names a SOCKS 4 proxy"):
         chosen("https://a.test", environ)
 
 

@@ -114,8 +114,9 @@ class SharedClientOptions(TypedDict, total=False):
     ssl_context: ssl.SSLContext | None
     """A context that replaces the three options above. Default: one made from them."""
     proxy: ProxyChoice
-    """The URL of an HTTP proxy for all connections, credentials included; False: no proxy. Default:
-    None, the environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
+    """The URL of an HTTP or SOCKS proxy for all connections, credentials included (``socks5://``
+    resolves names here, ``socks5h://`` at the proxy); False: no proxy. Default: None, the
+    environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
     unix_socket: str | os.PathLike[str] | None
     """The path of a socket to connect to instead of the URL's host and port. Default: none."""
     ping_interval: float | None

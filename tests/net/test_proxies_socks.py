@@ -1,0 +1,254 @@
+"""SOCKS 5 proxies, with a small one in the loop of each test."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.errors import ConnectFailed, ConnectKind, McpError
+from mcpclient.framing.uri import parse_url
+from mcpclient.net import dialing
+from mcpclient.net.proxies import SocksTunnel
+from mcpclient.net.stream import Stream
+from tests.net.certificates import Authority
+from tests.net.mcp_over_http import McpOverHttp
+from tests.net.peers import Recorder, SocksProxy, dialer_with, echo, serve
+from tests.net.test_proxies_tunnel import through
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Have every name but that of an address resolve to these."""
+
+    async def resolve(host: str, port: int) -> list[dialing.Address]:
+        return [
+            dialing.Address(socket.AF_INET6 if ":" in address else socket.AF_INET, (address, port))
+            for address in ([host] if host[0].isdigit() else addresses)
+        ]
+
+    monkeypatch.setattr(dialing, "_resolve", resolve)
+
+
+async def refusal(proxy: SocksProxy, url: str, scheme: str = "socks5h://") -> ConnectFailed:
+    """Dial through the proxy, and return why it failed."""
+    async with serve(proxy.handle) as port:
+        with pytest.raises(ConnectFailed) as caught:
+            await through(f"{scheme}127.0.0.1:{port}", url)
+    return caught.value
+
+
+def test_socks5h_has_the_proxy_resolve_names() -> None:
+    """F-HTTP-15: names go to the proxy; addresses go as addresses."""
+
+    async def scenario() -> None:
+        proxy = SocksProxy()
+        async with serve(echo) as server, serve(proxy.handle) as port:
+            for host in ("server.invalid", "10.0.0.7", "[fd00::7]"):
+                await through(f"socks5h://127.0.0.1:{port}", f"ws://{host}:{server}")
+        assert proxy.asked == ["server.invalid", "10.0.0.7", "fd00::7"]
+
+    asyncio.run(scenario())
+
+
+def test_socks5_resolves_names_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-15: the proxy is asked for one address after another until it reaches one."""
+    resolving(monkeypatch, "fd00::1", "10.0.0.1", "10.0.0.2")
+
+    async def scenario() -> None:
+        proxy = SocksProxy(replies={"fd00::1": 8, "10.0.0.1": 5})
+        async with serve(echo) as server, serve(proxy.handle) as port:
+            await through(f"socks5://127.0.0.1:{port}", f"tcp://server.test:{server}")
+        assert proxy.asked == ["fd00::1", "10.0.0.1", "10.0.0.2"]
+
+        proxy = SocksProxy(replies={"fd00::1": 4, "10.0.0.1": 2})
+        error = await refusal(proxy, "ws://server.test:81", "socks5://")
+        assert proxy.asked == ["fd00::1", "10.0.0.1"]  # a rule holds for all
+        assert "cannot reach server.test (fd00::1) port 81 (SOCKS reply 4)" in str(error)
+
+    asyncio.run(scenario())
+
+
+def test_a_name_that_does_not_resolve_here_is_told() -> None:
+    """F-HTTP-15"""
+
+    async def scenario() -> None:
+        error = await refusal(SocksProxy(), "https://nobody.invalid", "socks5://")
+        assert error.kind is ConnectKind.UNKNOWN_HOST
+        assert "'nobody.invalid' cannot be resolved" in str(error)
+
+    asyncio.run(scenario())
+
+
+def test_addresses_that_are_resolved_here_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-15: as without a proxy; where the proxy resolves, it decides."""
+    resolving(monkeypatch, "10.0.0.1", "8.8.8.8")
+
+    def check(address: str) -> None:
+        if address.startswith("10."):
+            raise McpError(f"{address} is private")
+
+    async def scenario() -> None:
+        proxy = SocksProxy()
+        async with serve(echo) as server, serve(proxy.handle) as port:
+            url = parse_url(f"tcp://server.test:{server}")
+            for scheme in ("socks5", "socks5h"):
+                dialer = dialer_with(f"{scheme}://127.0.0.1:{port}")
+                (await dialer.dial(url, lambda: Stream(Recorder()), check)).abort()
+            resolving(monkeypatch, "10.0.0.1")
+            dialer = dialer_with(f"socks5://127.0.0.1:{port}")
+            with pytest.raises(McpError, match=r"10\.0\.0\.1 is private"):
+                await dialer.dial(url, lambda: Stream(Recorder()), check)
+        assert proxy.asked == ["8.8.8.8", "server.test"]
+
+    asyncio.run(scenario())
+
+
+def test_tls_runs_inside_the_tunnel(tmp_path: Path) -> None:
+    """F-HTTP-15: the certificate is that of the server, and checked against its name."""
+    authority = Authority(tmp_path)
+
+    async def scenario() -> None:
+        tls = authority.server_context("server.test")
+        async with serve(echo, tls=tls) as server, serve(SocksProxy().handle) as port:
+            proxy = f"socks5h://127.0.0.1:{port}"
+            await through(proxy, f"wss://server.test:{server}", ca_file=authority.file)
+            with pytest.raises(ConnectFailed, match=r"not one for other\.test"):
+                await through(proxy, f"https://other.test:{server}", ca_file=authority.file)
+
+    asyncio.run(scenario())
+
+
+def test_user_and_password() -> None:
+    """F-HTTP-15: those of the URL, unescaped; no error shows them."""
+
+    async def scenario() -> None:
+        proxy = SocksProxy(login=b"us er:sec:ret")
+        async with serve(echo) as server, serve(proxy.handle) as port:
+            url = f"ws://server.test:{server}"
+            await through(f"socks5h://us%20er:sec%3Aret@127.0.0.1:{port}", url)
+            with pytest.raises(ConnectFailed, match="does not accept the cred") as caught:
+                await through(f"socks5h://user:wrong@127.0.0.1:{port}", url)
+            assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
+            assert "wrong" not in f"{caught.value} {caught.value!r}"
+            with pytest.raises(ConnectFailed, match="asks for credentials") as caught:
+                await through(f"socks5h://127.0.0.1:{port}", url)
+            assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
+
+    asyncio.run(scenario())
+
+
+REPLIES = [
+    (1, ConnectKind.PROXY, "failed to connect to server.test port 81"),
+    (2, ConnectKind.PROXY, "has a rule against a connection to server.test port 81"),
+    (3, ConnectKind.OTHER, "cannot reach the network of server.test"),
+    (4, ConnectKind.OTHER, "cannot reach server.test port 81"),
+    (5, ConnectKind.REFUSED, "says that nothing listens on server.test port 81"),
+    (6, ConnectKind.OTHER, "the time to live (TTL) has run out"),
+    (7, ConnectKind.PROXY, "does not offer connections (CONNECT)"),
+    (8, ConnectKind.OTHER, "does not take server.test port 81 as an address; use socks5://"),
+    (77, ConnectKind.PROXY, "failed for an unknown reason"),
+]
+
+
+@pytest.mark.parametrize(("code", "kind", "reason"), REPLIES)
+def test_each_reply_of_the_proxy_is_named(code: int, kind: ConnectKind, reason: str) -> None:
+    """F-HTTP-15: with the proxy, the server and the number."""
+
+    async def scenario() -> None:
+        proxy = SocksProxy(replies={"server.test": code})
+        error = await refusal(proxy, "ws://server.test:81")
+        assert error.kind is kind
+        assert "the proxy socks5h://127.0.0.1:" in error.reason
+        assert reason in error.reason
+        assert error.reason.endswith(f"(SOCKS reply {code})")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "closed the connection without answering"),
+        (b"\x05", "closed the connection without answering"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not answer in SOCKS 5 but in HTTP"),
+        (b"\x05\x00\x05\x00", "sent bytes that it was not asked for"),
+    ],
+)
+def test_a_proxy_that_does_not_speak_socks_is_named(answer: bytes, reason: str) -> None:
+    """F-HTTP-15"""
+
+    async def scenario() -> None:
+        error = await refusal(SocksProxy(answer=answer), "wss://server.test")
+        assert error.kind is ConnectKind.PROXY
+        assert reason in error.reason
+
+    asyncio.run(scenario())
+
+
+def test_a_proxy_that_is_down_is_told() -> None:
+    """F-HTTP-15"""
+
+    async def scenario() -> None:
+        async with serve(echo) as port:
+            pass
+        with pytest.raises(ConnectFailed, match="its proxy cannot be reached: nothing listens"):
+            await through(f"socks5h://127.0.0.1:{port}", "ws://server.test")
+
+    asyncio.run(scenario())
+
+
+def test_bytes_behind_the_reply_are_refused() -> None:
+    """F-HTTP-15: they could be lost where TLS begins."""
+
+    async def scenario() -> None:
+        tunnel = SocksTunnel(parse_url("tcp://p:1"), parse_url("ws://server.test"), "server.test")
+        tunnel.connection_made(Transport())
+        tunnel.data_received(b"\x05\x00")
+        tunnel.data_received(b"\x05\x00\x00\x01" + bytes(6) + b"early")
+        with pytest.raises(ConnectFailed, match="sent bytes behind its answer"):
+            await tunnel.establish()
+
+    asyncio.run(scenario())
+
+
+class Transport(asyncio.Transport):
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        pass
+
+
+async def session(url: str, **options: Any) -> None:
+    async with mcpclient.connect(url, **options) as client:
+        assert (await client.call_tool("echo", {"text": "through"})).text == "through"
+
+
+def test_sessions_over_http_and_https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-15: by option and by environment; http is tunnelled too, its targets stay paths."""
+    authority = Authority(tmp_path)
+
+    async def scenario() -> None:
+        proxy, mcp = SocksProxy(), McpOverHttp()
+        tls = authority.server_context()
+        async with serve(mcp.handle) as plain, serve(mcp.handle, tls=tls) as secure:
+            http, https = f"http://server.test:{plain}/mcp", f"https://localhost:{secure}/mcp"
+            async with serve(proxy.handle) as port:
+                address = f"127.0.0.1:{port}"
+                await session(http, proxy=f"socks5h://{address}")
+                assert mcp.heads[0].startswith("POST /mcp HTTP/1.1\r\n")
+                assert proxy.asked
+                await session(https, proxy=f"socks5://{address}", ca_file=authority.file)
+                assert proxy.asked[-1] in ("127.0.0.1", "::1")
+                monkeypatch.setenv("ALL_PROXY", f"socks://{address}/")
+                monkeypatch.setenv("SSL_CERT_FILE", authority.file)
+                before = len(proxy.asked)
+                await session(https)
+                assert proxy.asked[before:]
+                monkeypatch.setenv("NO_PROXY", "localhost")
+                before = len(proxy.asked)
+                await session(https)
+                assert not proxy.asked[before:]
+
+    asyncio.run(scenario())
