@@ -8,14 +8,14 @@
         result = await client.call_tool("echo", {"message": "hi"}, timeout=5, on_progress=print)
         print(result.text)
 
-Everything public is a name in this package; each is imported when it is first used (PEP 562).
+All public names are in this package; each is imported when it is first used (PEP 562).
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # what type checkers take as true; the typing module itself costs 5 ms
+TYPE_CHECKING = False  # true for type checkers; importing typing costs 5 ms
 if TYPE_CHECKING:
     from . import sync as sync
     from . import telemetry as telemetry
@@ -246,7 +246,7 @@ _MODULES = {
 }
 _EXPORTS = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wrong name by them
+if not TYPE_CHECKING:  # type checkers read the imports above, and report unknown names
     __all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed
 
     def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 _PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 
-# The commands that run in a session's process; others edit lines, or serve a page.
+# The commands that a session's process can run; others edit lines or serve a page.
 _QUICK = (
     *("info", "tools", "call", "resources", "read"),
     *("prompts", "prompt", "complete", "ping", "listen"),
@@ -17,7 +17,7 @@ _QUICK = (
 def main() -> int:
     """Run one command and return its exit code; ``verify`` needs no command line.
 
-    A command for a session that stays runs there, so that this process imports next to nothing.
+    A command for a running session runs in its process, so this one imports next to nothing.
     """
     if sys.argv[1:2] and sys.argv[1] in _QUICK and any(word[:1] == "@" for word in sys.argv[2:]):
         try:
@@ -25,7 +25,7 @@ def main() -> int:
             code: int | None = front.run_in_session(sys.argv[1:])
             if code is not None:
                 return code
-        except ModuleNotFoundError:  # a copy without sessions
+        except ModuleNotFoundError:  # vendored without sessions
             pass
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     errors, lazy = (import_module(name, _PACKAGE) for name in (".errors", ".lazy"))

@@ -1,8 +1,8 @@
 """Commands and URLs as messages show them: without words that may be secret.
 
-Keys travel in arguments, in headers among them, and in URLs. Since any word may be one, only words
-known to be harmless are shown: the program, and the name of the server where a program only runs
-it, such as the package for ``npx``.
+Arguments, headers and URLs may contain keys. Since any word may be one, only words known to be
+harmless are shown: the program, and the name of the server it runs, such as the package for
+``npx``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PACKAGE = re.compile(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?"
 _MODULE = re.compile(r"[A-Za-z_][\w.]*")
 _SCRIPT = re.compile(r".+\.(?:py|js|mjs|cjs|ts|mts|jar)")
 
-# Programs that run another one, their options without a value, and the form of the name they run.
+# Programs that run another one, their options without a value, and the form of its name.
 _RUNNERS = {
     **dict.fromkeys(
         ("npx", "bunx", "pnpx", "uvx"), (("-y", "--yes", "-q", "--quiet", "--offline"), _PACKAGE)
@@ -35,7 +35,8 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def shown_command(command: Sequence[str]) -> str:
-    """Return a command in one line: the program, what it runs, and how many more arguments."""
+    """Return a command in one line: the program, the server it runs, and the number of other
+    arguments."""
     words = shown_words(command)
     hidden = words.count(HIDDEN)
     text = " ".join(word for word in words if word != HIDDEN)
@@ -78,7 +79,7 @@ def _program(word: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without userinfo, query and fragment, and without what looks like a key."""
+    """Return a URL without userinfo, query, fragment and path segments that look like keys."""
     start, _, rest = re.sub("//[^/]*@", "//", re.split("[?#]", url, maxsplit=1)[0]).partition("//")
     host, slash, path = rest.partition("/")
     return f"{start}//{host}{slash}{shown_path(path)}" if rest else start

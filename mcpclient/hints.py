@@ -1,8 +1,8 @@
-"""Hints: the next step after an error, in one sentence made of the error's kind and fields.
+"""Hints: the next step after an error, one sentence made from the error's kind and fields.
 
-All hints are made here, side by side, so that they speak alike. They are templates: ``{ca_file}``
-is ``ca_file=`` in Python, and ``--ca-file`` on the command line. `McpError.hint` looks up the names
-of an error's classes, the most derived first. Kinds are strings, since exceptions import this.
+All hints are kept here, so that they are worded alike. They are templates: ``{ca_file}`` is
+``ca_file=`` in Python, and ``--ca-file`` on the command line. `McpError.hint` looks up the names of
+an error's classes, the most derived first. Kinds are strings, since exceptions import this.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _INSTALLERS = {
     "docker": "Install Docker, or a program that takes its commands.",
 }
 
-# Words that only a shell understands.
+# Words that only a shell interprets.
 _OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "nohup", "&&"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
@@ -280,7 +280,7 @@ _BY_STDERR = [
         (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),
     )
 ]
-# How a server frames its output that does not send one line of UTF-8 for each message.
+# Framings of servers that do not send one line of UTF-8 for each message.
 _FRAMING = [
     (re.compile(pattern, re.MULTILINE), hint)
     for pattern, hint in (
@@ -303,7 +303,7 @@ _NOISE = "Servers must log to stderr: stdout is for messages only."
 
 
 def _of_output(error: Any) -> str:
-    """Return the hint for a server's output that is not a message; "" without one."""
+    """Return the hint for server output that is not a message, or ""."""
     for pattern, hint in _FRAMING:
         if pattern.search(error.output):
             return hint
@@ -316,7 +316,7 @@ def _of_output(error: Any) -> str:
 
 
 def noise_hint(lines: str) -> str:
-    """Return what to do about lines on a server's stdout that are not messages."""
+    """Return the hint for lines on a server's stdout that are not messages."""
     return next((hint for pattern, hint in _FRAMING if pattern.search(lines)), _NOISE)
 
 

@@ -1,7 +1,6 @@
-"""Modules that are imported when something in them is first used: most programs never do.
+"""Modules that are imported on first use, since most programs never need them.
 
-A rarely needed module is imported twice by its user, once for readers and type checkers, and once
-for the interpreter::
+Its user imports such a module twice: for readers and type checkers, and for the interpreter::
 
     if TYPE_CHECKING:
         from ..protocol import skills
@@ -33,7 +32,7 @@ class OnDemand:
 
 
 def import_part(name: str, package: str | None) -> ModuleType:
-    """Import a module; raise `UsageError` where a copy of this package was made without it."""
+    """Import a module; raise `UsageError` if a vendored copy was made without it."""
     try:
         return import_module(name, package)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Suggestions for a name that does not exist: the known name that is most like it."""
+"""Suggestions for an unknown name: the known name that is most similar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_NAMES = 20
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """Return "did you mean …?" for a name that is like a known one, otherwise "".
+    """Return "did you mean …?" for a name that is similar to a known one, otherwise "".
 
     ``prefix``: printed before the known name.
     """
@@ -23,7 +23,7 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
 def there_is_no(
     kind: str, name: str, known: Iterable[str], where: str = "", otherwise: str = ""
 ) -> str:
-    """Return the message about a name that does not exist, with the one that was meant.
+    """Return the message for an unknown name, with the most similar known one.
 
     ``where``: the place that lacks the name, as in "in .mcp.json". ``otherwise``: the hint when
     no known name is similar.
@@ -34,7 +34,7 @@ def there_is_no(
 
 
 def there_are(known: Iterable[str]) -> str:
-    """Return the list of known names as a sentence, for when none of them is similar."""
+    """Return the known names as a sentence, for use when none of them is similar."""
     names = list(known)
     if len(names) < 2:
         return f"there is only {names[0]}" if names else "there are none"

@@ -17,7 +17,7 @@ from .protocol.types import CallToolResult
 
 _logger = logger_for("mcpclient.client")
 
-# The attributes of transports in the conventions, which have none for one in memory.
+# The conventions have no attributes for a transport in memory.
 _NETWORK = {
     "stdio": {"network.transport": "pipe"},
     "http": {"network.transport": "tcp", "network.protocol.name": "http"},
@@ -100,12 +100,12 @@ def _attributes(call: Call) -> dict[str, Any]:
 
 
 def _is_uri(call: Call) -> bool:
-    """Whether the call's name is a URI: these are too many for the names of spans."""
+    """Whether the call's name is a URI; span names must have few distinct values."""
     return SUBJECTS.get(call.method) == "uri"
 
 
 def _type_of(error: Exception) -> str:
-    """Return the value of ``error.type``: a code if the error has one, else its kind."""
+    """Return the value of ``error.type``: the error's code if it has one, else its class."""
     if isinstance(error, PeerError):
         return str(error.code)
     if isinstance(error, HttpError):

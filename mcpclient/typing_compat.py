@@ -1,6 +1,6 @@
-"""Names of `typing` that the oldest Python lacks, for annotations: imported under TYPE_CHECKING.
+"""Names that `typing` lacks in Python 3.9, for annotations; imported under TYPE_CHECKING.
 
-Type checkers bring ``typing_extensions`` along; no program has to have it.
+Type checkers bundle ``typing_extensions``, so it need not be installed.
 """
 
 from __future__ import annotations

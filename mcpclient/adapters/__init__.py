@@ -1,1 +1,1 @@
-"""From tools to a language model and back: plain dicts for five APIs, without any of their SDKs."""
+"""Tools and calls as plain dicts for five model APIs, without any of their SDKs."""

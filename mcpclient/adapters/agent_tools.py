@@ -1,4 +1,4 @@
-"""A tool on its own, for programs that have their own way of calling models."""
+"""A self-contained tool, for programs that call models themselves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def definition_of(tool: Tool, *, closed: bool = False) -> dict[str, Any]:
 
     The description is the tool's, else its title, else its name. The parameters are its schema as
     sent, with ``type`` and ``properties`` where they are missing; ``closed`` adds
-    ``additionalProperties: false``. The tool is not touched.
+    ``additionalProperties: false``. The tool is not changed.
     """
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
     properties = schema.get("properties")
@@ -61,8 +61,8 @@ def definition_of(tool: Tool, *, closed: bool = False) -> dict[str, Any]:
 class AgentTool:
     """A tool that describes itself and can be executed.
 
-    ``tool`` is the definition of the server. Its name and schema are those that the model API of
-    the toolbox takes. `Toolbox.agent_tools` makes these.
+    ``tool`` is the server's definition. The name and the schema follow the rules of the toolbox's
+    model API. Made by `Toolbox.agent_tools`.
     """
 
     def __init__(
@@ -143,8 +143,8 @@ class AgentTool:
     ) -> str | list[dict[str, Any]]:
         """Call the tool and return the answer for the model as a string.
 
-        The arguments are those of `outcome`. After a failure it begins with ``Tool error:``. A note
-        stands in the place of images and other media; with ``media``, a result that has any is
+        The arguments are those of `outcome`. After a failure the string begins with ``Tool
+        error:``. A note replaces images and other media; with ``media``, a result that has any is
         returned as the list `AgentOutcome.parts`.
         """
         options = {"validate_output": validate_output, **call_options}
@@ -155,13 +155,13 @@ class AgentTool:
         return prefix + outcome.text
 
     async def call(self, /, **arguments: Any) -> str:
-        """Do the same as `execute`, for frameworks that call a function with keyword arguments."""
+        """Run `execute`, for frameworks that pass keyword arguments."""
         return str(await self.execute(arguments))
 
     def execute_sync(
         self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
     ) -> str | list[dict[str, Any]]:
-        """Do the same as `execute` from a thread other than the event loop's, and block.
+        """Run `execute` from a thread other than the event loop's, and block.
 
         Raises `UsageError` in the event loop's thread, and after the loop has stopped.
         """

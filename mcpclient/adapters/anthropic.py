@@ -4,8 +4,8 @@ Sources: the types of the ``anthropic`` package 2.12.0 (``types/tool_param.py``,
 ``types/tool_result_block_param.py``, ``types/image_block_param.py``,
 ``types/document_block_param.py``), "Migrating to API version 2026-10-21" of its documentation (no
 ``temperature``, no documents in messages of the model), and error messages of the service: names of
-tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key fails the whole
-request), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
+tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key makes the whole request
+fail), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
 Base64, whose media type must be that of their bytes, and none in messages of the model; stop
 sequences of more than white space; no calls and results where no tools are declared.
 """
@@ -24,7 +24,7 @@ from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, first_present, plain
 
 _IMAGE = ("image/jpeg", "image/png", "image/gif", "image/webp")
-# The SDK refuses to wait for a longer answer that is not streamed.
+# The SDK rejects a larger ``max_tokens`` unless the answer is streamed.
 _MOST_TOKENS = 21_333
 _SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
@@ -48,9 +48,8 @@ class _Anthropic(ModelApi):
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.messages.create`` for a sampling request.
 
-        The API has no temperature any more, and takes no stop sequence of white space only; those
-        asked for are left out. If the server offers no tools, calls in the conversation become
-        text.
+        Temperature and blank stop sequences, which the API does not accept, are left out. If the
+        server offers no tools, calls in the conversation become text.
         """
         turns = self._turns(sampling)
         made: dict[str, Any] = {

@@ -1,12 +1,12 @@
 """Amazon Bedrock's Converse API.
 
-Sources: the service model ``bedrock-runtime`` of botocore 1.44.5 (``ToolSpecification``: names of
-1 to 64 characters, descriptions of at least one; ``ToolResultBlock``, ``ImageBlock``,
-``DocumentBlock``, ``VideoBlock``; ``Message``: images and documents only of the user, and text
-beside a document), and error messages of the service: for Claude the rules of Anthropic's API hold;
-images have at most 3.75 MB; an error has content; roles alternate; no two documents of a
-conversation have the same name; no calls and results where no tools are declared. Bytes are given
-as bytes, as botocore takes them. Leave ``toolConfig`` out where there are no tools.
+Sources: the service model ``bedrock-runtime`` of botocore 1.44.5 (``ToolSpecification``: names of 1
+to 64 characters, descriptions of at least one; ``ToolResultBlock``, ``ImageBlock``,
+``DocumentBlock``, ``VideoBlock``; ``Message``: images and documents only from the user, and text
+with each document), and error messages of the service: for Claude the rules of Anthropic's API
+hold; images have at most 3.75 MB; an error has content; roles alternate; no two documents of a
+conversation have the same name; no calls and results where no tools are declared. Binary data is
+passed as bytes, as botocore expects. Omit ``toolConfig`` if there are no tools.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, first_present, plain
 
 _WORD = "application/vnd.openxmlformats-officedocument."
-# What the name of a document may have, and no two spaces in a row.
+# Characters of a document's name; two spaces in a row are not allowed.
 _NO_DOCUMENT_NAME = re.compile(r"[^A-Za-z0-9\-()\[\]]+")
 
 
@@ -56,8 +56,8 @@ class _Bedrock(ModelApi):
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.converse`` for a sampling request.
 
-        Bedrock always lets the model choose where a server asks for no tools at all: then none are
-        declared, and calls in the conversation become text.
+        Bedrock cannot forbid tools, so if the server asks for none, none are declared, and calls in
+        the conversation become text.
         """
         limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
         if sampling.temperature is not None:
@@ -152,7 +152,7 @@ class _Bedrock(ModelApi):
 
 
 def _tell_apart(block: dict[str, Any], place: str) -> None:
-    """Add its place, which no other block has, to the name of a document."""
+    """Make the name of a document unique by adding its place."""
     if "document" in block:
         name = f"{block['document']['name']} {place}"
         block["document"]["name"] = _NO_DOCUMENT_NAME.sub(" ", name)

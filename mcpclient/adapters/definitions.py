@@ -1,6 +1,6 @@
-"""Definitions of tools by the rules of a model API, and the way back from calls to MCP tools.
+"""Definitions of tools by the rules of a model API, and the MCP tools behind them.
 
-The ``tools`` function of every provider calls `define`, and writes the result in its own shape.
+The ``tools`` function of every provider calls `define`, and converts the result to its own shape.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .schemas.strict import Strict, StrictRules, has_null, strict_schema, withou
 class ToolProblem:
     """A part of a tool that was changed or dropped for a model API.
 
-    ``tool``: its name in MCP, empty for a problem of all tools together.
+    ``tool``: its name in MCP; empty for a problem of the whole list.
     """
 
     tool: str
@@ -35,7 +35,7 @@ class ToolProblem:
 
 @dataclass(frozen=True)
 class Binding:
-    """The tool that a definition stands for, and the way to read its arguments.
+    """The tool behind a definition, and the conversion of its arguments.
 
     ``properties``: the server's name of each renamed property. ``schema``: the server's schema; a
     null for an optional property that cannot be null is left out.
@@ -84,14 +84,14 @@ class ToolDefinitions(list[dict[str, Any]]):
     def of(
         cls, shaped: Iterable[dict[str, Any]], definitions: Iterable[Definition]
     ) -> ToolDefinitions:
-        """Combine the shapes that a provider made of definitions with their meaning."""
+        """Combine definitions in a provider's shape with the tools behind them."""
         known = list(definitions)
         problems = definitions.problems.copy() if isinstance(definitions, Definitions) else []
         problems += [problem for definition in known for problem in definition.problems]
         return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
     def replace(self, other: ToolDefinitions) -> None:
-        """Replace the content by that of another list, in place."""
+        """Replace the content with that of another list, in place."""
         self[:] = other
         self.__dict__.update(other.__dict__)
 
@@ -153,7 +153,7 @@ class KnownTools(list[Tool]):
 
 
 class Definitions(list[Definition]):
-    """Definitions, and the problems that they have together."""
+    """Definitions, and the problems of the whole list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,9 +161,9 @@ class Definitions(list[Definition]):
 
 
 def is_for_models(tool: Tool) -> bool:
-    """Whether models may be offered a tool: not where ``_meta.ui.visibility`` leaves them out.
+    """Whether a tool may be offered to models: not if ``_meta.ui.visibility`` excludes them.
 
-    Such a tool is one of an app's interface (SEP-1865).
+    Such a tool belongs to the interface of an app (SEP-1865).
     """
     shown = tool.meta.get("ui")
     visibility = shown.get("visibility") if isinstance(shown, dict) else None
@@ -179,7 +179,7 @@ def define(
 ) -> Definitions:
     """Return tools by the rules of an API. Of tools with one name, only the first is kept.
 
-    ``inline_refs``: replace each ``$ref`` by its target; None: if the API needs that. Tools that
+    ``inline_refs``: replace each ``$ref`` with its target; None: if the API needs that. Tools that
     are not for models are left out. The tools themselves are not changed.
     """
     listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
@@ -229,8 +229,6 @@ NOT_FOR_MODELS = "left out: it is not for models"
 
 
 class _StrictBudget:
-    """The budget of a request's strict tools together."""
-
     def __init__(self, rules: StrictRules | None) -> None:
         self._rules = rules or StrictRules()
         self._tools = self._optional = self._unions = 0
@@ -320,7 +318,7 @@ _NAMING = frozenset(
 def _with_properties_renamed(
     schema: JsonSchema, rule: NameRule
 ) -> tuple[JsonSchema, dict[str, str]]:
-    """Rename root properties that the rule does not admit; return new names with the old ones."""
+    """Rename root properties that the rule rejects; return the old name of each new one."""
     properties = schema["properties"]
     fitted = fit_names(properties, rule)
     renamed = {new: old for old, new in fitted.items() if new != old}
@@ -339,8 +337,6 @@ def _with_properties_renamed(
 
 
 def _with_items(schema: JsonSchema) -> JsonSchema:
-    """Return the schema with ``items: {}`` in each array that has no ``items``."""
-
     def add(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         kinds = value.get("type")
         is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)

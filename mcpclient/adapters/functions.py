@@ -1,4 +1,4 @@
-"""The user's own functions as tools: schemas from annotations, and calls by these schemas."""
+"""The user's own functions as tools, with schemas made from annotations."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ _Parameters = dict[str, tuple[Any, Any]]
 
 
 def _parameters(function: Callable[..., Any]) -> _Parameters:
-    """Return the type and the default of each parameter."""
     name = function.__name__
     try:
         signature = inspect.signature(function)
@@ -96,7 +95,7 @@ def _parameters(function: Callable[..., Any]) -> _Parameters:
 
 
 def _filled(arguments: Mapping[str, Any], parameters: _Parameters) -> dict[str, Any]:
-    """Return arguments as the types of their parameters. Raises `ValueError`, for the model."""
+    """Convert arguments to the types of their parameters. Raises `ValueError` for the model."""
     for name in arguments:
         if name not in parameters:
             raise ValueError(there_is_no("argument", name, parameters))
@@ -202,7 +201,7 @@ class _Schemas:
         while name in self.definitions:
             name += "_"
         self._names[kind] = name
-        self.definitions[name] = {}  # it may hold itself
+        self.definitions[name] = {}  # it may contain itself
         self.definitions[name] = {
             "type": "object",
             "properties": {key: self.of(hint) for key, hint in hints.items()},
@@ -232,7 +231,6 @@ def _result(value: object) -> CallToolResult:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a value that `json` cannot write in a form that it can."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):

@@ -3,11 +3,11 @@
 Sources: ``google/genai/types.py`` of google-genai 3.4.0 (``FunctionDeclaration``,
 ``FunctionResponse``, ``FunctionResponsePart``), the reference of the Gemini API, and error messages
 of the service: names of at most 64 characters; no ``$ref`` anywhere inside ``response``; as many
-responses as calls, with names and ids as they came; no GIF; at most five stop sequences. Media in a
-result are ``functionResponse.parts``, which Gemini takes since version 3. A part's
-``thoughtSignature`` stays where it is: append the model's content unchanged.
+responses as calls, with the same names and ids; no GIF; at most five stop sequences. Media in a
+result are ``functionResponse.parts``, which Gemini accepts since version 3. Append the model's
+content unchanged, to keep the ``thoughtSignature`` of its parts.
 
-It has no strict mode (but the calling mode ``VALIDATED``) and no search for tools.
+The API has no strict mode (but the calling mode ``VALIDATED``) and no search for tools.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .parts import MadeCall, MadeResult, Part
 from .schemas.reduced import google_subset
 from .tool_calls import RawCall, first_present, plain
 
-# The member of a sampling answer for the signatures of the API under its calls.
+# The key in a sampling answer for the signatures of the model's calls.
 _SIGNATURE = "mcpclient/thoughtSignature"
 _TYPES = (
     *("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf"),
@@ -45,7 +45,7 @@ class _Google(ModelApi):
     )
     media = media_of_model = MediaRules(
         {media_type: media_type for media_type in _TYPES},
-        # A request with everything in it may have 20 MB.
+        # A whole request may have 20 MB.
         dict.fromkeys(("image", "audio", "video", "document"), 15_000_000),
     )
     roles = ("user", "model")

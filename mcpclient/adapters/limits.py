@@ -20,9 +20,9 @@ else:
 
 _logger = logger_for("mcpclient.adapters")
 
-# A result with more tokens fills a good part of a model's context.
+# A larger result takes up much of a model's context.
 _MANY_TOKENS = 10_000
-# Four characters of English, and of most code, are about one token.
+# About four characters of English, and of most code, make one token.
 _CHARACTERS_PER_TOKEN = 4
 
 Overflow = Union[Literal["cut", "file"], Callable[[str], str]]
@@ -32,8 +32,8 @@ Overflow = Union[Literal["cut", "file"], Callable[[str], str]]
 class Limits:
     """Limits of the content that one result adds to a conversation.
 
-    - ``max_chars``: the most characters of text (100,000). Of a longer text the beginning and the
-      end are kept; ``keep_tail`` is the share of the end (0.25).
+    - ``max_chars``: the most characters of text (100,000). A longer text is cut in the middle;
+      ``keep_tail`` is the share of its end (0.25).
     - ``max_image_bytes``: the most bytes of an image (5,000,000); a note replaces a larger one. A
       lower limit of the API takes precedence.
     - ``overflow``: the treatment of the rest: ``"cut"`` drops it; ``"file"`` writes the whole text
@@ -70,7 +70,7 @@ class Limits:
 
 
 def picked_lines(value: Any, wanted: str) -> list[str] | None:
-    """Return the parts of a value, strings as they are and all else as JSON; None: it has none."""
+    """Return the parts of a value, strings as is and all else as JSON; None if it has none."""
     try:
         found = list(pick.parse_pick(wanted)(value))
     except UsageError:
@@ -178,10 +178,10 @@ class Media:
 
 @dataclass(frozen=True)
 class MediaRules:
-    """The media that an API accepts by type, and the most bytes of each kind (before Base64).
+    """The media types that an API accepts, and the most bytes of each kind (before Base64).
 
-    ``taken``: the accepted media types, each with the API's word for it. ``takes_all``: whether
-    all others are, too.
+    ``taken``: the accepted media types, each with the API's name for it. ``takes_all``: whether all
+    others are accepted as well.
     """
 
     taken: Mapping[str, str] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class MediaRules:
     takes_all: bool = False
 
     def refusal(self, media: Media, most_image_bytes: int) -> str | None:
-        """Return the reason why the API does not get these media, or None."""
+        """Return the reason why the API rejects these media, or None."""
         if not media.data:
             return f"{media.description}: it is empty or damaged"
         if not self.takes_all and media.media_type not in self.taken:

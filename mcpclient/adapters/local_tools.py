@@ -1,4 +1,4 @@
-"""Tools of this library itself for a model, in addition to those of servers."""
+"""Tools that the library itself offers to a model, in addition to those of servers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SHOWN_DESCRIPTION = 200
 class LocalTool:
     """A tool and the function that runs its calls.
 
-    ``run``: takes the arguments, and around-hooks for a request that it makes of a server.
-    ``needs_approval``: whether the user is asked before a call. ``is_own``: whether it is a
-    function of the user, which takes the arguments only.
+    ``run``: takes the arguments, and around-hooks for a request to a server. ``needs_approval``:
+    whether the user is asked before a call. ``is_own``: whether it is a function of the user, which
+    takes the arguments only.
     """
 
     tool: Tool
@@ -49,7 +49,7 @@ def resource_tools(source: Any) -> list[LocalTool]:
         lines = _listed([_line(each, each.uri) for each in await source.list_resources()])
         try:
             templates = await source.list_resource_templates()
-        except McpError:  # a server need not have this method
+        except McpError:  # servers need not implement this method
             templates = []
         if templates:
             lines.append("Templates, which make the URI of a resource when {…} is filled in:")
@@ -82,7 +82,7 @@ def search_tool(
 ) -> LocalTool:
     """Return the tool ``search_tools``, which finds tools for `call_tool`.
 
-    ``definitions``: returns the definitions to search. ``servers``: named in the description.
+    ``definitions``: returns the definitions to search. ``servers``: the names for the description.
     """
 
     async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
@@ -168,7 +168,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
 class SearchRule:
-    """The decision, made once in a conversation, whether the model searches for its tools.
+    """The decision, made once per conversation, whether the model searches for its tools.
 
     ``search``: True or False; a number: search among more tools than that; ``"3%"``: search if the
     definitions take more than this share of ``context``, the size of the model's context in tokens.

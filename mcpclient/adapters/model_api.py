@@ -1,6 +1,6 @@
-"""The way of tools, calls and messages through a model API, the same for all of them.
+"""The conversion of tools, calls and messages, shared by all model APIs.
 
-Each API is a subclass that has its rules and writes its shapes.
+Each API is a subclass with its own rules and shapes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls
 class ModelApi(ABC):
     """A model API.
 
-    ``media``: what messages of the user and results may hold; ``media_of_model``: what messages of
-    the model may. ``roles``: those of the user and of the model. ``content``: the key of the
-    content in a message. ``joins_results``: whether the API refuses two results of one id.
+    ``media``: the media accepted in results and messages of the user; ``media_of_model``: those in
+    messages of the model. ``roles``: the names of the user and the model. ``content``: the key of
+    the content in a message. ``joins_results``: whether the API refuses two results of one id.
     """
 
     name: str
@@ -55,10 +55,10 @@ class ModelApi(ABC):
     ) -> ToolDefinitions:
         """Return the value of ``tools`` in a request.
 
-        ``strict``: the model keeps to the schema, for each tool whose schema fits strict mode,
-        within the limits of a request. ``defer``: the tools that the model has to search for; the
-        API's own search tool is then added. ``problems`` names the tools that are not strict, with
-        the reason, and says so where an API has neither.
+        ``strict``: use strict mode for each tool whose schema fits it, within the limits of a
+        request. ``defer``: the tools that the model has to search for, with the API's own search
+        tool. ``problems`` gives the reason for each tool that is not strict, and notes an API
+        without these modes.
         """
         defined = define(tools, self.rules, strict, inline_refs, defer)
         return ToolDefinitions.of(self._definitions(defined), defined)
@@ -85,7 +85,7 @@ class ModelApi(ABC):
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of the SDK's function for a sampling request.
 
-        What is asked for and the API does not take is left out.
+        Options that the API does not support are left out.
         """
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class ModelApi(ABC):
 
     @abstractmethod
     def _blocks(self, response: object) -> list[Any]:
-        """Return the parts of a response that hold words and calls, as plain data."""
+        """Return the parts of a response with text and calls, as plain data."""
 
     @abstractmethod
     def _call_in(self, block: Any) -> RawCall | None: ...
@@ -120,7 +120,7 @@ class ModelApi(ABC):
     def _texts_in(self, block: Any) -> list[str]: ...
 
     def _extra_in(self, block: Any) -> dict[str, Any]:
-        """Return the members of a call, for the server to keep, that the API wants back."""
+        """Return the members of a call that the API wants back, for the server to keep."""
         return {}
 
     @abstractmethod

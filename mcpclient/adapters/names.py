@@ -1,8 +1,7 @@
-"""Names and strings that model APIs accept, made from those of servers, and the way back.
+"""Names and strings that model APIs accept, made from those of servers.
 
-A name that is fit stays. In another, characters that are not allowed become ``_``, and one that is
-too long is cut; its place is then taken by a digest, so that the same name always gives the same
-result, whatever else is there.
+A valid name is kept. In others, invalid characters become ``_`` and the end is cut if need be; a
+digest is appended, so that a name is always converted in the same way, regardless of other names.
 """
 
 from __future__ import annotations

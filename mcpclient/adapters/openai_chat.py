@@ -33,9 +33,9 @@ RULES = DefinitionRules(
     long_description=1024,
     most=128,
 )
-# Of a message, one at least.
+# A message has at least one of these keys.
 _MEMBERS = frozenset({"role", "content", "tool_calls"})
-# Tools have no media of their own: those follow in a message, which this text announces.
+# A tool message cannot have media, so they follow in a user message.
 _FOLLOWS = "[{}: see the next message]"
 _ANNOUNCED = "From the result of {} (call {}):"
 

@@ -3,8 +3,8 @@
 Sources: the types of the ``openai`` package 3.54.0 (``types/responses/function_tool_param.py``:
 ``strict`` and ``parameters`` are required keys; ``types/responses/response_input_item_param.py``;
 ``types/responses/response_function_call_output_item_list_param.py``: a result may hold text, images
-and files). Where ``strict`` is not sent as false, the service makes every optional parameter
-required. The rules for names and schemas are those of `openai_chat`.
+and files). Unless ``strict`` is sent as false, the service makes every optional parameter required.
+The rules for names and schemas are those of `openai_chat`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _OpenAIResponses(ModelApi):
         """
         made: dict[str, Any] = {"model": model, "input": self._messages(self._turns(sampling))}
         if sampling.max_tokens is not None:
-            made["max_output_tokens"] = max(sampling.max_tokens, 16)  # fewer are refused
+            made["max_output_tokens"] = max(sampling.max_tokens, 16)  # the service rejects fewer
         if sampling.system_prompt:
             made["instructions"] = sampling.system_prompt
         if sampling.temperature is not None:

@@ -49,7 +49,7 @@ _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
 # Media types that are text.
 _TEXT_TYPE = re.compile(r"text/.*|.*\+(json|xml|yaml)|application/(json|xml|yaml|javascript)", re.S)
-# A structure with more values is compared with the text as a whole, not value by value.
+# A structure with more values is compared as a whole, not value by value.
 _MOST_MENTIONED = 200
 
 
@@ -84,7 +84,7 @@ class Prepared:
 def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
     """Return the outcome of a call within the limits and the media that an API accepts.
 
-    Text of many tokens adds to the result's ``warnings``.
+    A long text adds to the result's ``warnings``.
     """
     if outcome is None:
         return Prepared([_NOT_MADE], True)
@@ -104,7 +104,7 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
 def text_of(error: BaseException) -> str:
     """Return the text of an error for a model, without the output of a server process.
 
-    Of an error that is not this library's, return only its type, because the text may hold secrets.
+    For an error of another library, return only its type, because the message may hold secrets.
     """
     if isinstance(error, McpError):
         said: str = without_surrogates(text_without_output(error))
@@ -136,7 +136,7 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
 
 
 def _reference(resource: Mapping[str, Any]) -> str:
-    """Return the identification of a resource: its URI, and its name and title if it has any."""
+    """Return the URI of a resource, with its name and title if it has any."""
     words = [f"resource {resource.get('uri', '')}"]
     for key in ("name", "title"):
         if isinstance(resource.get(key), str) and resource[key]:
@@ -161,7 +161,6 @@ def _json(value: Any) -> str:
 
 
 def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
-    """Return the content of a result in the form that ``limits.structured`` asks for."""
     structured, form = result.structured, limits.structured
     parts = parts_of(result.content, limits.unknown == "keep")
     if limits.pick is not None and not result.is_error:
@@ -229,7 +228,7 @@ def _parsed(text: str) -> object:
 
 
 def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:
-    """Return the parts with a note in the place of each one that the API does not accept."""
+    """Return the parts, with a note in place of each one that the API rejects."""
     admitted: list[Part] = []
     for part in parts:
         refusal = None if isinstance(part, str) else rules.refusal(part, most_image_bytes)
@@ -251,7 +250,7 @@ def _joined(parts: Iterable[Part]) -> list[Part]:
     return joined
 
 
-# The messages of prompts and sampling requests, as turns that each provider writes in its own shape
+# Messages of prompts and sampling requests, as turns that providers convert to their own shape
 
 
 @dataclass(frozen=True)
@@ -276,7 +275,7 @@ class MadeResult:
 Item = Union[Part, MadeCall, MadeResult]
 
 _NONE = MediaRules()
-# The ids of calls that every API accepts; those of a server may be different.
+# Every API accepts such ids of calls; a server's ids may be different.
 _IDS = NameRule("a-zA-Z0-9_-", 40)
 
 
@@ -325,7 +324,7 @@ def made_results(
 
 
 def joined_by_id(made: Iterable[MadeResult]) -> list[MadeResult]:
-    """Return one result for each id, because some APIs refuse two of the same."""
+    """Return one result for each id, because some APIs reject duplicates."""
     joined: dict[str, MadeResult] = {}
     for result in made:
         known = joined.setdefault(result.id, result)
@@ -343,7 +342,7 @@ def turns_of(
     """Return messages as turns with the media that an API accepts. Empty messages are left out.
 
     ``names``: the API's names of tools. ``of_model``: the media that a message of the model may
-    have; most APIs accept none there, and a note stands in their place.
+    have; a note replaces others.
     """
     listed, limits = list(messages), Limits()
     ids = fit_names((use.id for message in listed for use in _uses(message)), _IDS)

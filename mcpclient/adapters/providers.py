@@ -1,4 +1,4 @@
-"""The model APIs by name, each a module of pure functions, and models that answer sampling."""
+"""The model APIs by name, and models that answer sampling requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tool_calls import ToolCall
 
 if TYPE_CHECKING:
     from ..client.answers import sampling as answers
-else:  # a copy without the part "answers" has toolboxes all the same
+else:  # a copy vendored without the part "answers" still has toolboxes
     answers = OnDemand("..client.answers.sampling", __name__)
 
 

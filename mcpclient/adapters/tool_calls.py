@@ -1,7 +1,7 @@
-"""The calls in a model's response; a fault in one does not affect the others.
+"""The calls in a model's response; an invalid one does not affect the others.
 
-A model's mistake, such as arguments that are not JSON, raises nothing: the call then has a
-``problem``, which the model gets as its result.
+A model's mistake, such as arguments that are not JSON, is not an exception: the call gets a
+``problem``, which the model receives as its result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ToolCall:
 
 
 class RawCall(NamedTuple):
-    """A call as the response has it, unchecked."""
+    """A call as found in the response, unchecked."""
 
     id: object
     name: object

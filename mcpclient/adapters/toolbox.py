@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _logger = logger_for("mcpclient.adapters")
 
 _CALL_OPTIONS = sorted({*(Requests.call_tool.__kwdefaults__ or {})} - {"returns"})
-# Tools that are converted before other tasks run.
+# Number of tools to convert before letting other tasks run.
 _SLICE = 50
-# Above this number of names, the names of tools that are gone are forgotten.
+# Above this number of names, those of removed tools are forgotten.
 _MOST_REMEMBERED = 20_000
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]
@@ -56,7 +56,7 @@ class ToolboxOptions(TypedDict, total=False):
 
 
 class Toolbox:
-    """Tools for a model, and the answers to its calls. Made by ``toolbox`` of client and manager.
+    """Tools for a model, and the results of its calls. Made by ``toolbox`` of client and manager.
 
     ``await`` it once, so that it has the tools: ``box = await client.toolbox("anthropic")``. Then,
     in the loop, give ``box.tools`` to the model and append what ``await box.run(response)``
@@ -67,27 +67,26 @@ class Toolbox:
     - ``functions``: functions of your own, plain or async, as tools beside those of the servers.
       The docstring describes them, annotations and defaults make the schema; results become JSON
       or text for the model. A plain function runs in a worker thread.
-    - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` fits tools of that
-      server by their own names, ``"delete_*"`` those of every server. How a model spells a tool
-      lets none in.
+    - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` matches tools of that
+      server by their own names, ``"delete_*"`` those of every server. ``include`` ignores the names
+      made for the model.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
-      the call; False, or a reason as text, refuses it, which the model is told. Waiting for it
-      counts in no timeout. ``tool.annotations`` are the server's word: believe them only where you
-      trust the server. Your own functions and the two tools of ``resources`` are asked about as
-      well.
+      the call; False, or a reason as a string, refuses it, and the model is told. The wait does not
+      count towards timeouts. ``tool.annotations`` come from the server: rely on them only if you
+      trust it. Your own functions and the two tools of ``resources`` need approval as well.
     - ``limits``: how much of a result the model gets, see `Limits`.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
     - ``search``: offer the tools ``search_tools`` and ``call_tool`` in place of those of the
-      servers. A number: only where there are more tools than that; ``"3%"``: only where they take
-      more than this share of ``context``, the tokens that the model reads at most (200,000). That
-      is decided once, when there are tools: make a toolbox for each conversation.
-    - ``strict``, ``inline_refs``: as for the provider's ``tools``. ``defer``: which tools the model
-      searches for by the provider's own means (True: all), where it has any, or else
-      ``tools.problems`` says so.
+      servers. A number: only if there are more tools than that; ``"3%"``: only if they take more
+      than this share of ``context``, the size of the model's context in tokens (200,000). This is
+      decided once, when there are tools: make a toolbox for each conversation.
+    - ``strict``, ``inline_refs``: as for the provider's ``tools``. ``defer``: the tools that the
+      model finds with the provider's own search (True: all); ``tools.problems`` notes a provider
+      without one.
 
-    Tools keep their order as long as the toolbox lasts, new ones come last, and with ``search``
-    the definitions do not change at all: a provider's cache of the conversation stays valid.
-    Tools whose ``_meta.ui.visibility`` is without ``"model"`` are not offered, and not called.
+    Tools keep their order as long as the toolbox lasts, new ones come last, and with ``search`` the
+    definitions do not change at all: a provider's cache of the conversation stays valid. Tools
+    whose ``_meta.ui.visibility`` lacks ``"model"`` are neither offered nor called.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class Toolbox:
 
     @property
     def agent_tools(self) -> list[AgentTool]:
-        """The same tools, by the same rules, for a program that calls models in its own way."""
+        """The same tools, by the same rules, for a program that calls models itself."""
         return [
             AgentTool(defined, self._call_for_agent, self._limits, self._loop)
             for defined in self.tools.defined
@@ -260,7 +259,7 @@ class Toolbox:
         }
 
     def _forget_all_but(self, kept: set[str]) -> None:
-        """Forget tools that are gone: a server may invent new names without end."""
+        """Forget removed tools: a server may invent new names without end."""
         staying = [name for name in self._places if name in kept]
         self._places = {name: place for place, name in enumerate(staying)}
         names = self._memory.names
@@ -268,7 +267,7 @@ class Toolbox:
         self._known.bindings = {}
 
     def _offered(self, local: LocalTool) -> Tool:
-        """Offer a tool of this library under a lasting name that no server's tool has."""
+        """Offer a local tool under a permanent name that no server's tool has."""
         own_name = local.tool.name
         name = self._local_names.get(own_name, own_name)
         while own_name not in self._local_names and name in self._places:
@@ -296,7 +295,7 @@ class Toolbox:
 
         if not fits(self._include):
             return False
-        # An exclusion may match any name of the tool, the model's too: it admits nothing.
+        # An exclusion may also match the model's name: that cannot let a tool in.
         spelled = self._exclude and any_pattern(self._exclude).match(tool.name)
         return not spelled and not fits(self._exclude)
 
@@ -346,7 +345,6 @@ class Toolbox:
         return made
 
     def _found_call(self, call: ToolCall) -> ToolCall:
-        """Return the call inside the arguments of `call_tool`."""
         given = dict(call.arguments)
         name = given.pop("name", None)
         arguments = given.get("arguments", given)  # some models write them beside the name

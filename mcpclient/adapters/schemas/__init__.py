@@ -1,1 +1,1 @@
-"""Input schemas of tools, rewritten for what model APIs take of JSON Schema; pure functions."""
+"""Input schemas of tools, rewritten for the JSON Schema subsets of model APIs; pure functions."""

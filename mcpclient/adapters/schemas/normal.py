@@ -1,8 +1,8 @@
 """The normal form of a tool's input schema, which every model API can start from.
 
-The result is of dialect 2020-12 and valid, describes an object, has ``properties``, refers only to
-its own parts by JSON pointers, and has no boolean where an API wants an object. What cannot be kept
-is told.
+The result is valid in dialect 2020-12, describes an object, has ``properties``, refers only to its
+own parts by JSON pointers, and has no boolean where an API wants an object. Notes list the changes
+of meaning.
 
 Sources: the release notes of JSON Schema draft-06, draft-07, 2019-09 and 2020-12.
 """
@@ -37,7 +37,7 @@ from .rewriting import (
     without_unused,
 )
 
-# Dialects in which a reference hides the keywords beside it.
+# Dialects in which a reference overrides its sibling keywords.
 _HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
@@ -106,7 +106,7 @@ def _update_keywords(schema: JsonSchema) -> None:
             schema["items"] = schema["additionalItems"]
         if not schema["prefixItems"]:
             del schema["prefixItems"]
-    schema.pop("additionalItems", None)  # without meaning beside one schema for all items
+    schema.pop("additionalItems", None)  # no meaning with one schema for all items
     identifier = schema.get("$id")
     if isinstance(identifier, str) and identifier.startswith("#") and len(identifier) > 1:
         schema["$anchor"] = schema.pop("$id")[1:]
@@ -121,12 +121,12 @@ def _update_keywords(schema: JsonSchema) -> None:
             schema.setdefault(keyword, {}).setdefault(name, needed)
 
 
-# Invalid parts that are removed before the whole schema is given up.
+# Number of invalid parts to remove before giving up on the whole schema.
 _MAX_REPAIRS = 20
-# Far above the schemas of well-meant tools.
+# Far more than honest tools need.
 _LIMITS = SchemaLimits(compilation_steps=200_000)
 _IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
-# Keywords whose value commonly is a boolean, which every API accepts.
+# Keywords with boolean values that every API accepts.
 _TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
 
 
@@ -154,7 +154,7 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Return a value without infinities and NaN, which some servers write and no API parses."""
+    """Return a value without infinities and NaN, which some servers send and no API accepts."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items() if not _is_endless(inner)}
     if isinstance(value, list):
@@ -177,7 +177,7 @@ def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
 
 
 def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
-    """Remove the parts that break the rules of JSON Schema, one after the other."""
+    """Remove the parts that break the rules of JSON Schema, one at a time."""
     for _ in range(_MAX_REPAIRS):
         try:
             compile_schema(schema, limits=_LIMITS)
@@ -235,7 +235,7 @@ class _Localizing:
 
     def _target(self, reference: str, keyword: str, path: tuple[str, ...]) -> str | None:
         position = self._positions.get(path)
-        if position is None:  # inside a value that is a schema only by reference
+        if position is None:  # inside a value that only a reference treats as a schema
             return reference if reference.startswith("#/") else None
         try:
             target = self._registry.resolve(reference, position)

@@ -1,4 +1,4 @@
-"""Schemas for APIs that take a part of JSON Schema only. Every value that was valid stays valid.
+"""Schemas for APIs that support part of JSON Schema. Every value that was valid stays valid.
 
 `plain_root`: arguments as one plain object, for APIs that refuse combinations at the root. Branches
 of ``anyOf`` and ``oneOf`` become one object that accepts the values of any branch; those of
@@ -23,7 +23,7 @@ from .rewriting import JsonSchema, Rewritten, target_of, widened, with_root_kept
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # A property that a branch does not mention may have any value.
 _ANYTHING: JsonSchema = {}
-# The most properties that a sentence about a branch names.
+# The most properties that the description names for a branch.
 _NAMED = 6
 
 
@@ -48,7 +48,7 @@ class _Shape:
 def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
     """Return a schema in normal form without the ``refused`` keywords at its root.
 
-    ``$ref`` is always one of them. The original is not touched.
+    ``$ref`` is always one of them. The original is not changed.
     """
     present = [key for key in schema if key in refused or key == "$ref"]
     if not present:
@@ -145,7 +145,7 @@ def _alternatives(options: list[Any]) -> Any:
 
 
 def _constants(option: Mapping[str, Any]) -> list[Any]:
-    """Return the values of a schema that only lists constants, as discriminators do."""
+    """Return the constants of a schema that lists nothing else, such as a discriminator."""
     if option.keys() <= {"const", "type", "title", "description"} and "const" in option:
         return [option["const"]]
     if option.keys() <= {"enum", "type", "title", "description"}:
@@ -171,7 +171,6 @@ def _same(first: object, second: object) -> bool:
 
 
 def _sentence(schema: JsonSchema, unions: list[str]) -> str:
-    """Return a sentence that says which arguments belong together."""
     said = []
     for keyword in unions:
         shapes = [_shape(branch, schema, frozenset()) for branch in schema[keyword]]
@@ -284,7 +283,7 @@ def _with_members_merged(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-# Keywords that apply to the parts which the ones beside them leave over.
+# Keywords for the properties or items that their siblings do not cover.
 _LEFT_OVER = frozenset({"additionalProperties", "items", "unevaluatedProperties"})
 _STRUCTURE = _LEFT_OVER | {"properties", "patternProperties", "prefixItems"}
 
@@ -309,7 +308,7 @@ def _merged(first: JsonSchema, second: Any) -> JsonSchema | None:
 
 
 def _use_enum(schema: JsonSchema) -> None:
-    """Write a constant as an enum, and a null among the values as a type."""
+    """Turn a constant into an enum, and a null among the values into a type."""
     if "const" in schema and _is_plain(schema["const"]) and "enum" not in schema:
         schema["enum"] = [schema.pop("const")]
     values = schema.get("enum")

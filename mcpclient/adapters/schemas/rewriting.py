@@ -1,11 +1,11 @@
 """Rewriting JSON Schemas, and the references in them, so that valid values stay valid.
 
-A model API that does not take a keyword gets a schema without it. Where the keyword stands in a
-plain place that only allows more. Below ``not``, ``oneOf`` or ``if`` allowing more inside would
-allow less outside; there the keyword around goes as well. Schemas here are of dialect 2020-12.
+A keyword that a model API does not support is removed, so the schema accepts more. Below ``not``,
+``oneOf`` or ``if``, accepting more inside would mean accepting less outside, so those keywords are
+removed as well. Schemas here are of dialect 2020-12.
 
-A definition that contains itself has no end: where references are replaced by their targets and it
-comes round again, a schema that accepts any value of the same type ends the expansion.
+A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
+that accepts any value of the same type ends the expansion.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tok
 
 JsonSchema = dict[str, Any]
 
-# Keywords that depend on which parts the others beside them have evaluated.
+# Keywords that depend on the parts that their siblings have evaluated.
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"})
 DEFINITIONS = ("$defs", "definitions")
@@ -62,7 +62,7 @@ def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rew
 
 
 def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten:
-    """Return ``schema`` with these subschemas, without keywords that would now accept less."""
+    """Return ``schema`` with these subschemas, without keywords that would now reject more."""
     result = dict(schema)
     inexact: set[str] = set()
     for child in children:
@@ -85,7 +85,7 @@ def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten
 
 
 def widened(schema: object, change: Change) -> Rewritten:
-    """Do the same as `rewritten` for schemas that may refer to definitions.
+    """Apply `rewritten` to a schema that may refer to definitions.
 
     If a definition accepts more than before, so does each schema that refers to it.
     """
@@ -164,7 +164,6 @@ def target_of(reference: object, root: object) -> object:
 
 
 def _all_references(schema: object) -> set[tuple[str, ...]]:
-    """Return the tokens of every ``$ref`` in a schema."""
     found: set[tuple[str, ...]] = set()
     pending = [schema]
     while pending:
@@ -178,7 +177,7 @@ def _all_references(schema: object) -> set[tuple[str, ...]]:
 
 
 def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
-    """Return the schema with each ``$ref`` following the part that has ``moved``, the innermost."""
+    """Return the schema with each ``$ref`` updated for the innermost part that has ``moved``."""
 
     def follow(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         tokens = tokens_of(value.get("$ref"))
@@ -231,8 +230,8 @@ def without_unused(schema: JsonSchema) -> JsonSchema:
 def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:
     """Prepare a change of the root's keywords ``changing`` and of its properties.
 
-    If references lead to the root, or into those keywords, a copy of the root is kept among the
-    definitions, and they lead there instead.
+    References to the root, or into those keywords, are redirected to a copy of the root among the
+    definitions.
     """
     changes = {*changing, "properties"}
     if not any(not tokens or tokens[0] in changes for tokens in _all_references(schema)):
@@ -254,7 +253,7 @@ _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprec
 
 
 def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema in normal form without references, and notes on those that were cut.
+    """Return a schema in normal form without references, and notes on those that were cut off.
 
     Every value that was valid stays valid. The original is not changed.
     """

@@ -1,8 +1,8 @@
-"""Schemas for the strict modes of model APIs, and the way back from strict arguments.
+"""Schemas for the strict modes of model APIs, and the conversion of strict arguments.
 
-Strict mode guarantees arguments that match the schema, and accepts little of JSON Schema: an object
-has no properties but those that are listed. With OpenAI every property is required, and an optional
-one may be null; `without_nulls` removes those nulls before the server sees them.
+Strict mode guarantees arguments that match the schema, and supports little of JSON Schema: an
+object has only the listed properties. With OpenAI every property is required, and an optional one
+may be null; `without_nulls` removes those nulls before the server sees them.
 
 Sources: "Structured model outputs, Supported schemas" of OpenAI's documentation, and
 ``openai/lib/_pydantic.py`` of openai 3.54.0, which makes such schemas from models; "Structured
@@ -87,7 +87,7 @@ class Strict:
 
 
 def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Strict, list[str]]:
-    """Return a schema for strict mode, and the reasons against it: with any, do not use it.
+    """Return a schema for strict mode, and the reasons why it cannot be used, if any.
 
     ``schema`` is in normal form and has no combinations at its root. It is not changed.
     """
@@ -218,7 +218,8 @@ class _Strict:
 
 
 def _with_single_member_merged(schema: JsonSchema) -> JsonSchema:
-    """Read ``{"allOf": [X], "description": …}``, as many libraries write it, as X described."""
+    """Merge ``{"allOf": [X], "description": …}``, which many libraries generate, into one
+    schema."""
     members = schema.get("allOf")
     if not isinstance(members, list) or len(members) != 1 or not isinstance(members[0], dict):
         return schema
@@ -259,7 +260,7 @@ def has_null(value: Any) -> bool:
 
 
 def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
-    """Return a value without the nulls of optional properties, which models send for no value.
+    """Return a value without the nulls that models send for missing optional properties.
 
     ``schema``, in the document ``root``, is the server's. A null that it accepts stays.
     """
