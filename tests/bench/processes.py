@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from .columns import HERE, ROOT
+from .worker import NothingToMeasureError
 
 if sys.platform != "win32":
     import resource
@@ -101,6 +102,8 @@ class WorkerProcess:
             code = self.process.wait()
             raise WorkerFailedError(f"worker ended with {code}: {self._last_words()}")
         answer: dict[str, Any] = json.loads(line)
+        if "absent" in answer:
+            raise NothingToMeasureError(answer["absent"])
         if "error" in answer:
             raise WorkerFailedError(answer["error"])
         return answer

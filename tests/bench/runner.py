@@ -19,6 +19,7 @@ from .processes import (
     server_command,
 )
 from .rows import Answer, Row
+from .worker import NothingToMeasureError
 
 FIRST_COUNT = 100
 
@@ -37,10 +38,14 @@ class Settings:
 
 @dataclass
 class Cell:
-    """What one column did in one row: an answer per round, or why there is none."""
+    """What one column did in one row: an answer per round, or why there is none.
+
+    ``absent``: the library has nothing of the kind, which is not an error.
+    """
 
     answers: list[Answer] = field(default_factory=list)
     error: str = ""
+    absent: str = ""
     spent: float = 0.0
 
 
@@ -81,7 +86,8 @@ class Runner:
         for _ in range(self.settings.rounds):
             for column in columns:
                 cell = cells[column.key]
-                if cell.error or (cell.answers and cell.spent > self.settings.budget):
+                is_over = cell.answers and cell.spent > self.settings.budget
+                if cell.error or cell.absent or is_over:
                     continue
                 with _Recorded(cell):
                     answer = self._round(column, row, counts[column.key])
@@ -168,7 +174,7 @@ class Runner:
 
 
 class _Recorded:
-    """Adds the time of its block to a cell, and a worker's failure."""
+    """Adds the time of its block to a cell, and why a worker has no answer."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -180,5 +186,8 @@ class _Recorded:
         self.cell.spent += time.perf_counter() - self.start
         if isinstance(error, WorkerFailedError):
             self.cell.error = str(error)
+            return True
+        if isinstance(error, NothingToMeasureError):
+            self.cell.absent = str(error)
             return True
         return False

@@ -60,8 +60,22 @@ def test_rows_of_this_library_alone() -> None:
     report = measure(special, [FLOOR, ours], replace(SETTINGS, rounds=1))
 
     for line in report["lines"]:
-        assert "nothing of the kind" in line["errors"]["floor"]
+        assert line["errors"] == {} and "floor" not in line["rounds"]
         assert len(line["rounds"]["mcpclient"]) == 1
+
+
+def test_a_column_that_has_nothing_of_the_kind_has_a_dash() -> None:
+    """It has not failed: the row measures what only another column has."""
+    row = Row("ours", "ours", "manager-call", "stdio", rows.CALLS, count=1)
+
+    report = measure([row], [FLOOR], SETTINGS)
+
+    assert [(line["errors"], line["rounds"]) for line in report["lines"]] == [({}, {})] * 2
+    table = render(report, [FLOOR])
+    assert "failed" not in table
+    assert [line.split()[-1] for line in table.splitlines() if line.startswith("ours ")] == [
+        "-"
+    ] * 2
 
 
 def test_a_column_that_fails_says_why_and_leaves_the_others_alone() -> None:

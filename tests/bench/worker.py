@@ -12,7 +12,8 @@ that an idle column takes nothing from the one being measured.
 | `close` | an empty object |
 
 `seconds` are wall time, `cpu` are seconds of this process alone, `peak` and `memory` are bytes.
-Any order may be answered with `error` instead.
+Any order may be answered with `error` instead, or with `absent` where the library has nothing that
+the operation could measure.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ ECHO_ARGUMENTS = {"message": "x"}
 SHORT_RUN = 1_000
 SHORT_RUNS = 5
 WIDTH = 100
+
+
+class NothingToMeasureError(Exception):
+    """The library of a column has nothing of the kind that an operation measures."""
 
 
 class Target(TypedDict, total=False):
@@ -89,7 +94,7 @@ class Adapter(ABC):
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
         """An operation that not every library has."""
-        raise RuntimeError("this library has nothing of the kind")
+        raise NothingToMeasureError("this library has nothing of the kind")
 
 
 class Stopwatch:
@@ -325,6 +330,8 @@ async def _serve(adapter: Adapter, answers: int) -> None:
     for line in iter(sys.stdin.readline, ""):
         try:
             answer = await worker.obey(json.loads(line))
+        except NothingToMeasureError as reason:
+            answer = {"absent": str(reason)}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"[:500]}
         os.write(answers, json.dumps(answer).encode() + b"\n")

@@ -189,6 +189,7 @@ async function obey(received) {
     await client.close();
     return {};
   }
+  if (!(received.operation in operations)) return { absent: "this library has nothing of the kind" };
   globalThis.gc?.();
   const watch = new Stopwatch();
   const details = await operations[received.operation](watch, received);
