@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -20,10 +21,16 @@ from mcpclient.client.connection.options import EraMemory
 from tests.support import properties
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS
+from tests.support.settings import changed_since, settings_now
 
 # The tests start hundreds of processes, of which each would otherwise compile the library anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell without job control starts what is in the background with SIGINT ignored, and every child
+# process would inherit that: no Ctrl-C of a test would have an effect.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast a machine is decides no test, and in CI chance does not either.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -122,6 +129,16 @@ def _leaves_nothing_behind() -> Iterator[None]:
     leaked = left_behind(before)
     if leaked:
         pytest.fail("the test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _gives_settings_back() -> Iterator[None]:
+    """Fail a test that changes the process for the next: a variable, the handler of a signal."""
+    before = settings_now()
+    yield
+    changed = changed_since(before)
+    if changed:
+        pytest.fail("the test did not give back:\n  " + "\n  ".join(changed), pytrace=False)
 
 
 @pytest.fixture(autouse=True)

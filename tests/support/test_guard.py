@@ -15,7 +15,7 @@ from tests.support import requirements
 from tests.support.subprocesses import TOP
 
 TESTS = """
-    import asyncio, socket, threading
+    import asyncio, os, signal, socket, threading
     import pytest
     from mcpclient.net.futures import BackgroundTasks
     from tests import conftest
@@ -32,6 +32,14 @@ TESTS = """
         thread = threading.Thread(target=stop.wait, name="forgotten", daemon=True)
         thread.start()
         kept.append(stop)
+
+    def test_changes_the_process():
+        os.environ["LEFT"] = "behind"
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def test_ctrl_c_interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
     def test_loses_an_exception():
         async def main():
@@ -80,8 +88,11 @@ def run_tests(folder: Path, **environment: str) -> str:
         ")\n"
     )
     plugins = ["-p", "tests.conftest", "-p", "lacking", "-p", "no:cacheprovider"]
+    # As a shell without job control starts it, that is with SIGINT ignored.
+    shell = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"] if os.name == "posix" else []
+    command = [*shell, sys.executable, "-m", "pytest", "-rA", "--strict-markers", *plugins]
     finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rA", "--strict-markers", *plugins, "test_sample.py"],
+        [*command, "test_sample.py"],
         cwd=folder,
         env={
             **os.environ,
@@ -110,6 +121,17 @@ def test_a_sound_test_passes(report: str) -> None:
 def test_a_leak_is_an_error_of_the_test_that_leaks(report: str) -> None:
     assert "ERROR test_sample.py::test_leaks_a_thread" in report
     assert "thread forgotten" in report
+
+
+def test_a_change_of_the_process_is_an_error_of_the_test_that_made_it(report: str) -> None:
+    assert "ERROR test_sample.py::test_changes_the_process" in report
+    assert "variable LEFT: 'behind', which was None" in report
+    assert "the handler of SIGTERM: " in report
+    assert "ERROR test_sample.py::test_ctrl_c_interrupts" not in report
+
+
+def test_ctrl_c_works_in_tests_that_were_started_with_it_ignored(report: str) -> None:
+    assert "PASSED test_sample.py::test_ctrl_c_interrupts" in report
 
 
 def test_an_exception_lost_in_the_loop_is_an_error(report: str) -> None:

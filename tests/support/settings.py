@@ -1,0 +1,68 @@
+"""The settings of this process that a test may change, and has to give back."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import locale
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.request
+
+__all__ = ["Settings", "changed_since", "settings_now"]
+
+Settings = dict[str, object]
+
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD", "SIGPIPE", "SIGUSR1", "SIGALRM")
+    if hasattr(signal, name)
+]
+_LOGGERS = ("", "mcpclient", "asyncio")
+_PYTEST = "PYTEST_CURRENT_TEST"  # another one in each phase of a test
+
+
+def settings_now() -> Settings:
+    """Return what is set now, by names that a message can say."""
+    made: Settings = {f"variable {key}": value for key, value in os.environ.items()}
+    made.pop(f"variable {_PYTEST}", None)
+    made.update({f"the handler of {each.name}": signal.getsignal(each) for each in _SIGNALS})
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        made[f"the logger {name!r}"] = (logger.level, logger.propagate, logger.disabled)
+    made["handlers of the library's logger"] = tuple(logging.getLogger("mcpclient").handlers)
+    made["the working directory"] = os.getcwd()
+    made["sys.path"] = tuple(sys.path)
+    made["sys.argv"] = tuple(sys.argv)
+    made["sys.dont_write_bytecode"] = sys.dont_write_bytecode
+    made["excepthooks"] = (sys.excepthook, threading.excepthook)
+    made["the trace and the profile function"] = (sys.gettrace(), sys.getprofile())
+    made["limits of the interpreter"] = (sys.getrecursionlimit(), sys.getswitchinterval())
+    made["hooks of asynchronous generators"] = tuple(sys.get_asyncgen_hooks())
+    made["the garbage collector"] = (gc.isenabled(), gc.get_threshold(), gc.get_debug())
+    made["the locale"] = locale.setlocale(locale.LC_ALL)
+    made["the time zone"] = time.tzname
+    made["the timeout of sockets"] = socket.getdefaulttimeout()
+    made["the opener of urllib"] = getattr(urllib.request, "_opener", None)
+    made["the running event loop"] = asyncio._get_running_loop()
+    made["standard streams"] = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    made["the umask"] = _umask()
+    return made
+
+
+def changed_since(before: Settings) -> list[str]:
+    """Describe each setting that is another one now."""
+    now = settings_now()
+    changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    return [f"{key}: {now.get(key)!r}, which was {before.get(key)!r}" for key in changed]
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
