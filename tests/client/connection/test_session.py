@@ -302,6 +302,54 @@ def test_a_failed_request_fails_its_call_and_a_failed_notification_is_reported()
     on_bench(work)
 
 
+class Log:
+    """The order of the messages that a session had logged."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, Any]] = []
+
+    def sent(self, outgoing: Outgoing) -> None:
+        self.seen.append(("sent", outgoing.request_id))
+
+    def received(self, message: Message) -> None:
+        self.seen.append(("received", message.get("id")))
+
+    def abandoned(self, outgoing: Outgoing) -> None:
+        self.seen.append(("abandoned", outgoing.request_id))
+
+    def failed(self, error: McpError, request_id: Any) -> None:
+        self.seen.append(("failed", request_id))
+
+    def lost(self, error: McpError) -> None:
+        self.seen.append(("lost", None))
+
+    def closed(self) -> None:
+        self.seen.append(("closed", None))
+
+
+def test_every_message_is_logged_and_what_became_of_it() -> None:
+    """F-SHOW-5: sent, received, refused, given up, and the end."""
+
+    async def work(bench: Bench) -> None:
+        log = Log()
+        bench.session.log = log  # type: ignore[assignment]
+        calls = [bench.call() for _ in range(4)]
+        await turn()
+        bench.answer(1)
+        bench.session.message_rejected(ProtocolViolation("broken"), 2)
+        bench.session.request_failed(3, HttpError(500, {}, b""))
+        calls[3].cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        assert log.seen == [
+            *(("sent", number) for number in (1, 2, 3, 4)),
+            *(("received", 1), ("failed", 2), ("failed", 3), ("abandoned", 4), ("sent", None)),
+        ]
+        bench.session.connection_lost(ConnectionLost("gone"))
+        assert log.seen[-1] == ("lost", None)
+
+    on_bench(work)
+
+
 # Time
 
 
