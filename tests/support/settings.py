@@ -12,7 +12,6 @@ import socket
 import sys
 import threading
 import time
-import urllib.request
 
 __all__ = ["Settings", "changed_since", "settings_now"]
 
@@ -48,7 +47,6 @@ def settings_now() -> Settings:
     made["the locale"] = locale.setlocale(locale.LC_ALL)
     made["the time zone"] = time.tzname
     made["the timeout of sockets"] = socket.getdefaulttimeout()
-    made["the opener of urllib"] = getattr(urllib.request, "_opener", None)
     made["the running event loop"] = asyncio._get_running_loop()
     made["standard streams"] = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     made["the umask"] = _umask()
