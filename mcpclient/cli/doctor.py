@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -237,7 +238,7 @@ def _refused(target: str, error: McpError) -> _Report:
 
 
 async def _examined(server: Server, options: argparse.Namespace, screen: Screen) -> _Report:
-    target, code = "", 0
+    target, code, trust = "", 0, ""
     relevant: set[str] = set()
     found: list[Check] = []
     if server.warnings:
@@ -246,6 +247,7 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
         client = client_for(server._replace(warnings=()), options, screen)
         target, connection = client.target, connection_of(client)
         relevant = _relevant_checks(server.target, connection.options.network)
+        trust = _trust_of(connection.options.network, os.environ)
         async with screen.status:
             try:
                 await client.connect()
@@ -261,7 +263,29 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
     except McpError as error:
         found.append(_failed(error))
         code = exit_code(error, connecting=True)
-    return _Report(target, report_of(found, relevant), code)
+    checks = [
+        replace(check, found="\n".join(filter(None, [check.found, trust])))
+        if check.name == "tls" and check.status != "skipped"
+        else check
+        for check in report_of(found, relevant)
+    ]
+    return _Report(target, checks, code)
+
+
+def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:
+    """Name the environment variables with authorities, and those without effect here."""
+    if network.ca_file is not None or network.ssl_context is not None or not network.verify:
+        return ""
+    said = []
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        value = environ.get(name)
+        if value:
+            exists = any(map(os.path.exists, (value, *value.split(os.pathsep))))
+            said.append(f"{name}={value}{'' if exists else ' does not exist'}")
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"):
+        if environ.get(name):
+            said.append(f"{name}={environ[name]} is not read: give it as SSL_CERT_FILE")
+    return escape("\n".join(said))
 
 
 def _relevant_checks(target: Target, network: NetworkOptions) -> set[str]:

@@ -374,7 +374,14 @@ def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None
     try:
         for path in (certificate, key):
             if path is not None:
-                os.close(open_regular(path))
+                descriptor = open_regular(path)
+                is_binary = os.read(descriptor, 1) == b"\x30"  # a SEQUENCE of DER, never of PEM
+                os.close(descriptor)
+                if is_binary:
+                    raise UsageError(
+                        f"client_cert {os.fspath(path)!r} is not a PEM file; make one of PKCS#12 "
+                        "(.p12, .pfx) with: openssl pkcs12 -in FILE -out client.pem -nodes"
+                    )
         # Without a password OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=password or "")
     except OSError as error:

@@ -310,6 +310,31 @@ def test_https_for_http_and_a_certificate_of_its_own(tmp_path: Path, capsys: Cap
         expect([url, "--insecure"], "path", "failed", 3, "/mcp", capsys)
 
 
+def test_variables_with_authorities_are_told(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-1: those that are read, those that lead nowhere, and those of other programs."""
+    authority, missing = Authority(tmp_path), str(tmp_path / "none")
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", missing)
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", authority.file)
+    with answering((404, {}, ""), authority.server_context()) as place:
+        url = f"https://{place}/mcp"
+        _, checks = examined([url], capsys)
+        assert checks["tls"]["status"] == "failed"
+        assert checks["tls"]["found"].splitlines()[-2:] == [
+            f"SSL_CERT_DIR={missing} does not exist",
+            f"NODE_EXTRA_CA_CERTS={authority.file} is not read: give it as SSL_CERT_FILE",
+        ]
+        monkeypatch.setenv("SSL_CERT_FILE", authority.file)
+        _, checks = examined([url], capsys)
+        assert checks["tls"]["status"] == "ok"
+        assert f"SSL_CERT_FILE={authority.file}\n" in checks["tls"]["found"]
+        _, checks = examined([url, "--ca-file", authority.file], capsys)
+        assert checks["tls"]["found"] == ""
+
+
 def test_a_sound_server_passes(capsys: Capture) -> None:
     """F-SHOW-1"""
     code, checks = examined(["--", sys.executable, DEMO], capsys)

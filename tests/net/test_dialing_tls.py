@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import NoEncryption
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from mcpclient.errors import UsageError
 from mcpclient.net.dialing import TlsContexts, explain_tls_error
@@ -73,6 +76,11 @@ def test_unusable_files_are_named(tmp_path: Path) -> None:
     empty, missing = tmp_path / "empty.pem", tmp_path / "none.pem"
     empty.write_text("nothing\n")
     locked = authority.client_files(password="secret")
+    pkcs12 = tmp_path / "client.p12"
+    authorities = [x509.load_pem_x509_certificate(authority.ca.cert_pem.bytes())]
+    pkcs12.write_bytes(
+        serialize_key_and_certificates(None, None, None, authorities, NoEncryption())
+    )
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"ca_file": missing}, "ca_file '.*none.pem' holds no certificates"),
         ({"ca_file": empty}, "ca_file '.*empty.pem' holds no certificates"),
@@ -81,6 +89,7 @@ def test_unusable_files_are_named(tmp_path: Path) -> None:
         ({"client_cert": locked}, "password is wrong or missing"),
         ({"client_cert": (*locked, "wrong")}, "password is wrong or missing"),
         ({"client_cert": locked[:1]}, "client_cert is a path, "),
+        ({"client_cert": pkcs12}, r"'.*\.p12' is not a PEM file; .*: openssl pkcs12 -in FILE"),
     ]
     for options, reason in wrong:
         with pytest.raises(UsageError, match=reason):
