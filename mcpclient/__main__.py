@@ -22,15 +22,15 @@ def main() -> int:
     if sys.argv[1:2] and sys.argv[1] in _QUICK and any(word[:1] == "@" for word in sys.argv[2:]):
         try:
             front = import_module(".net.session_front", _PACKAGE)
-            code: int | None = front.run_in_session(sys.argv[1:])
-            if code is not None:
-                return code
+            in_session: int | None = front.run_in_session(sys.argv[1:])
+            if in_session is not None:
+                return in_session
         except ModuleNotFoundError:  # vendored without sessions
             pass
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     errors, lazy = (import_module(name, _PACKAGE) for name in (".errors", ".lazy"))
     try:
-        code = lazy.import_part(wanted, _PACKAGE).main()
+        code: int = lazy.import_part(wanted, _PACKAGE).main()
     except errors.UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
@@ -15,9 +16,9 @@ from ..net.files import read_file
 from .config import Problem, Severity
 from .scopes import Place
 
-try:
-    import tomllib  # type: ignore[import-not-found]
-except ImportError:  # Python 3.10 and older
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
     tomllib = None
 
 MAX_FILE_SIZE = 32 * 1024 * 1024

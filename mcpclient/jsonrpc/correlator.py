@@ -59,8 +59,8 @@ class Pending:
         self.waiter = waiter
         self.idle = idle
         self.total = total
-        self.idle_deadline = now + idle if idle else _NEVER
-        self.total_deadline = now + total if total else _NEVER
+        self.idle_deadline: float = now + idle if idle else _NEVER
+        self.total_deadline: float = now + total if total else _NEVER
         self.on_progress = on_progress
 
     @property

@@ -256,8 +256,9 @@ class Upkeep:
     def __init__(self, reconnect: Reconnect | None) -> None:
         self.is_asked_for = self.is_switched_on = False
         self.version = ""
-        self.failures = FailureCount(0 if reconnect is None else reconnect.terminal_errors)
-        self.attempts = 0
+        limit = 0 if reconnect is None else reconnect.terminal_errors
+        self.failures: FailureCount = FailureCount(limit)
+        self.attempts: int = 0
         self._reconnect = reconnect or Reconnect()
         self._opened_at = math.inf
 

@@ -112,15 +112,15 @@ async def run_in_owner_loop(
     For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
     called twice when ``home`` ends in between.
     """
+
+    async def awaited() -> T:
+        return await function()
+
     try:
-        return await run_in(home, _awaited, function)
+        return await run_in(home, awaited)
     except ConnectionLost as error:
         if error.kind is not LossKind.LOOP_ENDED:
             raise
-    return await function()
-
-
-async def _awaited(function: Callable[[], Awaitable[T]]) -> T:
     return await function()
 
 

@@ -140,7 +140,8 @@ def _take_over(fields: Sequence[str], descriptors: Sequence[int]) -> list[str]:
     sys.stderr = os.fdopen(2, "w", encoding=errors_coding, errors=errors_errors, buffering=1)
     count = int(fields[7])
     os.environ.clear()
-    os.environ.update(field.partition("=")[::2] for field in fields[8 + count :])
+    variables = (field.partition("=") for field in fields[8 + count :])
+    os.environ.update({name: value for name, _, value in variables})
     return list(fields[8 : 8 + count])
 
 

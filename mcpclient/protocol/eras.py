@@ -30,13 +30,13 @@ class HandshakeEra(EraRules):
     caches_answers = False
     listens_with_a_request = False
     tasks_are_an_extension = False
-    header_parameters = None
+    header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
         self.version = version
         self._identity = identity
         self.headers: dict[str, str] = {"MCP-Protocol-Version": version} if agreed else {}
-        self.channel_headers = self.headers
+        self.channel_headers: Mapping[str, str] | None = self.headers
 
     def initialize_params(self) -> Params:
         """Return the params of ``initialize``, offering this era's version."""
@@ -106,11 +106,11 @@ class StatelessEra(EraRules):
     caches_answers = True
     listens_with_a_request = True
     tasks_are_an_extension = True
-    channel_headers = None
+    channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         self.version = version
-        self.header_parameters = HeaderParameters()
+        self.header_parameters: HeaderParameters | None = HeaderParameters()
         self._meta: dict[str, Any] = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,

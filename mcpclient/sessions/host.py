@@ -159,8 +159,8 @@ class Caller(asyncio.Protocol):
 
     def __init__(self, host: Host) -> None:
         self.running: dict[RequestId, asyncio.Task[None]] = {}
-        self.latest = 0
-        self.joined = False
+        self.latest: int = 0
+        self.joined: bool = False
         self._host = host
         self._framer = LineFramer()
         self._asked: dict[RequestId, asyncio.Future[Message]] = {}
@@ -177,7 +177,7 @@ class Caller(asyncio.Protocol):
         if not is_own_peer(transport.get_extra_info("socket")):
             transport.abort()
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """Cancel whatever the caller still waits for."""
         for task in self.running.values():
             task.cancel()

@@ -48,7 +48,7 @@ class SessionTransport(LineSocketTransport):
         try:
             port, token = self._place.port()
             if port:
-                self.url = Url("tcp", "127.0.0.1", port, "", None)
+                self.url: Url = Url("tcp", "127.0.0.1", port, "", None)
             await super().open(_Intake(receiver, joined))
             params = {"version": __version__, "token": token}
             super().send(Outgoing(messages.request(0, "mcpclient/join", params)))
@@ -65,8 +65,8 @@ class SessionTransport(LineSocketTransport):
             raise UsageError(said).advise(
                 f"Close it with: mcpclient close {self.description}, and open it again."
             )
-        self.name = str(self._state["transport"])
-        self.carries_headers = bool(self._state["carriesHeaders"])
+        self.name: str = str(self._state["transport"])
+        self.carries_headers: bool = bool(self._state["carriesHeaders"])
 
     def missing(self) -> UsageError:
         """Return the error for a session that does not exist."""

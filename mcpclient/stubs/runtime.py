@@ -149,7 +149,7 @@ class AsyncStub(_Made):
     """A server whose tools are coroutines; the base of generated classes. See `Stub`."""
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self.client: Client = client
         self._owner: Any = client
 
     @classmethod

@@ -28,7 +28,7 @@ class LineSocketTransport(ConnectedTransport):
         dialer: Dialer | None = None,
     ) -> None:
         super().__init__()
-        self.url = url
+        self.url: Url = url
         self._max_message_size = max_message_size
         self._dialer = dialer or Dialer()
 

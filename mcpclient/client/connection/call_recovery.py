@@ -77,9 +77,9 @@ class CallDeadline:
         started: float | None = None,
     ) -> None:
         self._connection = connection
-        self.method = method
-        self.options = options
-        self.params = params
+        self.method: str = method
+        self.options: RequestOptions = options
+        self.params: Mapping[str, Any] | None = params
         self._started = counted_time(connection) if started is None else started
 
     @property

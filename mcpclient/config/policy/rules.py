@@ -75,7 +75,8 @@ class NameRule(_PatternRule):
     In a deny list upper and lower case are the same, as are other forms of one letter.
     """
 
-    kind, _needs = "name", "names needs a name"
+    kind: ClassVar[str] = "name"
+    _needs = "names needs a name"
     _is_valid = staticmethod(str.strip)
 
 
@@ -86,7 +87,8 @@ class EnvRule(_PatternRule):
     a deny list a server that sets it is denied.
     """
 
-    kind, _needs = "env", "the environment needs the name of a variable"
+    kind: ClassVar[str] = "env"
+    _needs = "the environment needs the name of a variable"
     _is_valid = staticmethod(re.compile(r"[\w*]+").fullmatch)
 
 
@@ -97,7 +99,8 @@ class CwdRule(_PatternRule):
     a deny list a server that names it is denied.
     """
 
-    kind, _needs = "cwd", "folders needs an absolute path"
+    kind: ClassVar[str] = "cwd"
+    _needs = "folders needs an absolute path"
     _is_valid = staticmethod(os.path.isabs)
 
 
