@@ -19,13 +19,13 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # The most that is allowed of each: see the functions and patterns below.
 ALLOWED = {
-    "docstrings that begin with a question word": 13,
-    "docstrings that begin with Take": 6,
-    "is no, are no": 7,
-    "relative clauses without a noun": 114,
-    "nobody, somebody": 10,
-    "text for a string": 17,
-    "figures of speech": 3,
+    "docstrings that begin with a question word": 10,
+    "docstrings that begin with Take": 2,
+    "is no, are no": 5,
+    "relative clauses without a noun": 89,
+    "nobody, somebody": 7,
+    "text for a string": 16,
+    "figures of speech": 1,
 }
 
 QUESTIONS = ("What", "How", "Where", "When", "Who", "Whom", "Whose", "Which", "Why")

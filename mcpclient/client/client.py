@@ -1,4 +1,4 @@
-"""The client: what a caller can ask of one server."""
+"""The client of one server: connecting, closing, state, settings and tasks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ else:
 class _Documented:
     """The docstring of `Client`, to which a reader's `help` adds every option.
 
-    It is made when it is read, since reading the options takes longer than importing a client.
+    It is built when read, since reading the options takes longer than importing a client.
     """
 
     def __init__(self, text: str | None) -> None:
@@ -83,7 +83,7 @@ class Client(Contents, Listening):
     if not TYPE_CHECKING:
         __doc__ = _Documented(__doc__)
 
-    # Of every client of this process: which era a server speaks, one of them finds out for all.
+    # Shared by all clients of this process, so that only one has to find out a server's era.
     _eras = EraMemory()
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
@@ -95,7 +95,7 @@ class Client(Contents, Listening):
     # Connecting and closing
 
     async def connect(self) -> Client:
-        """Connect, unless connected already; after a loss, connect anew.
+        """Connect, unless connected already; reconnect after a loss.
 
         The client lives in the event loop that connects it, until it is closed or that loop stops.
 
@@ -109,8 +109,8 @@ class Client(Contents, Listening):
     async def close(self) -> None:
         """Close the connection and free everything, within ``close_timeout`` seconds.
 
-        Idempotent, and callable from any task and any event loop. Calls still waiting raise
-        `ClientClosed`. Cancelling it aborts what is left at once.
+        Idempotent, and callable from any task and any event loop. Pending calls raise
+        `ClientClosed`. Cancelling it aborts the rest at once.
         """
         connection = self._connection
         if connection.is_inherited:
@@ -153,14 +153,14 @@ class Client(Contents, Listening):
         state = "connected" if self.is_connected else "not connected"
         return escape_line(f"<mcpclient.Client {self._connection.route.shown} {state}>")
 
-    # What is known of the server
+    # Facts about the server
 
     @property
     def is_connected(self) -> bool:
         """Whether calls can be made now, as far as is known.
 
-        False also once an HTTP server refuses the connection, or has forgotten the session and
-        gives no other; then `connect` connects anew, and a call that succeeds makes it True.
+        Also False once an HTTP server refuses the connection, or has forgotten the session and
+        gives no other; then `connect` reconnects, and a call that succeeds makes it True.
         """
         return self._connection.is_connected
 
@@ -171,7 +171,7 @@ class Client(Contents, Listening):
 
     @property
     def server_info(self) -> Implementation:
-        """The name and version that the server gives itself; empty when it gives none."""
+        """The name and version that the server reports; empty when it reports none."""
         agreement = self._connection.agreement
         return Implementation(agreement.server_info if agreement is not None else {})
 
@@ -205,18 +205,18 @@ class Client(Contents, Listening):
         return self._connection.session.transport.name
 
     async def ping(self, *, timeout: Seconds = DEFAULT) -> None:
-        """Make sure that the server answers. Raises what `request` does when it does not.
+        """Check that the server answers. Raises what `request` does when it does not.
 
-        The stateless era has no ping, so there the server is asked to describe itself.
+        The stateless era has no ping; there, this asks for the server's capabilities instead.
         """
         era = self._connection.era
         await self.request("ping" if era is None else era.ping_method, timeout=timeout, fresh=True)
 
     async def set_roots(self, roots: RootsOption) -> None:
-        """Answer with other roots from now on, and tell the server (handshake era).
+        """Replace the roots, and notify the server (handshake era).
 
-        Raises `UsageError` when the client was made without ``roots``: then the server was told
-        that it will get none. Give ``roots=[]`` to begin without any.
+        Raises `UsageError` when the client was made without ``roots``, since it then declared no
+        support for them. Pass ``roots=[]`` to start without any.
         """
         self._connection.options.handlers.set_roots(roots)
         era = self._connection.era
@@ -226,15 +226,15 @@ class Client(Contents, Listening):
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
         """Write a transcript of everything sent and received from now on, as ``trace`` does.
 
-        Returns a function that ends it. The messages that opened the connection come first, and the
-        last 64 KiB that the server process has written to its stderr.
+        Returns a function that stops it. The transcript begins with the messages that opened the
+        connection, and the last 64 KiB of the server process's stderr.
         """
         return self._connection.trace_to(target)
 
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
 
-        It holds in later sessions, too. In the stateless era it travels with every later request.
+        It applies to later sessions, too. In the stateless era every later request carries it.
         """
         era = self._connection.era
         if era is None or not era.repeats_log_level:
@@ -244,10 +244,10 @@ class Client(Contents, Listening):
     def toolbox(
         self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
     ) -> toolboxes.Toolbox:
-        """Return the tools for one model API, and what answers the model's calls. See `Toolbox`.
+        """Return a `Toolbox`: the tools for one model API, and the handling of the model's calls.
 
         ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"`` or
-        ``"bedrock"``. Await the toolbox once, so that it has the tools. Raises `UsageError`.
+        ``"bedrock"``. Await the toolbox once to load the tools. Raises `UsageError`.
         """
         source: Any = self  # its methods take more than a toolbox gives them
         return toolboxes.Toolbox(source, provider, **options)
@@ -270,13 +270,13 @@ class Client(Contents, Listening):
         """Call a tool and return as soon as the server has made a task of the call.
 
         ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
-        task (of a name, the latest listing does). ``ttl``: seconds the server should keep the task
+        task (for a name, the latest listing does). ``ttl``: seconds the server should keep the task
         (2025-11-25 only; it may decide otherwise). ``on_progress`` is called for as long as the
         task runs. The other options are those of `call_tool`; a hook around the call sees the task
         as a result without content.
 
         A server with the tasks extension may also answer at once: then the task is over and has no
-        ``id``, and `await_task` accepts it all the same. Raises `UsageError` when the server does
+        ``id``, and `await_task` accepts it as well. Raises `UsageError` when the server does
         not support tasks or the tool cannot be called as one, and what `request` raises.
         """
         name = tool.name if isinstance(tool, Tool) else tool
@@ -310,7 +310,7 @@ class Client(Contents, Listening):
         timeout: Seconds = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> Task:
-        """Return the present state of a task. Takes the task or its id.
+        """Return the current state of a task, given the task or its id.
 
         Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
@@ -335,12 +335,12 @@ class Client(Contents, Listening):
         max_timeout: Seconds = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallToolResult:
-        """Wait until a task is over and return the result of the call it was made of.
+        """Wait until a task has ended and return the result of the call that became the task.
 
-        Takes the task or its id, from this connection or an earlier one. It asks the server as
-        often as that wants to be asked, answers its requests for input through the handlers, and
+        Takes the task or its id, from this connection or an earlier one. It polls the server at
+        the interval the server asks for, answers its requests for input through the handlers, and
         reconnects when the connection is lost. The result of a task that `call_tool_task` returned
-        is checked as that of `call_tool` is. ``on_status`` takes the `Task` whenever its status or
+        is checked like that of `call_tool`. ``on_status`` takes the `Task` whenever its status or
         message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
         by default the client's, or the task's time to live where it has one. ``headers`` are sent
         with each request.
@@ -367,7 +367,7 @@ class Client(Contents, Listening):
         timeout: Seconds = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Ask the server to stop a task. Takes the task or its id.
+        """Ask the server to stop a task, given the task or its id.
 
         With the extension this is only a request: the task may still end in another way. Raises
         `PeerError` (-32602) for a task that is over, or that the server does not know.

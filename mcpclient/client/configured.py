@@ -1,4 +1,4 @@
-"""A server's entry, given as a mapping, as the target and the options of a client."""
+"""Conversion of a server's entry, given as a mapping, to the target and options of a client."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReadMapping(NamedTuple):
 def read_mapping(
     mapping: Mapping[str, Any], name: str = "", *, is_judged: bool = False
 ) -> ReadMapping:
-    """Read a server's entry that is given in code as configuration files have it.
+    """Read a server's entry that code gives in the form of configuration files.
 
     Values of variables come from this process's environment, and relative paths are the caller's.
     ``is_judged``: a gate refuses servers whose sandbox cannot be carried out, so that one is left
@@ -78,10 +78,10 @@ def read_mapping(
 def client_arguments(
     mapping: Mapping[str, Any], given: Mapping[str, Any]
 ) -> tuple[str | list[str], dict[str, Any]]:
-    """Return target and options of one client for a mapping; options of the caller count more.
+    """Return target and options of one client for a mapping; the caller's options take precedence.
 
-    Raises `UsageError` for an entry that disables its server, or restricts it otherwise than one
-    client carries out.
+    Raises `UsageError` for an entry that disables its server, or restricts it in a way that a
+    single client cannot enforce.
     """
     entry, target, options = read_mapping(mapping)
     if not entry.enabled:
@@ -98,7 +98,7 @@ def client_arguments(
         options["trusted"] = True
     for name, value in given.items():
         if name == "sandbox" and value == "required" and name in options:
-            continue  # the sandbox that the entry states is one
+            continue  # the entry's own sandbox satisfies it
         if value or name in _TIMES or name not in options:  # a timeout of None is a choice
             options[name] = value
     return target, options
@@ -134,7 +134,7 @@ def _read(path: str) -> str:
     return read_file(path, limit=MAX_VALUE_FILE_SIZE).decode("utf-8", "replace")
 
 
-# What applications call the options of `OAuth`.
+# The names that applications give the options of `OAuth`.
 _TEXTS = {
     "client_id": ("clientId", "client_id", "CLIENT_ID"),
     "client_secret": ("clientSecret", "client_secret", "CLIENT_SECRET"),
@@ -210,7 +210,7 @@ def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str])
 
 
 def _require_issuer(options: Mapping[str, Any], field: str) -> None:
-    """A secret goes to no issuer that only the server names, unless the entry says so."""
+    """Refuse a secret for an issuer that only the server names, unless the entry allows it."""
     if not options.keys() & {"issuer", "endpoints", "trust_first_issuer"}:
         raise EntryError(
             "client_secret needs an issuer",

@@ -27,7 +27,7 @@ else:
     skills = OnDemand("..protocol.skills", __name__)
 
 Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
-"""What has the argument to complete: a prompt, a resource template, or a wire reference."""
+"""The owner of the argument to complete: a prompt, a resource template, or a wire reference."""
 
 
 class Contents(Requests):
@@ -237,7 +237,7 @@ class Contents(Requests):
     async def _read_file(
         self, uri: str, timeout: Seconds, meta: Mapping[str, Any] | None
     ) -> ReadResourceResult:
-        # An answer kept from before may be older than the entry it is held against.
+        # A cached response may be older than the entry it is verified against.
         result = await self.request(
             "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=True
         )

@@ -1,4 +1,4 @@
-"""One listener at work, and how a server reports changes in either era."""
+"""The feed behind one subscription, and its source: reports of changes, in either era."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _logger = logger_for("mcpclient.client")
 
 
 class FeedSource(Observer, ABC):
-    """Hears of changes for one feed, over one session."""
+    """The source of changes for one feed, over one session."""
 
     def __init__(self, connection: Connection, caller: CallRecovery, feed: Feed) -> None:
         self._connection = connection
@@ -32,10 +32,10 @@ class FeedSource(Observer, ABC):
 
     @abstractmethod
     async def follow(self) -> bool:
-        """Subscribe, and stay until that is over. Returns whether the server ended it."""
+        """Subscribe, and wait for the end. Return whether the server ended it."""
 
     async def leave(self, still_wanted: Collection[str]) -> None:
-        """Take back what was subscribed to, but for the resources that others still want."""
+        """Unsubscribe, except from the resources that other feeds still want."""
 
 
 class ListenRequest(FeedSource):
@@ -79,7 +79,7 @@ class ListenRequest(FeedSource):
 
 
 class SessionChanges(FeedSource):
-    """A part of the notifications that a session brings anyway, and of subscribed resources.
+    """The changes that a session reports anyway, and those of subscribed resources.
 
     Source: the tools, prompts, resources and tasks pages of revision 2025-11-25.
     """
@@ -132,28 +132,28 @@ class SessionChanges(FeedSource):
         if self._over is not None:
             resolve(self._over, error)
 
-    def channel_lost(self, error: McpError) -> None:  # news may still come with answers to calls
+    def channel_lost(self, error: McpError) -> None:  # responses may still bring changes
         self._feed.report_error(error)
 
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
 _STEADY = 60.0
 
-# Nothing is waited for in shorter steps, in seconds: a timer may fire a little before its time.
+# The shortest wait, in seconds: a timer may fire a little before its time.
 _MIN_WAIT = 0.001
 
 
 class Feed(Observer):
-    """A subscription at work, from its first use to its end.
+    """The work behind a subscription, from its first use to its end.
 
-    The `Subscription` is only a handle on it, so that a handle nobody holds any more ends it.
+    The `Subscription` is only a handle to it, so dropping the last reference to that ends it.
     """
 
     def __init__(self, connection: Connection, caller: CallRecovery, wanted: ListenFilter) -> None:
         self.wanted = wanted
         self.acknowledged: ListenFilter | None = None
         self.refusal: PeerError | None = None
-        """Why the server does not tell of a resource that was asked for."""
+        """The reason why the server does not report a resource that was asked for."""
         self._connection = connection
         self._caller = caller
         self._backlog = Backlog()
@@ -171,11 +171,11 @@ class Feed(Observer):
 
     @property
     def refused(self) -> ListenFilter:
-        """The changes that are wanted, and have not been agreed to."""
+        """The wanted changes that the server has not agreed to report."""
         return self.wanted.without(self.acknowledged or ListenFilter())
 
     async def open(self) -> None:
-        """Start, and wait until the server has agreed. Raises why there is no agreement."""
+        """Start, and wait until the server has agreed. Raises the reason if it has not."""
         self._start()
         while self.acknowledged is None and not self.is_over:
             await self._change.wait()
@@ -235,7 +235,7 @@ class Feed(Observer):
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
             self._runner.add_done_callback(self._finish)
 
-    # Keeping it up
+    # Reconnecting
 
     async def _keep_up(self) -> None:
         retries = Retries()
@@ -272,15 +272,15 @@ class Feed(Observer):
         self._connection.observers.remove(self)
         error = None if runner.cancelled() else runner.exception()
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
-            self._error = error  # of closing, the caller knows
+            self._error = error  # a caller who closed the client needs none
         elif isinstance(error, Exception) and not isinstance(error, McpError):
             _logger.error("a subscription failed", exc_info=error)
         self._change.notify()
 
-    # What its source tells
+    # For the source
 
     def acknowledge(self, granted: ListenFilter) -> None:
-        """Note what the server has agreed to report from now on."""
+        """Record the changes that the server has agreed to report."""
         refused = self.wanted.without(granted)
         if refused:
             _logger.warning("the server does not report changes of: %s", refused)
@@ -295,7 +295,7 @@ class Feed(Observer):
         self._put(event)
 
     def report_error(self, error: McpError) -> None:
-        """Raise an error to whoever iterates, once, and go on."""
+        """Raise an error in the iteration, once, and continue."""
         self._reported_error = error
         self._change.notify()
 

@@ -27,11 +27,11 @@ _logger = logger_for("mcpclient.client")
 
 MODES = ("warn", "strict", "off")
 
-# How many violations of a schema a warning names.
+# The most violations of a schema that a warning names.
 _NAMED = 3
 
-# Seconds that schemas may cost in vain, each up to its own limit, while nothing else happens. From
-# then on each has only a fraction, which is enough for any that is not made to cost time.
+# Seconds that may be wasted on checks that reach their limit, with the event loop blocked. After
+# that each check gets a fraction of its limit, enough for any schema that is not malicious.
 _MAX_WASTED = 0.5
 _HURRY = 0.01
 
@@ -49,7 +49,7 @@ class ListedTools(Observer):
     cost. ``are_stale``: whether there has been no list since a change. ``only_tasks``: the names of
     those that can be called as a task only: no other call can succeed. ``secret_schemas``: the
     input schemas of those with arguments that they mark as secret. ``stderr_of_sandbox``: returns
-    the end of the stderr of a server in a sandbox, where the denials are told.
+    the end of the stderr of a server in a sandbox, which reports the denials.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class ListedTools(Observer):
         except McpError as error:
             self._wasted += steady_seconds() - began
             if self._wasted > _MAX_WASTED:
-                self._compiled.pop(tool, None)  # to be compiled with less time
+                self._compiled.pop(tool, None)  # compiled again with less time
             _warn(result, f"the result of tool {tool!r} was {error}")
             return
         if problem is None:
@@ -161,7 +161,7 @@ class ListedTools(Observer):
         _warn(result, text)
 
     def _schema_of(self, tool: str) -> Schema | str:
-        """Return the compiled schema, or text that says why it cannot be used."""
+        """Return the compiled schema, or the reason why it cannot be used."""
         compiled = self._compiled.get(tool)
         if compiled is None:
             began = steady_seconds()

@@ -1,4 +1,4 @@
-"""The client's interface to what changes at the server: listening, in either era."""
+"""The client's interface to changes on the server: listening, in either era."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Subscription:
     same for its loop.
 
     The iteration ends when the server ends the subscription in good order, and when either side of
-    it is closed here. A connection that is lost later is made anew, with growing pauses, and an
-    `EventsMissed` says so; after five failures in a row without an event between them, the last one
-    is raised, as is at once what trying again would not change.
+    it is closed here. A connection that is lost later is reopened, with growing pauses, and an
+    `EventsMissed` reports it; after five failures in a row without an event between them, the last
+    one is raised. An error that a retry would not change is raised at once.
 
     Over HTTP in the handshake era, a server reports changes on a channel of its own (GET), and with
-    the answers to calls; without such a channel an idle client hears nothing. A channel that is
-    lost for good is an error, raised once. Whoever continues iterating hears what comes with
-    answers, and all of it again in another session; another `listen` asks for the channel again.
+    the answers to calls; without such a channel an idle client gets no events. The loss of the
+    channel is an error, raised once. Iterating on yields the changes that come with answers, and
+    all of them in a later session; another `listen` opens the channel again.
 
     A consumer that is slower than the server loses nothing, but of several events of one kind about
     one subject it gets only the latest. Changes of a list are gathered for 300 ms, and for longer
@@ -97,14 +97,14 @@ class Subscription:
 
     def __del__(self) -> None:
         try:
-            if "_feed" in self.__dict__:  # else Ctrl-C came before it
+            if "_feed" in self.__dict__:  # not set if Ctrl-C came before it
                 self._feed.drop()
         except Exception:  # modules may be empty when the interpreter ends
             pass
 
 
 class Listening(Requests):
-    """Hearing of changes."""
+    """The methods that listen for changes."""
 
     def listen(
         self,
@@ -118,8 +118,8 @@ class Listening(Requests):
         """Listen for changes of the lists of tools, prompts or resources, of the resources with
         these URIs, and of the tasks with these ids. See `Subscription`.
 
-        Any number of listeners may be open at once. In the handshake era, a server that tells
-        status changes of tasks tells them to all.
+        Any number of listeners may be open at once. In the handshake era, a server that reports
+        status changes of tasks reports those of all tasks.
         """
         if isinstance(uris, str) or isinstance(tasks, str):
             raise UsageError("uris and tasks are lists of strings")
@@ -129,7 +129,7 @@ class Listening(Requests):
         return Subscription(self, feeds.Feed(self._connection, self._caller, wanted))
 
     async def subscribe_resource(self, uri: str) -> None:
-        """Have updates of a resource reach ``on_notification``, until `unsubscribe_resource`.
+        """Deliver updates of a resource to ``on_notification``, until `unsubscribe_resource`.
 
         It is a `listen` for this one resource, so it survives a reconnection. Raises what the
         server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
@@ -155,7 +155,7 @@ class Listening(Requests):
             raise
 
     async def unsubscribe_resource(self, uri: str) -> None:
-        """Take back `subscribe_resource`."""
+        """Undo `subscribe_resource`."""
         subscription = self._subscriptions.pop(uri, None)
         if subscription is not None:
             await subscription.close()

@@ -43,7 +43,7 @@ ProgressHandler = Callable[[Progress], Any]
 """Takes one `Progress`; plain or async."""
 
 ToolOutcome = Union[CallToolResult, McpError]
-"""What came of one of several calls: its result, or the exception that it alone would raise."""
+"""The outcome of one of several calls: its result, or the exception it would raise by itself."""
 
 
 class Requests:
@@ -105,7 +105,7 @@ class Requests:
     def _request(
         self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
     ) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Return the call to be awaited, so that none comes between it and its caller."""
+        """Return the call's own coroutine: another one around it would slow down every call."""
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
         return self._in_owner_loop(self._caller.call, method, params, limits)
@@ -136,7 +136,7 @@ class Requests:
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if mirrored is not None and self._connection.session.transport.carries_headers:
-            # Of two with one name, the first counts, as everywhere: it is the last to be learned.
+            # Of two tools with one name the first counts, as everywhere, so it is learned last.
             tools = [tool for tool in tools[::-1] if _learn_headers(mirrored, tool)][::-1]
         listed = [Tool(tool) for tool in tools]
         counting = list({tool.name: tool for tool in listed[::-1]}.values())
@@ -297,7 +297,7 @@ class Requests:
             return self._in_owner_loop(self._tasks.result_of, params, limits)
         return self._request("tools/call", params, limits)
 
-    # Behind both
+    # Shared by requests and tool calls
 
     async def _request_through(
         self,
@@ -335,7 +335,7 @@ class Requests:
         return result.raw
 
     async def _permit(self, method: str, uri: str) -> None:
-        """Pass the hooks and the guard with a request that is made in another way."""
+        """Ask the hooks and the guard about a request that is made in another way."""
         if not self._around and self._caller.guard is None:
             return
 
@@ -399,7 +399,7 @@ class Requests:
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification. Raises `UsageError` for the method of a request that calls."""
-        # A server that takes it for a request would run it past the hooks.
+        # A server that takes it for a request would run it without the hooks' consent.
         if method in hooks.SUBJECTS:
             raise UsageError(f"{method} is a request, not a notification: use request()")
         await self._in_owner_loop(self._connection.session.notify, method, params)
@@ -456,12 +456,12 @@ def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], 
 
 
 def connection_of(client: Requests) -> Connection:
-    """Return what a client works with, for those in this package that show it or end it at once."""
+    """Return a client's connection, for code in this package that displays or aborts it."""
     return client._connection
 
 
 def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments of a call; raise `UsageError` for what JSON has no object for."""
+    """Return the arguments of a call; raise `UsageError` for those that are not a JSON object."""
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):

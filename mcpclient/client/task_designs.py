@@ -1,7 +1,6 @@
 """The two designs of tasks: the core's of 2025-11-25, and the extension of the stateless era.
 
-To wait for a task, either asks the server for its state again and again. When the task wants input,
-a job runs beside that.
+Both wait for a task by polling its state. When the task wants input, a job runs concurrently.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from .events.callbacks import Observer, OrderedCallback
 if TYPE_CHECKING:
     _Job = asyncio.Task[Optional[Mapping[str, Any]]]
 
-# Seconds a request may take when the time for the whole wait is as good as over.
+# Seconds a request may take when the time for the whole wait is almost over.
 _LAST_LOOK = 0.1
 
 
@@ -56,14 +55,14 @@ class TaskInputs:
         self._taken: set[str] = set()
 
     def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those requests that nobody has taken yet; they are the caller's to answer."""
+        """Claim the requests that no other wait has claimed; the caller must answer them."""
         free = {key: each for key, each in requests.items() if key not in self._taken}
         _check_inputs(len(self._taken) + len(free))
         self._taken |= free.keys()
         return free
 
     def give_back(self, requests: Mapping[str, Any]) -> None:
-        """Let another wait take these requests."""
+        """Release these requests for another wait."""
         self._taken -= requests.keys()
 
 
@@ -169,7 +168,7 @@ class TaskWait(Observer, ABC):
                 return result
 
     async def _pause(self) -> bool:
-        """Wait until it is time to ask again, news come, or the job is done; True: news came."""
+        """Wait for the next poll, a notification or the job; return True for a notification."""
         self._check_time()
         self._news.clear()
         news = asyncio.ensure_future(self._news.wait())
@@ -204,7 +203,7 @@ class TaskWait(Observer, ABC):
         return self._life_left if self._is_answering else min(self._life_left, self._remaining)
 
     def _limits_of_request(self) -> RequestOptions:
-        """Limit a request to what is left of the whole wait, with time for a last look."""
+        """Limit a request to the rest of the whole wait, with time for a last poll."""
         if self._remaining == math.inf or self._is_answering:
             return self._limits
         return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
@@ -216,7 +215,7 @@ class TaskWait(Observer, ABC):
         if self._remaining <= 0 and not self._is_answering:
             raise CallTimeout(f"task {self._id}", self._limits.max_timeout or 0.0, "total")
 
-    # The job beside the questions
+    # The job that runs beside the polling
 
     @property
     @abstractmethod
@@ -225,13 +224,13 @@ class TaskWait(Observer, ABC):
 
     @abstractmethod
     def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
-        """Return how much of a pause was a handler's: it ``began`` then, when the clocks of calls
-        had been ``held`` for so long, and a handler ``was_answering`` or not.
+        """Return the part of a pause that a handler took, from the time the pause ``began``, the
+        time the clocks had been ``held`` by then, and whether a handler ``was_answering``.
         """
 
     @abstractmethod
     def _job_for_input(self) -> _Job | None:
-        """Begin what the wish for input needs; None when there is nothing to do."""
+        """Start the job that a request for input needs; None when there is nothing to do."""
 
     @abstractmethod
     async def _result_of(self, task: Task) -> Mapping[str, Any]:
@@ -299,7 +298,7 @@ _MAKING = ("tasks", "requests", "tools", "call")
 
 
 class CoreTaskWait(TaskWait):
-    """Asks for input over the ``tasks/result`` request, which it also brings the result with."""
+    """Gets both the requests for input and the result through ``tasks/result``."""
 
     @property
     def _is_answering(self) -> bool:

@@ -1,6 +1,6 @@
 """The tool calls of one client that are, or become, tasks.
 
-Two designs stand behind it, see `protocol.tasks`; the era of the connection decides which.
+There are two designs, see `protocol.tasks`; the era of the connection decides which applies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     task_designs = OnDemand(".task_designs", __name__)
 
-# How many tasks are remembered here, for what the server does not keep about them.
+# The most tasks remembered, for the facts that the server does not keep about them.
 _REMEMBERED = 1000
 
 _tokens = itertools.count(1)
@@ -51,7 +51,7 @@ class TaskCalls:
         return task_designs.CoreTasks(self._connection)
 
     def inputs_of(self, task_id: str) -> task_designs.TaskInputs:
-        """Return what has been answered for a task, one object for all who wait for it."""
+        """Return the answers given for a task, one object for all who wait for it."""
         inputs = self._inputs.pop(task_id, None) or task_designs.TaskInputs()
         self._inputs[task_id] = inputs
         _forget_oldest(self._inputs)
@@ -149,8 +149,8 @@ class TaskCalls:
 class ProgressRelay(Observer):
     """Passes on the progress of tasks, which outlives the call that asked for it.
 
-    It knows nothing of the client: a client that the caller drops is closed, though the connection,
-    with its observers, still lives.
+    It holds no reference to the client, so that a client that the caller drops is closed although
+    the connection, with its observers, still lives.
     """
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class ProgressRelay(Observer):
         self._handlers: dict[str, OrderedCallback] = {}
 
     def add(self, handler: Callable[[Progress], Any]) -> str:
-        """Pass progress to a handler from now on; return the progress token to ask for it with."""
+        """Register a handler of progress; return its progress token."""
         token = f"task-{next(_tokens)}"
         self._handlers[token] = OrderedCallback(
             lambda params: handler(Progress(params)), self._callbacks

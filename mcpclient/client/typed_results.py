@@ -1,4 +1,4 @@
-"""The data of a result as a type of the caller's own: a dataclass, a TypedDict, or what is in them.
+"""Conversion of a result's data to a type of the caller: a dataclass, a TypedDict or a plain type.
 
 Nothing is guessed: a string never becomes a number, and a value that does not fit is named by its
 place.
@@ -26,12 +26,12 @@ UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.U
 _SCALARS = {str: "text", bool: "a boolean", int: "an integer", float: "a number"}
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
 LISTS = (list, set, frozenset, tuple)
-# How much of what a class of the caller's says of data is told.
+# The most characters shown of an error that a class of the caller raises.
 _SHOWN_PROBLEM = 500
 # Python before 3.11 reads no Z, and no fraction of other than three or six digits.
 _ZULU = re.compile(r"[zZ]$")
 _FRACTION = re.compile(r"(?<=\.)\d+")
-# Around a field of a TypedDict, and around anything.
+# The qualifiers around the type of a TypedDict's field.
 QUALIFIERS = ("Required", "NotRequired", "ReadOnly")
 
 
@@ -53,7 +53,7 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
     fits), ``Literal``, ``Any``. Members that a dataclass has no field for are left out; a missing
     one takes the field's default.
 
-    Of a result in a wrapper, what is inside counts, or else the whole. Raises `ToolError` for the
+    The inside of a wrapped result is tried first, then the whole. Raises `ToolError` for the
     result of a tool that failed, `ResultMismatch` for data that does not fit, and `UsageError` for
     a type that JSON cannot fill.
     """
@@ -72,7 +72,7 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
 def fill(value: object, wanted: Any, place: str) -> Any:
     """Return a JSON value as ``wanted``, one of the types of `typed_result`.
 
-    Raises `ValueError`, which says at which place below ``place`` what does not fit.
+    Raises `ValueError`, which names the value that does not fit and its place below ``place``.
     """
     try:
         return _fill(value, wanted)

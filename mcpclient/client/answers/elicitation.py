@@ -22,10 +22,10 @@ from ..events.callbacks import Observer, OrderedCallback, ask
 if TYPE_CHECKING:
     from ...protocol.schema import Schema
 
-# How many visits a user is asked for before one call; with more, the call fails.
+# The most visits a user is asked for before one call; with more, the call fails.
 _MAX_VISITS = 20
 
-# How many visits are remembered for which the server may still announce that they are over.
+# The most visits remembered, since the server may still announce that they are completed.
 _REMEMBERED_VISITS = 1000
 
 ElicitationHandler = Callable[[ElicitationRequest], Any]
@@ -45,11 +45,11 @@ class Elicitation:
     Fields of a form that are missing or None get the form's defaults; True accepts with all of its
     defaults. An answer that does not fit the form is never sent: the server gets an error.
 
-    ``url`` has to show the whole URL, and to ask before anything opens it (see
+    ``url`` must show the whole URL, and ask before anything opens it (see
     `ElicitationRequest.host` and `url_warnings`). It is also called when a tool call fails because
-    a visit is needed first (error -32042); after the visit the call is made once more.
+    a visit is needed first (error -32042); after the visit the call is retried once.
     ``on_complete`` takes the ``elicitation_id`` of a visit that the user agreed to, when the server
-    says that it is over.
+    reports that it is completed.
     """
 
     form: ElicitationHandler | None = None
@@ -67,7 +67,7 @@ def accept_defaults(request: ElicitationRequest) -> dict[str, Any]:
 
 
 def form_problem(request: ElicitationRequest, answer: object) -> str | None:
-    """Say why an answer of a handler does not fit its form, without values; None: it fits."""
+    """Return why a handler's answer does not fit its form, without its values; None if it fits."""
     try:
         action, content = _understood(request, answer)
         return _filled_in(request, content, _compiled(request))[1] if action == "accept" else None
@@ -76,7 +76,7 @@ def form_problem(request: ElicitationRequest, answer: object) -> str | None:
 
 
 class ElicitationAnswerer(Observer):
-    """Answers ``elicitation/create``, and hears when a visit to a URL is over."""
+    """Answers ``elicitation/create``, and learns when a visit to a URL is completed."""
 
     method = "elicitation/create"
     capability = "elicitation"
@@ -111,7 +111,7 @@ class ElicitationAnswerer(Observer):
                 if len(self._visits) > _REMEMBERED_VISITS:
                     del self._visits[next(iter(self._visits))]
             return {"action": action}
-        # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
+        # Compiled before the user is asked to fill it in: no answer can fit an invalid form.
         form = _compiled(request)
         action, content = _understood(request, await ask(self.method, handler, request))
         if action != "accept":
@@ -125,7 +125,7 @@ class ElicitationAnswerer(Observer):
         return {"action": "accept", "content": filled_in}
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
-        """Ask for the visits that a call needs, in turn. False: not all were agreed to."""
+        """Ask for the visits that a call needs, one by one. Return False if one was declined."""
         visits = list(elicitations)
         if "url" not in self._by_mode or len(visits) > _MAX_VISITS:
             return False
@@ -179,7 +179,7 @@ def _compiled(request: ElicitationRequest) -> Schema:
 def _filled_in(
     request: ElicitationRequest, content: Mapping[str, Any], form: Schema
 ) -> tuple[dict[str, Any], str | None]:
-    """Return the content with the form's defaults, and what of it does not fit."""
+    """Return the content with the form's defaults, and the reason why it does not fit."""
     given = {name: value for name, value in content.items() if value is not None}
     filled_in = with_defaults(request, given)
     problem = content_problem(filled_in)
@@ -188,7 +188,7 @@ def _filled_in(
     missing = [name for name in request.required if name not in filled_in]
     if missing:
         return filled_in, f"not filled in: {', '.join(missing)}"
-    # Places and rules only: not what the user has entered.
+    # Places and rules only, never the values that the user has entered.
     places = [
         f"{violation.instance_path or 'the form'} ({violation.schema_path.rpartition('/')[2]})"
         for violation in form.validate(filled_in)

@@ -1,4 +1,4 @@
-"""The handlers of the server's requests, of either era, and the errors where there is no result."""
+"""The handlers of the server's requests, in either era, and the error responses to them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ else:
 _logger = logger_for("mcpclient.client")
 
 PAUSES_TIMEOUTS = frozenset({"elicitation/create", "sampling/createMessage"})
-"""What a human is asked, or asked to approve. The server cannot go on before, so no call of this
-client's gets closer to its timeout meanwhile."""
+"""The requests that a human answers or approves. The server waits for that, so the timeouts of
+this client's calls are paused meanwhile."""
 
 
 class Handlers:
-    """The handlers given, and the capabilities they amount to. ``ping`` is always answered."""
+    """The caller's handlers, and the capabilities that they imply. ``ping`` is always answered."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class Handlers:
         return {"roots": {"listChanged": True}} if self._roots is not None else {}
 
     def add(self, answerer: Any) -> None:
-        """Answer one more method of the server's, by an object like those that are made above."""
+        """Register an answerer of one more method, an object like those made above."""
         self._answerers[answerer.method] = answerer
 
     def attach(self, server: str, observers: list[Observer]) -> None:
-        """Serve one connection. ``server``: what it leads to, for telling a user who asks."""
+        """Serve one connection. ``server``: the name of the server in questions to the user."""
         self._server = server
         if self._elicitation is not None:
             observers.append(self._elicitation)
@@ -85,7 +85,7 @@ class Handlers:
         return answer
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
-        """Ask for the visits to URLs that a call needs. False: not all were agreed to."""
+        """Ask for the visits to URLs that a call needs. Return False if one was declined."""
         if self._elicitation is None:
             return False
         try:
@@ -95,7 +95,7 @@ class Handlers:
             raise
 
     def set_roots(self, roots: rooted.RootsOption) -> None:
-        """Answer with other roots from now on. Raises `UsageError` when none were declared."""
+        """Replace the roots. Raises `UsageError` when none were declared."""
         if self._roots is None:
             raise UsageError("roots can be changed where they were given before: roots=[]")
         self._roots.replace(roots)
@@ -106,7 +106,7 @@ def _log(failure: HandlerFailed) -> None:
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:
-    """Return code, text and data of the error for the server, without what may be secret."""
+    """Return code, message and data of the error response, without anything secret."""
     if isinstance(error, PeerError):
         return error.code, error.message, error.data
     if isinstance(error, HandlerFailed):

@@ -1,4 +1,4 @@
-"""The requests of the server that are being answered: at once, or as tasks it asks for.
+"""Requests of the server in progress: answered directly, or as tasks where it asks for them.
 
 Source of the tasks: the "Tasks" page of revision 2025-11-25, the receiver's side. The stateless
 era has nothing like it.
@@ -49,7 +49,7 @@ class TaskReceiver(Observer):
         self._tasks: dict[str, _ReceivedTask] = {}
         self._running = BackgroundTasks()
         self.clocks: PausableClocks | None = None
-        """The clocks to stop while a human may be busy with a task."""
+        """The clocks to pause while a human may be busy with a task."""
         self._answering: Counter[str] = Counter()
         self._asked: dict[int, int] = {}
 
@@ -75,7 +75,7 @@ class TaskReceiver(Observer):
     async def _answer_for(
         self, related: str, method: str, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        key = hash(related)  # which is short, as the id need not be
+        key = hash(related)  # the id itself may be long
         count = self._asked.pop(key, 0) + 1
         self._asked[key] = count
         if len(self._asked) > _MAX_COUNTED:
@@ -172,7 +172,7 @@ _REQUESTS = {
 
 class _ReceivedTask:
     def __init__(self, ttl: float) -> None:
-        self.id = os.urandom(16).hex()  # not to be guessed: whoever knows it may fetch the result
+        self.id = os.urandom(16).hex()  # unguessable: anyone who knows it may fetch the result
         self.ttl = ttl
         self.status = "working"
         self.result: Mapping[str, Any] | None = None
@@ -183,7 +183,7 @@ class _ReceivedTask:
         self._created = self._updated = timestamp()
 
     def become(self, status: str, message: str | None = None) -> None:
-        if self.status == "working":  # else it is over
+        if self.status == "working":  # the other states are final
             self.status, self._message, self._updated = status, message, timestamp()
 
     def stop(self) -> None:
@@ -205,11 +205,11 @@ class _ReceivedTask:
         return described
 
 
-# How many requests of the server's the handlers answer at the same time, and how much memory those
-# take in bytes; more are refused.
+# The most requests that the handlers answer at the same time, and the most memory those may take,
+# in bytes; more are refused.
 _MAX_ANSWERING = 1000
 _MAX_WEIGHT = 64 * 1024 * 1024
-# How many answers may be on their way altogether; beyond that a request gets none.
+# The most answers being sent at the same time; beyond that a request gets none.
 _MAX_WAITING = 20_000
 _MAX_ID_LENGTH = 1024
 
@@ -217,7 +217,7 @@ _MAX_ID_LENGTH = 1024
 class InboundRequests:
     """The requests of the server in one session, answered in the background.
 
-    ``clocks`` are held where a human is asked; ``on_error`` takes why an answer was not sent.
+    ``clocks`` are paused while a human is asked; ``on_error`` takes the error of a lost answer.
     """
 
     def __init__(
@@ -234,11 +234,11 @@ class InboundRequests:
         self._send = send
         self._on_error = on_error
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
-        # What the handlers are busy with, and how much memory that takes.
+        # The requests that handlers are answering, and the memory that each takes, in bytes.
         self._handled: dict[RequestId, int] = {}
 
     def take(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> str | None:
-        """Begin to answer a request. Return the reason when it gets none, or only an error."""
+        """Start answering a request. Return the reason if it gets no answer, or only an error."""
         if request_id in self._running:  # a user is asked once
             return f"with the id {request_id!r:.100} again"
         if not self._has_room_for(request_id):
@@ -257,7 +257,7 @@ class InboundRequests:
         return None
 
     def refuse(self, request_id: RequestId, code: ErrorCode, reason: str) -> None:
-        """Answer what cannot be answered otherwise with an error, if there is room for that."""
+        """Answer a request with an error, unless too many answers are waiting."""
         if request_id not in self._running and self._has_room_for(request_id):
             answer = messages.error_response(request_id, code, reason)
             self._start(request_id, self._deliver(answer))
@@ -277,7 +277,7 @@ class InboundRequests:
         running, self._running = self._running, {}
         self._handled.clear()
         for task in running.values():
-            # A handler's own call may have found it out.
+            # A handler's own call may have noticed, and it must not cancel itself.
             if task is not asyncio.current_task(task.get_loop()):
                 task.cancel()
 
@@ -300,13 +300,13 @@ class InboundRequests:
         except asyncio.CancelledError:
             if not self._is_wanted(request_id):
                 raise
-            # Nobody cancelled this: something the handler waited for was.
+            # Not this task was cancelled, but something that the handler awaited.
             answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
         if self._is_wanted(request_id):
             await self._deliver(answer)
 
     def _is_wanted(self, request_id: RequestId) -> bool:
-        """Whether the answer the running task has made is still waited for."""
+        """Whether the server still waits for the answer of the running task."""
         return self._running.get(request_id) is asyncio.current_task()
 
     async def _deliver(self, answer: Message) -> None:

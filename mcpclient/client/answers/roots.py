@@ -38,7 +38,7 @@ class RootsAnswerer:
         return {}
 
     def replace(self, roots: RootsOption) -> None:
-        """Answer with these roots from now on. Raises `UsageError` for one that is not a root."""
+        """Replace the roots. Raises `UsageError` for one that is not a root."""
         self._roots: Callable[[], Any] | list[dict[str, Any]] = (
             roots if callable(roots) else _wire_roots(roots)
         )

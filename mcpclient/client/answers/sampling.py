@@ -20,7 +20,7 @@ from ...protocol.types import (
 )
 from ..events.callbacks import ask
 
-# What a server is told when the user says no, as the specification has it.
+# The error that a server gets when the user refuses, as the specification has it.
 _REJECTED = -1
 _REJECTION = "User rejected sampling request"
 

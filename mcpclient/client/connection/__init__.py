@@ -1,1 +1,1 @@
-"""One connection to one server: opened, used, renewed, opened again after a loss, and closed."""
+"""One connection to one server: opening, use, renewal, reconnection and closing."""

@@ -41,7 +41,7 @@ class AsgiApp:
     path: str = "/mcp"
 
 
-# An address that servers accept which look at the host of a request, as the Python SDK does.
+# An address accepted by servers that check the Host of a request, such as the Python SDK's.
 _ORIGIN = "http://127.0.0.1:8000"
 
 

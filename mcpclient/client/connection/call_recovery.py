@@ -1,6 +1,6 @@
-"""Making a call succeed where one request is not enough.
+"""Recovery of calls for which one request is not enough.
 
-Five things may come between a call and its result, each answered only as often as is safe: the
+Five things may come between a call and its result, each handled only as often as is safe: the
 server asks for input (stateless era) or for a visit to a URL (2025-11-25), the session has expired,
 the tool's headers have changed, the server is busy.
 """
@@ -37,20 +37,20 @@ from .limits import RequestOptions
 from .response_cache import ClientCache
 from .session import Sent, Session
 
-# Seconds before a busy server is asked again, at least and at most, and how often it is asked.
+# Seconds before a retry to a busy server, at least and at most, and the most retries.
 _RETRY_AFTER = 1.0
 _MAX_RETRY_AFTER = 3600.0
 _MAX_RETRIES = 30
 _BUSY = (429, 503)
 
-# How many requests for input are answered at the same time; more fail their call.
+# The most requests for input answered at the same time; more fail their call.
 _MAX_REQUESTS = 100
 
 
 T = TypeVar("T")
 AnyNamed = TypeVar("AnyNamed", CallTimeout, PeerError)
 
-# How long a wait is at least, whose end may have moved because the clocks stood still meanwhile.
+# The shortest wait, in seconds, when the deadline may have moved while the clocks were paused.
 _MIN_WAIT = 0.05
 
 
@@ -120,7 +120,8 @@ class CallDeadline:
     async def limit(self, work: Awaitable[T]) -> T:
         """Await something that has other limits, or none. Raises `CallTimeout`.
 
-        It runs in this very task: who renews a session must be known not to be cut off by that.
+        It runs in this task, so that a handler whose call renews the session is not cancelled by
+        that: `InboundRequests.withdraw` spares the current task.
         """
         if self.left == math.inf:
             return await work
@@ -166,11 +167,11 @@ def _cancellations_of(task: asyncio.Task[Any]) -> int:
 
 
 class CallRecovery:
-    """Makes calls over a connection.
+    """Makes calls over a connection, and retries them where that is safe.
 
-    ``refresh_tools`` lists the tools anew, with the headers that they want. ``cache`` answers
+    ``refresh_tools`` lists the tools again, with the headers that they require. ``cache`` answers
     instead of the server where it may. ``guard`` takes method and params of every request, and
-    returns a result in the place of the server's, or None, or raises.
+    returns a result to use instead of the server's, or None, or raises.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class CallRecovery:
         options: RequestOptions,
         time: CallDeadline | None = None,
     ) -> dict[str, Any]:
-        """Return the complete result of a request; ``time`` counts for a caller who has more to do.
+        """Return the complete result of a request; ``time``: the caller's, if it does more.
 
         With the option ``tasks``, a task that the server made of a tool call counts as complete.
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
@@ -302,7 +303,7 @@ class CallRecovery:
     def _asked(
         self, session: Session, method: str, result: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Return the requests for input that a result consists of, None when it is complete."""
+        """Return the requests for input in a result; None when it is complete."""
         assert session.era is not None, "there is a result, so there was an agreement"
         return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
@@ -319,7 +320,7 @@ class CallRecovery:
         return {}
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Let the handlers answer the server's requests for input, side by side.
+        """Let the handlers answer the server's requests for input, concurrently.
 
         When one fails, the others are cancelled: no answer would be sent. Raises its error.
         """
@@ -330,7 +331,7 @@ class CallRecovery:
         try:
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                if any(task.cancelled() for task in done):  # the caller is not
+                if any(task.cancelled() for task in done):  # by itself, not by the caller
                     raise HandlerFailed("input", "its handler was cancelled")
                 for task in done:
                     task.result()
@@ -343,7 +344,7 @@ class CallRecovery:
         if not isinstance(method, str) or method not in INPUT_METHODS:
             raise ProtocolViolation("the server asked for input with an invalid request")
         params = request.get("params")
-        if params is None:  # null is no params to servers that write out every field
+        if params is None:  # servers that write out every field send null for no params
             params = {}
         elif not isinstance(params, dict):
             raise ProtocolViolation(f"the server asked for input with invalid params of {method}")

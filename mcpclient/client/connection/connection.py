@@ -1,4 +1,4 @@
-"""The connection of one client: made, kept, made again when it is lost, and closed."""
+"""The connection of one client: opening, keeping alive, reconnecting and closing."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from .states import USABLE, Event, State, step
 
 _logger = logger_for("mcpclient.client")
 
-# The id of an opening that is written down from memory; no request of this client's has it.
+# The id of an opening that is recorded from memory; no request of this client uses it.
 _RECALLED_ID = "opening"
 
 _FORGOTTEN = (State.EXPIRED, State.REFUSED)
 
 
 class Connection(LoopBound):
-    """One client's connection: the session of the moment, and how to get the next."""
+    """One client's connection: the current session, and the means to open the next."""
 
     def __init__(self, route: Route, options: Options) -> None:
         self.route = route
@@ -60,7 +60,7 @@ class Connection(LoopBound):
 
     @property
     def state(self) -> State:
-        """The state in `states.TABLE`: that of the session of the moment, where it has one."""
+        """The state in `states.TABLE`: that of the current session, if there is one."""
         if self._session is None or self._resting is State.CLOSED:
             return self._resting
         return self._session.state
@@ -77,7 +77,7 @@ class Connection(LoopBound):
     def is_connected(self) -> bool:
         """Whether the server would answer a call now, as far as is known.
 
-        Not where it could not be reached the last time, or has refused another session.
+        False if it was unreachable the last time, or has refused another session.
         """
         session = self._session
         if session is None or not self.is_open:
@@ -147,8 +147,8 @@ class Connection(LoopBound):
             has_one_transport = self.route.key is None  # the caller's own
             if earlier is not None and (has_one_transport or not self.is_open):
                 await self._leave(earlier)
-                earlier = None  # else it may reach the server yet, and is left only for another
-            # While this waited, for another attempt or for the end of the earlier session.
+                earlier = None  # an open one still works, and is left only for its successor
+                # The caller may close it while this awaits the lock or the earlier session's end.
             if self._resting is State.CLOSED:
                 raise ClientClosed()
             self._connecting = session = self._new_session()
@@ -188,7 +188,7 @@ class Connection(LoopBound):
             session.abort()  # the event loop it belongs to has ended
 
     async def restore(self) -> None:
-        """Connect anew after a loss, or begin another session after an expiry."""
+        """Reconnect after a loss, or open another session after an expiry."""
         self.require_session()
         if not self.is_open:
             await self.open()
@@ -196,10 +196,10 @@ class Connection(LoopBound):
             await self.renew(self.generation)
             session = self.session
             if session.state in _FORGOTTEN and session.expired is not None:
-                raise session.expired.again()  # another's attempt, which failed
+                raise session.expired.again()  # a concurrent caller's attempt has failed
 
     async def reopen_channel(self) -> None:
-        """Ask for the server's own channel once more, where it was given up."""
+        """Open the server's own channel again if it was given up."""
         session = self.session
         headers = session.era.channel_headers if session.era is not None else None
         if session.channel_error is not None and headers is not None:
@@ -250,8 +250,8 @@ class Connection(LoopBound):
             observer.connected()
 
     async def _repeat_log_level(self, session: Session, era: EraRules) -> None:
-        """Ask again for the log messages that the caller wants: a new session knows nothing."""
-        # Before anything else is asked, so that it does not overtake a level that is set then.
+        """Send the caller's log level again: a new session does not know it."""
+        # Before any other request, so that it cannot overtake a level that the caller sets then.
         if session.log_level is None or era.repeats_log_level:
             return
         params, limits = {"level": session.log_level}, RequestOptions(self.options.timeouts.connect)
@@ -341,7 +341,7 @@ class Connection(LoopBound):
         for observer in list(self.observers):
             observer.closed()
 
-    # LIFE-8
+    # Keep-alive pings (LIFE-8)
 
     def _schedule_keep_alive(self) -> None:
         if self._keep_alive_timer is not None:
@@ -375,10 +375,10 @@ class Connection(LoopBound):
 
 
 MAX_PAGES = 1000
-"""How many pages a list may have before it counts as endless."""
+"""The most pages that a list may have; a longer one counts as endless."""
 
 MAX_WEIGHT = 256 * 1024 * 1024
-"""How much memory the pages of a list may take together, in bytes."""
+"""The most memory that the pages of a list may take together, in bytes."""
 
 
 async def all_pages(
@@ -388,8 +388,8 @@ async def all_pages(
 
     ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
     list ends only where there is none ("Pagination", all revisions). Items that are not objects are
-    left out. Raises `ProtocolViolation` for a value that is not a list, for a cursor that comes
-    again, and for a list over `MAX_PAGES` or `MAX_WEIGHT`.
+    left out. Raises `ProtocolViolation` for a value that is not a list, for a repeated cursor,
+    and for a list over `MAX_PAGES` or `MAX_WEIGHT`.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}

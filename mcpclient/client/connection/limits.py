@@ -100,7 +100,7 @@ def _resolve(given: Seconds, default: float | None) -> float | None:
 
 def _checked(seconds: float, name: str) -> float:
     try:
-        if seconds >= 0:  # which NaN is not
+        if seconds >= 0:  # False for NaN as well
             return seconds
     except TypeError:
         pass
@@ -120,14 +120,14 @@ def _from_environment(environ: Mapping[str, str], name: str, default: float | No
     return milliseconds / 1000 or None
 
 
-# How finely deadlines are looked at when very many calls wait: seconds per call waiting.
+# The resolution of deadlines when very many calls wait: seconds per pending call.
 _GRAIN = 1e-5
 
 
 class Deadlines:
     """One timer for all calls of one session; a `transports.http_messages.PausableClocks`.
 
-    ``wait_reason``: what keeps calls waiting at the moment, where that is not the server.
+    ``wait_reason``: the reason why calls wait at the moment, where that is not the server.
     """
 
     def __init__(self, correlator: Correlator, loop: asyncio.AbstractEventLoop) -> None:
@@ -138,7 +138,7 @@ class Deadlines:
         self.wait_reason: str | None = None
 
     def go_on_from(self, earlier: Deadlines) -> None:
-        """Count on from those of an earlier session."""
+        """Continue from the deadlines of an earlier session."""
         self._correlator.paused_seconds = earlier.held_seconds
 
     def watch(self, deadline: float) -> None:

@@ -1,4 +1,4 @@
-"""Opening a session: `protocol.negotiate` decides what to do, and this does it, in time."""
+"""Opening a session: `protocol.negotiate` decides the steps, and this performs them in time."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ T = TypeVar("T")
 Result = Mapping[str, Any]
 Outcome = Union[Result, LateAnswer, bool, None]
 
-# Nothing is waited for in shorter steps, in seconds, while the clock stands still.
+# The shortest wait, in seconds, while the clock is paused.
 _MIN_WAIT = 0.001
-# How often to look whether a server has read a request, and how long it may take for the answer
-# then, before it counts as silent. One that starts slowly reads nothing until it runs.
+# Seconds between checks whether a server has read a request, and seconds that its answer may take
+# from then on, before it counts as silent. One that starts slowly reads nothing until it runs.
 _LOOK_EVERY = 0.05
 _ANSWERS_WITHIN = 0.2
 _NO_LIMITS = RequestOptions(None, None)
@@ -114,7 +114,7 @@ class Opening:
         self._clock = session.deadlines.counted_time
         self._deadline = self._clock() + self._seconds if self._seconds else math.inf
         self._switched = False
-        # The request that was not answered in time, and the one that waits for what it leads to.
+        # The request that was not answered in time, and the one whose answer is awaited.
         self._unanswered: _Request | None = None
         self._waiting: _Request | None = None
         self._requests: list[_Request] = []
@@ -179,7 +179,7 @@ class Opening:
         return await self._answer_to(request, self._share(step.timeout))
 
     def _share(self, timeout: float | None) -> float:
-        """Return how long to wait: what comes after an ignored request needs its share as well."""
+        """Return the seconds to wait; the step after an ignored request needs its share as well."""
         if timeout is None:
             return math.inf
         return min(timeout, (self._deadline - self._clock()) / 2)
@@ -194,7 +194,7 @@ class Opening:
             if self._session.deadlines.wait_reason is None:
                 self._unanswered = request
                 raise CallTimeout(request.method, seconds)
-            # What has not even been sent says nothing about the server.
+            # A request that was never sent says nothing about the server.
         if earlier is not None and earlier.answer.done():
             self._unanswered, self._waiting = None, request
             try:
@@ -204,7 +204,7 @@ class Opening:
         return request.answer.result()
 
     async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
-        """Wait for an answer; False: the server has been silent so long, after it had read."""
+        """Wait for an answer; return False if the server read the request and was then silent."""
         silent_at, look_at = self._clock() + seconds, self._clock() + _LOOK_EVERY
         while not await self._first_of(answers, min(look_at, silent_at) - self._clock()):
             now = self._clock()
@@ -266,7 +266,7 @@ class Opening:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
-        """Wait until one of these is done; return False when the time is over before."""
+        """Wait until one of these is done; return False on a timeout."""
         now = self._clock()
         deadline = min(now + seconds, self._deadline)
         while True:

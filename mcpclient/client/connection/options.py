@@ -34,7 +34,7 @@ else:
 
 _MAX_SERVERS = 1000
 
-# In which era to open a server first, and after an attempt at which it ended; None: by a probe.
+# The era to open a server in at first, and after an attempt at which it exited; None: probe.
 _WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
     Era.HANDSHAKE: (Era.HANDSHAKE, None),
     Era.STATELESS: (Era.STATELESS, Era.HANDSHAKE),
@@ -43,14 +43,14 @@ _WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
 
 
 class EraMemory:
-    """The era of each server, by the key of its route; of the key None nothing is remembered."""
+    """The era of each server, by the key of its route; nothing is remembered for the key None."""
 
     def __init__(self) -> None:
         self._ways: dict[str, tuple[Era | None, Era | None]] = {}
         self._failed: set[str] = set()
 
     def recall(self, key: str | None) -> Era | None:
-        """Return the era to open a server in; None when that is to be found out."""
+        """Return the era to open a server in; None when it is not known."""
         return None if key is None else self._ways.get(key, (None, None))[0]
 
     def starts_once(self, key: str | None) -> bool:
@@ -59,7 +59,7 @@ class EraMemory:
         return key in self._failed or (ways is not None and ways[0] is None)
 
     def remember(self, key: str | None, era: Era, *, is_certain: bool = True) -> None:
-        """Keep what a server has shown; an era that is not certain is found out again."""
+        """Remember a server's era; one that is not certain is probed again."""
         if key is None:
             return
         self._failed.discard(key)
@@ -71,7 +71,7 @@ class EraMemory:
             self._failed.discard(oldest)
 
     def failed(self, key: str | None) -> None:
-        """Note that a server ended while it was being opened: the next attempt opens it otherwise.
+        """Record that a server exited while it was being opened: the next attempt differs.
 
         It may have been replaced by one of the other era, or it merely crashes at its start.
         """
@@ -85,7 +85,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `UsageError` for an option that does not exist, with the one that was meant."""
+    """Raise `UsageError` for an unknown option, with a suggestion."""
     known = list(known)
     for name in given:
         if name not in known:
@@ -139,7 +139,7 @@ class Options(NamedTuple):
     def of(
         cls, given: ClientOptions, environ: Mapping[str, str], eras: EraMemory | None = None
     ) -> Options:
-        """Return the options for what a caller gave. Raises `UsageError`."""
+        """Return the checked options of a caller. Raises `UsageError`."""
         check_names(given, OPTION_NAMES)
         rest: dict[str, Any] = {**given}
         network = NetworkOptions.of(
@@ -207,7 +207,7 @@ class Route(NamedTuple):
 
 
 def refuse(options: Options, names: Sequence[str], target: str) -> None:
-    """Raise `UsageError` for an option of ``names`` that was given and means nothing there."""
+    """Raise `UsageError` for an option of ``names`` that was given but does not apply there."""
     for name in names:
         if getattr(options, name) is not None:
             raise UsageError(f"{name} needs {_NEEDS[name]}, not {target}")

@@ -14,16 +14,16 @@ from .limits import RequestOptions
 
 
 class Lookup(NamedTuple):
-    """The remembered result of one request, None where there is none, and how to keep another."""
+    """The cached result of one request, None where there is none, and a function to store one."""
 
     result: dict[str, Any] | None
     keep: Callable[[Mapping[str, Any]], None]
 
 
 class ClientCache(Observer):
-    """Remembers results for as long as the server allows, which only the stateless era says.
+    """Caches results for as long as the server allows, in the stateless era only.
 
-    Each new session begins with an empty cache: it may have another server behind it.
+    Each new session begins with an empty cache: it may reach another server.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -59,7 +59,7 @@ class ClientCache(Observer):
         return own, connection.session.transport.cookies
 
     def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
-        """Drop what an error answer casts doubt on."""
+        """Drop the entries that an error response casts doubt on."""
         self._responses.refused(method, params, error)
 
     # Observer

@@ -37,10 +37,10 @@ from .states import ENDED, Event, State, step
 
 _logger = logger_for("mcpclient.session")
 
-# How long closing waits for a message on its way, such as the cancellation of the last call.
+# Seconds that closing waits for messages being sent, such as the last call's cancellation.
 _DEPARTURE_TIMEOUT = 1.0
 
-# What is cancelled or aborted at the end of a loop is gone after at most so many turns of it.
+# Turns of the event loop after which everything cancelled or aborted at its end is gone.
 _LAST_TURNS = 5
 
 _NO_PARAMS: Mapping[str, Any] = {}
@@ -59,7 +59,7 @@ class Sent(NamedTuple):
 class Session:
     """The traffic of one client over one transport.
 
-    ``events`` are told everything that is not the answer to a call; their callbacks, and the
+    ``events`` get everything that is not the response to a call; their callbacks, and the
     answers to the server, run in ``tasks``.
     """
 
@@ -79,11 +79,11 @@ class Session:
         self.expired: McpError | None = None
         self.channel_error: McpError | None = None
         self.log: MessageLog | None = None
-        """Where messages are written down, of a transport that was opened without a record."""
+        """The recorder for a transport that was opened without one."""
         self.opening: asyncio.Task[Any] | None = None
-        """What opens it and still takes time; it ends with the session."""
+        """The opening that is still in progress; it ends with the session."""
         self.tasks: BackgroundTasks = tasks
-        # What is being sent without anybody waiting; it may still leave while the session closes.
+        # Messages being sent that no task awaits; they may still leave while the session closes.
         self._departures = BackgroundTasks()
         self._events = events
         self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
@@ -110,7 +110,7 @@ class Session:
         options: RequestOptions,
         era: EraRules | None = None,
     ) -> dict[str, Any]:
-        """Send a request in the words of ``era`` or the agreed one, and return its result."""
+        """Send a request by the rules of ``era`` or the agreed ones, and return its result."""
         return await self.answer_to(self.begin(method, params, options, era))
 
     def begin(
@@ -120,7 +120,7 @@ class Session:
         options: RequestOptions,
         era: EraRules | None = None,
     ) -> Sent:
-        """Send a request, for `answer_to` or `give_up`. Raises why it cannot be sent."""
+        """Send a request, for `answer_to` or `give_up`. Raises the reason if it cannot be sent."""
         if self.ended is not None:
             raise self.ended.again()
         loop = self.loop
@@ -204,7 +204,7 @@ class Session:
                 raise error
 
     def _abandon(self, outgoing: Outgoing, reason: BaseException) -> None:
-        """Tell the server, as the era wants it, that the caller has given up."""
+        """Cancel the request on the server, in the way of the era."""
         try:
             outcome = self.transport.abandon(outgoing)
             if self.log is not None:
@@ -272,7 +272,7 @@ class Session:
 
     def _take_call(self, message: Message) -> None:
         method, params = message["method"], message.get("params")
-        if params is None:  # null is no params to servers that write out every field
+        if params is None:  # servers that write out every field send null for no params
             params = _NO_PARAMS
         if not isinstance(method, str):
             self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is not a string")
@@ -356,7 +356,7 @@ class Session:
         self._events.channel_lost(error)
 
     def begin_anew(self) -> None:
-        """Forget the session that has expired, since another handshake begins."""
+        """Forget the expired session, since another handshake begins."""
         self._move(Event.RENEW)
         self.expired = self.channel_error = None
         self._answering.withdraw()
@@ -367,7 +367,7 @@ class Session:
             if self.log is not None:
                 self.log.lost(error)
             self._end(Event.LOST, error)
-            if self.era is not None:  # before, whoever is connecting learns of it
+            if self.era is not None:  # before that, the connecting task gets the error
                 self._events.lost(error)
 
     # Its states
@@ -376,12 +376,12 @@ class Session:
         self.state = step(self.state, event)
 
     def agreed(self, era: EraRules) -> None:
-        """Begin to make calls, under the rules of an era."""
+        """Start making calls, under the rules of an era."""
         self.state = step(self.state, Event.AGREED)
         self.era = era
 
     def refused(self, error: McpError) -> None:
-        """Note that the server gave no other session."""
+        """Record that the server gave no other session."""
         if self.state not in ENDED:
             self._move(Event.REFUSED)
             self.expired = error
@@ -410,7 +410,7 @@ class Session:
             self._end(Event.CLOSE, ClientClosed())
         deadline = self.loop.time() + seconds
         closing = self._closing
-        if closing is None or closing.done():  # else whoever wants the transport anew has to wait
+        if closing is None or closing.done():  # concurrent callers share one closing
             closing = self._closing = self.loop.create_task(self._close())
             closing.add_done_callback(consume_exception)
         try:
@@ -423,7 +423,7 @@ class Session:
         self._loop_end.forget()
         if failure is not None:
             _logger.warning("closing failed", exc_info=failure)
-        # From this task and no other: it may be one of those, closing from within a callback.
+        # Awaited in this task: it may be one of those, closing from within a callback.
         await self.tasks.wait(min(1.0, max(deadline - self.loop.time(), 0.0)))
 
     async def _close(self) -> None:

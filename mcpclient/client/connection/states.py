@@ -1,18 +1,18 @@
-"""The states of a connection: one table says who moves it from which to which.
+"""The states of a connection, and one table of the transitions between them.
 
-A `Connection` lasts as long as its client. It owns the `Session` of the moment, which carries the
+A `Connection` lasts as long as its client. It owns the current `Session`, which carries the
 traffic over one transport, and replaces it after a loss. Its state is that of the session: without
 one it is UNOPENED, and once the caller has closed it CLOSED. A session that is being opened beside
-the one of the moment has a state of its own, and calls keep to the earlier one until it is open.
+the current one has a state of its own, and calls use the earlier one until it is open.
 
-Beside its state, a session knows reasons: ``ended``, why it is lost or closed; ``expired``, what
+Beside its state, a session has reasons: ``ended``, why it is lost or closed; ``expired``, what
 the server refused it with; ``channel_error``, why the server's own channel was given up, which
 costs no call. ``transport.unreachable`` says why the last request did not reach the server.
 
 Who cancels what:
 
-- A caller who is cancelled cancels one request: `Session.answer_to` tells the server, as the era
-  wants it. Cancelling `Connection.open` closes the session to be and leaves nothing running.
+- A caller who is cancelled cancels one request: `Session.answer_to` notifies the server, as the era
+requires. Cancelling `Connection.open` closes the session to be and leaves nothing running.
 - A session that ends, by loss or close, fails every call in flight with the reason, cancels the
   callbacks and the answers to the server, and what still opens it (`Session.opening`).
 - Another handshake on the same transport (`Session.begin_anew`) withdraws only the answers to the
@@ -100,7 +100,7 @@ ENDED = (State.LOST, State.CLOSED)
 
 
 def step(state: State, event: Event) -> State:
-    """Return the next state. Only a mistake in this package moves otherwise than the table."""
+    """Return the next state. Only a bug in this package leaves the table."""
     after = TABLE.get((state, event))
     assert after is not None, f"{event.name} in the state {state.name}"
     return after

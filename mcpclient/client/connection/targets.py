@@ -55,7 +55,7 @@ _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def route_to(target: Target, options: Options) -> Route:
-    """Return how to reach what ``target`` names. Raises `UsageError` when that is not clear."""
+    """Return the route to ``target``. Raises `UsageError` when it is not clear."""
     if isinstance(target, Transport):
         refuse(options, ("auth", "env", "cwd", "sandbox"), "a transport of your own")
         return Route(target.description, None, lambda: target)
@@ -70,7 +70,7 @@ def route_to(target: Target, options: Options) -> Route:
     route = applications.route_to_application(target, options)
     if route is not None:
         return route
-    # Whatever it is, it may hold a secret: only its type is told.
+    # The target may hold a secret, so the message names only its type.
     kinds = [type(target), *map(type, target if isinstance(target, (list, tuple)) else ())]
     shown = " of ".join(dict.fromkeys(kind.__name__ for kind in kinds if kind is not str))
     raise UsageError(f"not a URL, a command, a script, a configuration or a transport: {shown}")
@@ -137,9 +137,9 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 class _Launches:
-    """Makes the transports of a server process, which show no output of it twice.
+    """Makes the transports of a server process, and shows no output of it twice.
 
-    Words of a server of the handshake era about the probe are not shown at all.
+    Complaints of a server of the handshake era about the probe are not shown at all.
     """
 
     def __init__(self, command: list[str], options: Options) -> None:
@@ -157,7 +157,7 @@ class _Launches:
         return transport
 
     def again(self) -> Transport:
-        """Return one that starts it because it has ended at the first start."""
+        """Return a transport that starts the server again after it exited at the first start."""
         assert self._first is not None, "there was no first start"
         stderr, transport = self._first
         if self._complaint is not None:
@@ -165,7 +165,7 @@ class _Launches:
         return self._transport(SecondStart(stderr), transport.skipped)
 
     def opened(self, version: str | None) -> None:
-        """Show what the server wrote about the probe, unless that was refused."""
+        """Show the server's output about the probe, unless it refused the probe."""
         if self._complaint is not None:
             is_refused = version is not None and era_of(version) is Era.HANDSHAKE
             self._complaint.decide(is_unknown=is_refused)
@@ -175,7 +175,7 @@ class _Launches:
         recorder = options.network.recorder
         if recorder is not None:
             recorder.learn(options.env or {})
-            # Whoever begins to listen, now or later, hears it, too.
+            # A transcript that begins later gets the lines from then on.
             stderr = StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
         return StdioTransport(
             self._command,
@@ -194,7 +194,7 @@ class _Launches:
 def derive_name(target: Target) -> str:
     """Return a name for a server: of its configuration, its host's first label, or its command.
 
-    Raises `UsageError` for a target that says nothing of a name, such as a transport.
+    Raises `UsageError` for a target that implies no name, such as a transport.
     """
     if isinstance(target, Mapping):
         named = target.get("name")

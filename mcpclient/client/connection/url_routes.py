@@ -26,7 +26,7 @@ else:
     line_socket = OnDemand("...transports.line_socket", __name__)
     websocket_transport = OnDemand("...transports.websocket", __name__)
 
-# What ``transport`` may be pinned to for the schemes of URLs.
+# The transports that the option ``transport`` may name, by the scheme of the URL.
 _TRANSPORTS = {
     "http": ("http", "sse"),
     "https": ("http", "sse"),
@@ -38,7 +38,7 @@ _TRANSPORTS = {
 
 
 def route_to_url(text: str, options: Options) -> Route:
-    """Return how to reach the server at a URL. Raises `UsageError`."""
+    """Return the route to the server at a URL. Raises `UsageError`."""
     url = parse_url(text)
     refuse(options, ("env", "cwd", "sandbox"), "a URL")
     if options.transport == "ws" and url.scheme in ("http", "https"):
@@ -83,7 +83,7 @@ def route_to_url(text: str, options: Options) -> Route:
 
 
 def credentials_for(url: Url, options: Options) -> Credentials | None:
-    """Return what requests to ``url`` are to carry. Raises `UsageError`."""
+    """Return the credentials for requests to ``url``. Raises `UsageError`."""
     if isinstance(options.headers, Mapping):
         _check_authorization(options.headers)
     auth = options.auth
@@ -107,7 +107,7 @@ def _said_twice(reason: str) -> UsageError:
 
 
 def _check_authorization(headers: Mapping[str, str]) -> None:
-    """Refuse an Authorization header that no server takes, as variables make it."""
+    """Refuse an Authorization header that no server accepts, as wrong variables produce it."""
     for name, value in headers.items():
         if not isinstance(value, str) or str(name).lower() != "authorization":
             continue

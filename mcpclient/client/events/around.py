@@ -24,7 +24,7 @@ SUBJECTS = {
     "resources/directory/read": "uri",
     "skills/get": "uri",
 }
-"""The requests that hooks stand around, each with the parameter that says what it is about."""
+"""The requests that hooks wrap, each with the parameter that names its subject."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Call:
 
     - ``method``: ``"tools/call"``, ``"prompts/get"``, ``"resources/read"``,
       ``"resources/subscribe"``, ``"resources/directory/read"`` or ``"skills/get"``.
-    - ``server``: what the server is called; ``name``: the server's own name of the tool or prompt,
+    - ``server``: the name of the server; ``name``: the server's own name of the tool or prompt,
       or a URI; ``full_name``: the name the caller knows it by, which differs only in a `Manager`.
       Rules are about the pair of ``server`` and ``name``.
     - ``arguments``, ``meta``, ``headers``: what will be sent. To send something else, proceed with
       ``dataclasses.replace(call, arguments=…)``.
     - ``tool``: its definition, None when it has not been listed, or since the server has said that
-      its tools have changed. ``trusted``: whether the server's word for it may be believed, see
+      its tools have changed. ``trusted``: whether the server's annotations may be believed, see
       `read_only`.
     - ``protocol_version``, ``transport``: of the connection, None before there is one. ``trace``:
       what the caller gave with the call, unchanged.
@@ -74,16 +74,16 @@ class Call:
 
 
 Proceed = Callable[[Call], Awaitable[CallToolResult]]
-"""Makes the call: the next function around it, or at last the request itself."""
+"""Makes the call: the next function around it, or finally the request itself."""
 
 
 class Around(Protocol):
-    """A function that stands around every call: ``async def around(call, proceed)``.
+    """A function that wraps every call: ``async def around(call, proceed)``.
 
-    It runs once for each `Call` the user makes, by whichever method, in the caller's task, whatever
-    is repeated below it. It may return what ``await proceed(call)`` returns, or something of its
-    own such as `refusal`; what it raises reaches the caller. Waiting in it, for a user for example,
-    counts in no timeout.
+    It runs once for each `Call` the user makes, by any method, in the caller's task, however often
+    the request is retried. It may return the result of ``await proceed(call)``, or one of its own
+    such as a `refusal`; its exceptions reach the caller. Time that it spends waiting, for a user
+    for example, counts towards no timeout.
 
     The result of a request that is not a tool call is in ``raw``, and has no content. When it has
     ``is_error``, the caller of such a request gets `CallRefused`.
@@ -108,7 +108,7 @@ def not_called(name: str, answer: object) -> CallToolResult:
     return refusal(f"{name} was not called: {reason}")
 
 
-# The turns of the questions that this task, or this worker, is about to answer.
+# The locks of the questions that this task, or this worker, is answering.
 _answering: ContextVar[tuple[TaskLocks, ...]] = ContextVar("answering", default=())
 
 
@@ -116,7 +116,7 @@ async def answer_in_turn(
     turns: TaskLocks, ask: Callable[..., object], *arguments: object
 ) -> object:
     """Return the answer of a function, plain or async, which is asked one question at a time."""
-    # A call that it makes itself before it answers does not wait for that answer.
+    # A call that the function itself makes before it answers must not wait for that answer.
     under_way = _answering.get()
     lock = turns.lock("question")
     if turns not in under_way:
@@ -154,9 +154,9 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
     """Return an around-hook that asks before every `Call` that is not read-only, one at a time.
 
     ``ask`` takes the `Call`, may be plain or async, and returns True to allow the call. False, or a
-    reason as a string, refuses it: the result is a `refusal`. Of servers that the option
-    ``trusted`` names as ones to believe, tools that are annotated as read-only pass without a
-    question, and so do reading resources and getting prompts.
+    reason as a string, refuses it: the result is a `refusal`. Tools that a server with the option
+    ``trusted`` annotates as read-only pass without a question, and so do reading resources and
+    getting prompts.
     """
     turns = TaskLocks()
 

@@ -1,4 +1,4 @@
-"""Functions of the caller and observers of the library, called as things happen on a connection."""
+"""Callbacks of the caller and observers of the library, for the events of a connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _logger = logger_for("mcpclient.client")
 
-# How many calls wait, and how much memory their arguments take together, in bytes.
+# The most pending calls, and the most memory that their arguments take together, in bytes.
 _MAX_WAITING = 10_000
 _MAX_WEIGHT = 32 * 1024 * 1024
 
@@ -138,7 +138,7 @@ async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Observer:
-    """A listener to all that happens on a connection, in order. No method may block or raise."""
+    """A listener to all events of a connection, in order. No method may block or raise."""
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """Handle a notification from the server."""
@@ -240,7 +240,7 @@ class Hooks(NamedTuple):
     - ``on_error(server, phase, error, trace)``: connecting (``phase="connect"``) or a tool call
       (``phase="request"``) failed.
 
-    ``server`` says what was connected to, without secrets; ``latency_ms`` is in milliseconds.
+    ``server`` is the target, without secrets; ``latency_ms`` is in milliseconds.
     ``trace`` is whatever the caller gave with the call, unchanged.
     """
 
@@ -250,7 +250,7 @@ class Hooks(NamedTuple):
 
     @property
     def watches_calls(self) -> bool:
-        """Whether anyone wants to hear of tool calls."""
+        """Whether there is a hook for tool calls."""
         return self.on_tool_call is not None or self.on_error is not None
 
     def connected(self, **facts: Any) -> None:
