@@ -290,7 +290,7 @@ class Feed(Observer):
         self._change.notify()
 
     def take(self, event: ListenEvent) -> None:
-        """Take an event that was asked for."""
+        """Queue an event that was asked for."""
         self._heard = True
         self._put(event)
 

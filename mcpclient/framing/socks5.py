@@ -47,7 +47,7 @@ class Socks5Handshake:
         return bytes([_VERSION, len(methods), *methods])
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes from the proxy, and return those to send to it."""
+        """Parse bytes from the proxy; return the bytes to send to it."""
         self._received += data
         if len(self._received) < 2:
             return b""

@@ -1,1 +1,1 @@
-"""The only place that touches sockets, processes, files, the browser and the clock."""
+"""Sockets, processes, files, the browser and the clock: all I/O of the package is here."""

@@ -19,17 +19,17 @@ else:
     calendar = OnDemand("calendar")
 
 seconds_since_epoch: Callable[[], float] = time.time
-"""Return the seconds since 1970 began, for what people read and what outlives this process."""
+"""Return the seconds since the epoch, for output and for values that outlive this process."""
 
 steady_seconds: Callable[[], float] = time.monotonic
-"""Return seconds that only ever grow, for how long something takes."""
+"""Return the seconds of a monotonic clock, for measuring durations."""
 
 
 class PausableClocks(Protocol):
     """The deadlines of calls, which pause while the user is asked.
 
-    ``wait_reason``: the reason of a wait while they run, for the error of a call that times out;
-    None: it waits for the server.
+    ``wait_reason``: the reason why a call waits, for the error when it times out; None: it waits
+    for the server.
     """
 
     wait_reason: str | None
@@ -41,12 +41,12 @@ class PausableClocks(Protocol):
 
 def timestamp() -> str:
     """Return the time of day in UTC, ``"2026-07-28T12:00:00Z"`` (RFC 3339)."""
-    # By itself `gmtime` asks a coarser clock, which for some milliseconds is a second behind.
+    # Without an argument, `gmtime` reads a coarser clock, which can be a second behind briefly.
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds_since_epoch()))
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Compiled when first used: every client imports this module, and few meet a date.
+# Compiled on first use: every client imports this module, and few need to parse a date.
 _HTTP_DATE = r"\w{3}, (\d\d) ([A-Z][a-z]{2}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d) GMT"
 _COOKIE_DATE = r"(?i)\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b"
 

@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 
 
 def cancel_on_ctrl_c() -> None:
-    """Let Ctrl-C cancel the running task; pressed again, it cancels its cleaning up.
+    """Let Ctrl-C cancel the running task; a second Ctrl-C cancels its cleanup.
 
     Under `asyncio.run` alone, a second Ctrl-C (before Python 3.11 the first one already) raises
     KeyboardInterrupt wherever the program happens to be. That remains so on Windows, and outside of
-    the main thread. When the loop closes, SIGINT is handled as before.
+    the main thread. Closing the loop restores the earlier handler of SIGINT.
     """
     task = asyncio.current_task()
     assert task is not None

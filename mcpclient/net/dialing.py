@@ -1,6 +1,6 @@
 """Opening connections: TCP, TLS, Unix-domain sockets, and through proxies.
 
-TCP addresses are tried side by side (RFC 8305). asyncio can do that as well, but when its
+TCP addresses are tried concurrently (RFC 8305). asyncio can do that as well, but when its
 `create_connection` is cancelled meanwhile, a connected socket can be left behind, on every Python
 up to 3.13 at least.
 """
@@ -50,7 +50,7 @@ class Dialer:
         self._tls = TlsContexts(self._options)
         self.cookies: CookieJar = CookieJar()
         self.reached: str = "nothing"
-        """How far the last attempt to connect has come: "nothing", "tcp" or "connected"."""
+        """The progress of the last attempt to connect: "nothing", "tcp" or "connected"."""
         self.recorder: Recorder | None = self._options.recorder
 
     async def dial(
@@ -121,8 +121,8 @@ class Dialer:
     def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
         """Return the target of a request for ``url``, and the header fields for the next hop.
 
-        A proxy that forwards requests has to be told the whole URL (RFC 9112, section 3.2.2), and
-        expects its credentials in every request.
+        A forwarding proxy needs the whole URL (RFC 9112, section 3.2.2), and its credentials in
+        every request.
         """
         proxy = self._options.proxy_for(url) if url.scheme == "http" else None
         if proxy is None or proxying.is_socks(proxy):
@@ -205,7 +205,7 @@ def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> tuple[Conne
     return ConnectKind.OTHER, f"the socket {name!r} cannot be used: {error}"
 
 
-# How long the first address of a host is tried before the next is tried beside it (RFC 8305).
+# Seconds before the next address of a host is tried beside the earlier ones (RFC 8305).
 _NEXT_ADDRESS_AFTER = 0.25
 
 
@@ -219,9 +219,9 @@ class Address(NamedTuple):
 async def connect_socket(host: str, port: int, check: AddressCheck | None = None) -> socket.socket:
     """Return a socket that is connected to ``host``, a name or an IP address.
 
-    The name is resolved once: addresses that pass ``check`` are connected to, and no other. Raises
-    what ``check`` raised where none passes, and `OSError` when none can be reached: the first error
-    there was. Safe to cancel.
+    The name is resolved once, and only addresses that pass ``check`` are connected to. Raises the
+    error of ``check`` when none passes, and the first `OSError` when none can be reached. Safe to
+    cancel.
     """
     addresses = await addresses_of(host, port, check)
     if len(addresses) == 1:
@@ -244,7 +244,7 @@ def _checked(addresses: list[Address], check: AddressCheck) -> list[Address]:
 
 
 async def addresses_of(host: str, port: int, check: AddressCheck | None = None) -> list[Address]:
-    """Return the addresses of a host, those of both families in turn (RFC 8305, section 4).
+    """Return the addresses of a host, alternating between the families (RFC 8305, section 4).
 
     ``check``: see `connect_socket`. Raises `OSError` for a name that cannot be resolved.
     """
@@ -257,8 +257,8 @@ async def _resolve(host: str, port: int) -> list[Address]:
         with suppress(OSError):
             socket.inet_pton(family, host)
             return [Address(family, (host, port))]
-    # As bytes: for text, the resolver's thread would look up the codec "idna", which has errors of
-    # its own, and on Python 3.9 is not always found while another thread imports something.
+    # As bytes: for a string, the resolver's thread would look up the codec "idna", which has errors
+    # of its own, and on Python 3.9 is not always found while another thread imports something.
     name = host.encode("ascii")
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
@@ -286,7 +286,7 @@ async def _connect(address: Address) -> socket.socket:
 
 
 async def _race(waiting: deque[Address]) -> socket.socket:
-    """Try one address after another, each a moment after the one before; the first wins."""
+    """Try the addresses in order, each a moment after the one before; the first to connect wins."""
     loop = asyncio.get_running_loop()
     attempts: set[asyncio.Task[socket.socket]] = set()
     errors: list[BaseException] = []
@@ -320,7 +320,7 @@ def _close_result(attempt: asyncio.Task[socket.socket]) -> None:
 
 
 class TlsContexts:
-    """The contexts of one client, each made when it is first needed, which takes milliseconds."""
+    """The TLS contexts of one client, each made on first use, since that takes milliseconds."""
 
     def __init__(self, options: NetworkOptions) -> None:
         self._options = options
@@ -339,7 +339,7 @@ class TlsContexts:
 
     @property
     def for_proxy(self) -> ssl.SSLContext:
-        """The context for others, such as https proxies: they do not get the client certificate."""
+        """The context for other peers, such as https proxies: it has no client certificate."""
         if self._for_proxy is None:
             self._for_proxy = _context(self._options)
         return self._for_proxy
@@ -407,7 +407,7 @@ def _parts(given: ClientCertificate) -> tuple[Path, Path | None, str | None]:
     return cast("tuple[str, str, str | None]", (*given, None)[:3])
 
 
-# OpenSSL's numbers (X509_V_ERR_…) for why a certificate is not accepted.
+# OpenSSL's numbers (X509_V_ERR_…) for the reason why a certificate is rejected.
 _UNKNOWN = ConnectKind.UNKNOWN_AUTHORITY, "comes from an authority that is not trusted here"
 _REFUSED_CERTIFICATES = {
     2: _UNKNOWN,
@@ -420,7 +420,7 @@ _REFUSED_CERTIFICATES = {
 }
 _WRONG_NAME = (62, 64)
 
-# What OpenSSL calls alerts and mistakes of the other side, in several versions.
+# OpenSSL's names for alerts and faults of the peer, in several versions.
 _ALERTS = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "{name} demands a client certificate",
     "SSLV3_ALERT_HANDSHAKE_FAILURE": (

@@ -1,8 +1,8 @@
-"""Files that people and other programs write: read without waiting, replaced as a whole.
+"""Files that users and other programs write: read without blocking, replaced as a whole.
 
-What is read may be anything: a pipe without a writer, a device without an end, a link to
-itself. Only regular files up to a limit are read. A change is made under a lock, so that no process
-undoes the change of another, and a crash or a full disk leaves the old file.
+A path may lead to anything: a pipe without a writer, an endless device, a link to itself. Only
+regular files up to a limit are read. A change is made under a lock, so that no process undoes the
+change of another, and a crash or a full disk leaves the old file.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from .locks import take_lock
 from .paths import state_folder
 from .regular_files import make_private, make_private_folder, open_regular, real_path
 
-# How long a change waits for another process, in seconds, and between two looks.
+# Seconds that a change waits for another process, and between two attempts.
 _LOCK_LIMIT = 10.0
 _LOCK_DELAY = 0.01
 
-# How long a replacement waits for those who read the file, in seconds.
+# Seconds that a replacement waits for readers of the file.
 _REPLACE_LIMIT = 2.0 if os.name == "nt" else 0.0
 
 
 def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:
     """Return the content of a regular file of at most ``limit`` bytes; never waits.
 
-    Raises `OSError` when there is none, it is something else, it is larger, or it may not be read;
-    with ``private`` also when other users may change it.
+    Raises `OSError` when it is missing, larger, unreadable or not a regular file; with ``private``
+    also when other users may change it.
     """
     with open(open_regular(path, limit=limit), "rb") as file:
         if private:
@@ -61,7 +61,7 @@ def change_file(
     private: bool = False,
     new_mode: int | None = None,
 ) -> None:
-    """Replace a file by what ``edit`` makes of its content; None stands for a missing file.
+    """Replace a file by the result of ``edit`` for its content, which is None for a missing file.
 
     The file keeps its permissions, and a link stays one; a ``private`` file has mode 0600, in a
     folder of mode 0700, and what others could write into it, or is larger than ``limit``, counts as
@@ -88,16 +88,16 @@ def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
     except FileNotFoundError:
         return None, 0o666 & ~_umask()
     except OSError as error:
-        # What others may have written does not count, nor does what this library never writes.
+        # Content that others may have written does not count, nor a size this library never writes.
         if private and (isinstance(error, PermissionError) or error.errno == errno.EFBIG):
             return None, 0o600
         raise
 
 
 def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """`os.replace`, repeated for a while where a file that is being read cannot be replaced.
+    """Call `os.replace`, and retry for a while where an open file cannot be replaced.
 
-    Windows is such a place, and there virus scanners and indexers read new files.
+    That is so on Windows, where virus scanners and indexers open new files.
     """
     deadline = time.monotonic() + _REPLACE_LIMIT
     while True:
@@ -112,8 +112,8 @@ def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -
 def replace_content(path: Path, content: bytes, mode: int | None = None) -> None:
     """Replace the content of a file in one step, under a lock that the caller holds.
 
-    ``mode``: its permissions, None for a private one. What a process that was killed here left
-    unfinished is removed. Raises `OSError`; the file is then as before.
+    ``mode``: its permissions, None for a private one. The unfinished files of killed processes
+    are removed. Raises `OSError`; the file is then as before.
     """
     make_private_folder(path.parent)
     _remove_unfinished(path)
@@ -164,7 +164,7 @@ def _taken(lock: Path) -> Callable[[], None]:
     while True:
         try:
             release = take_lock(lock)
-        except OSError:  # no other process could share it, or the file system knows no locks
+        except OSError:  # no other process could share it, or the file system has no locks
             return lambda: None
         if release is not None:
             return release

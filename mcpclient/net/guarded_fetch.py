@@ -1,4 +1,4 @@
-"""HTTP requests to URLs that a server named: they go only to addresses that were checked before.
+"""HTTP requests to URLs that a server named: they go only to addresses that were checked.
 
 A host name is resolved once, each of its addresses is checked, and the connection goes to a checked
 address and to no other: so a name cannot mean one thing to the check and another to the connection
@@ -36,7 +36,7 @@ FETCH_TIMEOUT = 30.0
 class GuardedFetcher:
     """Performs `Fetch`. ``options``: how the client reaches its server.
 
-    They hold for URLs at the server's own origin. Of other servers the certificates are always
+    They apply to URLs at the server's own origin. The certificates of other servers are always
     checked, by ``ssl_context`` if there is one.
     """
 
@@ -53,7 +53,7 @@ class GuardedFetcher:
 
         Raises `SsrfError` for an address that the policy forbids, `ConnectFailed`,
         `ConnectionLost` and `CallTimeout`, which are network errors, and `AuthError` for an answer
-        that is no HTTP.
+        that is not HTTP.
         """
         try:
             return await asyncio.wait_for(self._fetch(request), FETCH_TIMEOUT)
@@ -111,7 +111,7 @@ class GuardedFetcher:
 
 
 def _with_advice(error: ConnectFailed) -> ConnectFailed:
-    """Say where another server's certificate was refused that checks of its own would accept."""
+    """Add a hint to the error of another server's certificate about its own ``ssl_context``."""
     cause = error.__cause__
     if "ssl" not in sys.modules or not isinstance(cause, ssl.SSLCertVerificationError):
         return error
@@ -138,7 +138,7 @@ class _Exchange:
             self._fail(ProtocolViolation("the server used an unsupported Content-Encoding"))
 
     def body_received(self, data: bytes) -> None:
-        # One byte more than is wanted, by which whoever asked can tell that there is more.
+        # One byte over the limit, which tells the flow that the body is longer.
         self._body += data[: self._max_body + 1 - len(self._body)]
         if len(self._body) > self._max_body:
             self.response_ended()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 requests over pooled connections; the answers are pushed to a sink as they arrive.
+"""HTTP/1.1 requests over pooled connections; responses are pushed to a sink as they arrive.
 
 On an open connection a request needs no task of its own: bytes go from the socket through the
 parser to the sink within one callback of the event loop. An answer may stay open for hours, and can
@@ -29,14 +29,14 @@ else:
     redaction = OnDemand("..recording.redaction", __name__)
 
 _MAX_REDIRECTS = 5
-# Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
+# The most idle connections kept for one origin: about as many as a burst of calls leaves behind.
 _MAX_IDLE = 100
 
 _TIMER_SLACK = 0.001  # seconds
 
 
 class ResponseSink(Protocol):
-    """Receives one response. After `response_ended` or `response_failed` nothing more comes."""
+    """The receiver of one response. No call follows `response_ended` or `response_failed`."""
 
     def head_received(self, head: ResponseHead) -> None:
         """Handle the status and the headers."""
@@ -54,9 +54,9 @@ class ResponseSink(Protocol):
 class HttpRequest(NamedTuple):
     """One request.
 
-    ``repeatable``: sending it twice does no harm, so that it may be sent again when the connection
-    it was sent on turns out to be dead. ``renew``: makes it anew before it is sent another time,
-    for a request with something that is good for one sending only.
+    ``repeatable``: sending it twice does no harm, so that it may be sent again when its connection
+    turns out to be dead. ``renew``: makes it anew before it is sent again, for a request with a
+    part that is valid only once.
     """
 
     method: str
@@ -73,7 +73,7 @@ class HttpRequest(NamedTuple):
 class HttpClient:
     """A pool of connections, and the requests running on them.
 
-    With a dialer that has a recorder, it writes down every request and response while that is on.
+    If the dialer has a recorder that is on, every request and response is recorded.
     """
 
     def __init__(self, dialer: Dialer) -> None:
@@ -92,7 +92,7 @@ class HttpClient:
         return RecordedExchange(self, request, sink, recorder)
 
     async def close(self) -> None:
-        """Close every connection. Sinks of running requests are told nothing more. Idempotent."""
+        """Close every connection. Sinks of running requests get no further calls. Idempotent."""
         self.abort()
         # One turn of the loop lets the closed transports release their sockets.
         await asyncio.sleep(0)
@@ -135,7 +135,7 @@ class HttpClient:
         return [*fields, ("Cookie", value)] if value else fields
 
     def store_cookies(self, url: Url, head: ResponseHead) -> None:
-        """Keep the cookies that an answer from ``url`` sets."""
+        """Store the cookies that a response from ``url`` sets."""
         self._dialer.cookies.store(url, head.headers)
 
     def _encode_line(self, line: tuple[str, Url]) -> bytes:
@@ -148,17 +148,17 @@ class HttpClient:
         return self._remember(field, encode_header(*field))
 
     def _remember(self, key: object, encoded: bytes) -> bytes:
-        if len(self._heads) >= 256:  # headers that change with every call would fill it for ever
+        if len(self._heads) >= 256:  # headers that change with every call would fill it without end
             self._heads.clear()
         self._heads[key] = encoded
         return encoded
 
-    # What exchanges and connections use
+    # For exchanges and connections
 
     def idle_connection(self, url: Url) -> HttpConnection | None:
         """Remove an idle connection from the pool and return it, if there is one that seems alive.
 
-        One that was idle for too long is not: a router in between may have forgotten it.
+        One that was idle for too long is not used: a router in between may have dropped it.
         """
         idle = self._idle.get(url.origin)
         while idle:
@@ -172,7 +172,7 @@ class HttpClient:
         """Close the connections that were idle for too long; another sweep follows for the rest."""
         self._sweeper = None
         loop = asyncio.get_running_loop()
-        # A timer may fire a little before its time; then it would only be set again, without end.
+        # A timer may fire a little early; without the slack it would be set again and again.
         now = loop.time() + _TIMER_SLACK
         for connection in self._connections:
             connection.used_at = None
@@ -252,7 +252,7 @@ class Exchange:
         return self._request.url
 
     def abort(self) -> None:
-        """Give the request up: its connection is closed and the sink hears no more. Idempotent."""
+        """Close the connection of the request; the sink is not called again. Idempotent."""
         self._done = True
         cancel(self._dialing)
         if self._connection is not None:
@@ -323,7 +323,7 @@ class Exchange:
         self._sink.head_received(head)
 
     def _redirect_target(self, head: ResponseHead) -> Url | None:
-        """Return where to go instead; None when this is the answer (RFC 9110, section 15.4)."""
+        """Return the target of a redirect; None for any other response (RFC 9110, section 15.4)."""
         location = head.headers.get("location")
         if location is None or self._redirects >= _MAX_REDIRECTS:
             return None
@@ -387,10 +387,10 @@ class Exchange:
 
 
 class RecordedExchange(Exchange):
-    """A request that is written down, see `net.recorder`.
+    """A request that is recorded, see `net.recorder`.
 
     It has a channel for every time it is sent: redirects and retries have their own. A response
-    that is under way when recording begins is written down from there on, with the heads of its
+    that is in progress when recording begins is recorded from there on, with the heads of its
     request and of its own.
     """
 
@@ -445,7 +445,7 @@ class RecordedExchange(Exchange):
 
 
 class _Tap:
-    """The sink in between, which writes down what passes."""
+    """A sink that records the response on its way to another sink."""
 
     def __init__(self, sink: ResponseSink, channel: HttpChannel) -> None:
         self.channel = channel

@@ -1,6 +1,6 @@
-"""One HTTP/1.1 connection: the bytes that arrive become the events of the request that is on it.
+"""One HTTP/1.1 connection: received bytes become the events of the request that is on it.
 
-An answer that takes long to decode is passed on a little in each turn of the event loop.
+A response that takes long to decode is passed on in small parts, one per turn of the event loop.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .stream import abort_transport, read_buffer
 if TYPE_CHECKING:
     from .http import HttpClient
 
-# So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
-# read can expand to 64 MiB, which would hold up everything else for seconds.
+# The most pieces of a coded body, of 64 KiB at most, decoded in one turn of the loop. A single
+# read can expand to 64 MiB, which would block the loop for seconds.
 _PIECES_PER_TURN = 4
 
-# How long a connection is kept without a request, in seconds. Servers and the routers in between
-# forget idle connections, some without a word; then the next request is lost. A server that says
-# how long it waits is believed, up to a limit: the routers have their own.
+# Seconds that a connection is kept without a request. Servers and the routers in between drop idle
+# connections, some silently; then the next request is lost. A server's ``Keep-Alive`` time is used
+# up to a limit, since the routers have their own.
 _IDLE_TIME = 5.0
 _MAX_IDLE_TIME = 200.0
 _MARGIN = 1.0
@@ -41,7 +41,7 @@ class RequestOnConnection(Protocol):
         """Handle the status and the headers."""
 
     def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Handle a piece of the body; what is returned is iterated over before anything else."""
+        """Handle a piece of the body; a returned iterator is exhausted before the next event."""
 
     def response_ended(self) -> None:
         """Handle the end of the response."""
@@ -53,7 +53,7 @@ class RequestOnConnection(Protocol):
 class HttpConnection(asyncio.BufferedProtocol):
     """One connection to an origin, with at most one request on it.
 
-    ``pool``: where it waits for the next request; without one it is closed after the first.
+    ``pool``: the owner of the idle connection; without one it is closed after the first request.
     """
 
     def __init__(self, pool: HttpClient | None, url: Url) -> None:
@@ -66,15 +66,15 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._clock = asyncio.get_running_loop().time
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
-        """When the connection is too old to be used again, on the clock of the event loop."""
+        """The time, on the loop's clock, when the connection is too old to be used again."""
         self.used_at: float | None = None
-        """When its request began, if no sweep of the pool has come since: such a request was short,
-        and its end costs no look at the clock."""
+        """The time when its request began, unless the pool was swept since. Without a sweep the
+        request was short, and its end does not need to read the clock."""
         self._is_sent = False
         self._exchange: RequestOnConnection | None = None
         self._heard: Callable[[], object] | None = None
-        # What has been received and not been passed on yet: a body that takes several turns of the
-        # loop to decode, and what came after it. Meanwhile nothing more is read.
+        # Bytes received and not yet passed on: a body that takes several turns of the loop to
+        # decode, and the bytes after it. Meanwhile reading is paused.
         self._decoding: Iterator[None] | None = None
         self._events: deque[Event] = deque()
         self._rest: asyncio.Handle | None = None
@@ -83,7 +83,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def is_usable(self) -> bool:
         """Whether the connection is open, was not idle for too long, and nothing has come.
 
-        An idle server only ever closes.
+        A server has nothing to send on an idle connection but its end.
         """
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
@@ -102,8 +102,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         else:
             self._parser.start(method)
             self._transport.write(request)
-            # A transport that fails to write at once has begun to close by now; the Proactor of
-            # Windows tells later, and then the request counts as sent.
+            # If a transport fails to write at once, it is closing by now. The proactor of Windows
+            # reports that later; then the request counts as sent.
             self._is_sent = not self._transport.is_closing()
 
     def abort(self) -> None:
@@ -136,7 +136,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._work()
 
     def _work(self) -> None:
-        """Pass on what has been received, for one turn of the loop at most."""
+        """Pass on received bytes, for one turn of the loop at most."""
         pieces = 0
         while self._decoding is not None or self._events:
             if self._decoding is None:
@@ -202,7 +202,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._pool is not None:
             self._pool.forget(self)
         self._loss = exc
-        if self._rest is None:  # otherwise the answer may be there, and is only to be decoded
+        if self._rest is None:  # otherwise the response may be complete, but not decoded yet
             self._fail_lost()
         if self._transport is not None:
             # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed.
@@ -225,7 +225,7 @@ def _hearing(descriptor: int) -> Callable[[], object]:
 
 
 def _idle_time(keep_alive: str) -> float:
-    """Return how long a connection is kept idle, in seconds, by its server's ``Keep-Alive``."""
+    """Return the seconds to keep a connection idle, by the server's ``Keep-Alive``."""
     match = _TIMEOUT.search(keep_alive)
     seconds = float(match[1]) if match else _IDLE_TIME + _MARGIN
     return min(max(seconds - _MARGIN, seconds / 2, _MARGIN / 2), _MAX_IDLE_TIME)

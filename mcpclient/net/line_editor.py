@@ -1,7 +1,7 @@
 """The line editor of the terminal: the readline module, where Python has it.
 
-It works in a thread, since nothing can interrupt it, so Ctrl-C needs a way of its own: while a line
-is edited, the terminal does not make a signal of that key, and the editor gives up the line.
+It runs in a thread, since nothing can interrupt it. So while a line is edited, the terminal does
+not turn Ctrl-C into a signal; a key binding of the editor cancels the line instead.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ else:
     readline, termios = _readline, _termios
 
 Completer = Callable[[str, int], Sequence[str]]
-"""Takes the line and where the cursor is; returns what may replace the word at hand, and that word
-begins where `readline` thinks: behind the last space."""
+"""Takes the line and the position of the cursor; returns the completions of the current word, which
+for `readline` begins after the last space."""
 
 _CLEAR_LINE = "\r\x1b[K"
-# Libedit, which some Pythons have in place of readline, is told what to do in another language.
+# Libedit, which some Pythons have instead of readline, has another syntax for key bindings.
 _BINDINGS = ("tab: complete", r'"\C-c": "\C-e\C-u\C-m"')
 _LIBEDIT_BINDINGS = ("bind ^I rl_complete",)
 
@@ -64,13 +64,13 @@ class LineEditor:
             self.recall(line)
 
     def recall(self, line: str) -> None:
-        """Let the user come back to a line."""
+        """Add a line to the history."""
         if line:
             readline.add_history(line)
 
     async def read(self, prompt: str) -> str | None:
-        """Return a line without its end, None when there will be no more. It may be given up with
-        Ctrl-C, and is empty then.
+        """Return a line without its line end, empty if Ctrl-C cancelled it; None at the end of
+        the input.
         """
         self._prompt = prompt
         try:
@@ -100,7 +100,7 @@ class LineEditor:
                 termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
     def erase(self) -> None:
-        """Clear the line that is being edited, because something else is going to be written."""
+        """Clear the line that is being edited, before other output is written."""
         if self._prompt is not None:
             sys.stdout.write(_CLEAR_LINE)
             sys.stdout.flush()

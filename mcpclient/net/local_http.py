@@ -1,8 +1,8 @@
 """An HTTP server for browsers on this machine only.
 
 It listens on a loopback address, and answers only requests that name it by that address or as
-localhost: a page of another site, whose name an attacker lets point to 127.0.0.1 ("DNS rebinding"),
-names that site. A request that another site's page makes says so in its ``Origin``, and is refused.
+localhost: a page whose host name an attacker points at 127.0.0.1 ("DNS rebinding") sends that name.
+A request by a page of another site has that site as its ``Origin``, and is refused.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _logger = logger_for("mcpclient.inspector")
 # A browser opens six connections to one origin; the rest is for more pages of it.
 _MAX_CONNECTIONS = 60
 _MAX_BODY_SIZE = 64 * 1024 * 1024
-# Seconds a request may take to arrive, and its response to be taken; slower clients are
-# cut off.
+# Seconds a request may take to arrive, and its response to be read; slower clients are cut off.
 _REQUEST_TIMEOUT = 30.0
 _RESPONSE_TIMEOUT = 30.0
 
@@ -70,14 +69,14 @@ Refuse = Callable[[LocalRequest], "LocalResponse | None"]
 """Looks at a request whose body has not been read: returns its refusal, or None to have it read."""
 
 Answer = Callable[[LocalRequest], Awaitable[LocalResponse]]
-"""Takes a request and returns the response; what it raises is answered with status 500."""
+"""Takes a request and returns the response; its exceptions are answered with status 500."""
 
 
 def send_at_once(writer: asyncio.StreamWriter) -> None:
-    """Let a connection that was accepted send each write, without waiting for acknowledgements.
+    """Send each write of an accepted connection at once, without waiting for acknowledgements.
 
-    asyncio does so itself, but not on Windows: only where the system names the protocol of accepted
-    connections. Without it the second write of a response would wait for up to 0.2 s.
+    asyncio does so itself where the system reports the protocol of accepted connections, which
+    Windows does not. There the second write of a response would wait for up to 0.2 s.
     """
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
@@ -86,7 +85,7 @@ def send_at_once(writer: asyncio.StreamWriter) -> None:
 
 
 class LocalHttpServer:
-    """Serves ``answer`` on one loopback address, except to those whom ``refuse`` does not let in.
+    """Serves ``answer`` on one loopback address, except for requests that ``refuse`` rejects.
 
     ``authority``: host and port, as in its URLs. Empty before `open`.
     """
@@ -99,7 +98,7 @@ class LocalHttpServer:
         self._server: asyncio.AbstractServer | None = None
         self._is_closed = False
         self._connections: set[asyncio.Task[None]] = set()
-        # Those whose request has not arrived, the oldest first.
+        # The connections whose request has not arrived, the oldest first.
         self._arriving: dict[asyncio.Task[None], None] = {}
 
     async def open(self, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -123,7 +122,7 @@ class LocalHttpServer:
         self._hosts = frozenset({self.authority, f"localhost:{port}"})
 
     async def close(self) -> None:
-        """Listen no more, and end every response. Idempotent."""
+        """Stop listening, and end every response. Idempotent."""
         self._is_closed = True
         if self._server is not None:
             self._server.close()
@@ -156,7 +155,7 @@ class LocalHttpServer:
                 await writer.wait_closed()
 
     def _make_room(self) -> None:
-        """End the oldest connection that has asked for nothing yet when there are too many."""
+        """End the oldest connection without a request if there are too many."""
         if len(self._connections) > _MAX_CONNECTIONS:
             oldest = next(iter(self._arriving))
             del self._arriving[oldest]
@@ -243,4 +242,4 @@ async def _stream(
             task.cancel()
         await asyncio.gather(*both, return_exceptions=True)
         if isinstance(pieces, AsyncGenerator):
-            await pieces.aclose()  # it may have been left where it hands out a piece
+            await pieces.aclose()  # it may have been left suspended at a yield

@@ -1,8 +1,8 @@
 """Locks that keep out other tasks and other processes, by means of empty files.
 
-Where the system can lock files, the lock of a process that was killed is free again at once. Where
-it cannot, the mere existence of a file is the lock; its owner touches it now and then, and it
-counts as left behind when it has not been touched for a while.
+Where the system can lock files, the lock of a killed process is released at once. Elsewhere the
+existence of a file is the lock; its owner touches it regularly, and it counts as stale when it has
+not been touched for a while.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ else:
 
 from .regular_files import make_private_folder, open_regular
 
-# How long to wait between two looks at a lock that another process holds: soon at first, since most
-# are held for milliseconds, and seldom later, since the others wait for a human.
+# Seconds between two attempts at a lock that another process holds: short at first, since most are
+# held for milliseconds, and longer later, since the others wait for a human.
 _FIRST_DELAY = 0.005
 _MAX_DELAY = 0.25
 
-# How often a lock by existence is touched, and after how long it counts as left behind, in seconds.
+# Seconds between two touches of a lock by existence, and the age from which it counts as stale.
 _TOUCH_EVERY = 5.0
 _LEFT_BEHIND_AFTER = 30.0
 
@@ -121,7 +121,7 @@ class FileLock:
 
 
 class _Touching:
-    """Shows that whoever holds a lock by existence is alive."""
+    """Touches a lock by existence regularly, to show that its owner is alive."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -140,10 +140,10 @@ class _Touching:
 
 
 def take_lock(path: Path) -> Callable[[], None] | None:
-    """Lock an empty file without waiting; return what unlocks it, None if another has locked it.
+    """Lock an empty file without waiting; return a function that unlocks it, None if it is locked.
 
-    Raises `OSError` where no other process could share its folder, and where files know no locks,
-    as in some network file systems.
+    Raises `OSError` where no other process could share its folder, and where the file system does
+    not support locks, as some network file systems.
     """
     make_private_folder(path.parent)
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
@@ -158,7 +158,7 @@ def take_lock(path: Path) -> Callable[[], None] | None:
 
 
 def lock_descriptor(descriptor: int) -> None:
-    """Lock without waiting; OSError when that fails, for whatever reason."""
+    """Lock without waiting. Raises `OSError` when that fails, for any reason."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     elif msvcrt is not None:

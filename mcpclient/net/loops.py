@@ -15,7 +15,7 @@ from .futures import consume_exception
 
 T = TypeVar("T")
 
-# How often, in seconds, to look whether the other loop still runs: nothing reports that it stops.
+# Seconds between two checks whether the other loop still runs: nothing reports that it stops.
 _LOOK_EVERY = 0.5
 
 # Two threads may want to claim a loop for one object at once.
@@ -49,9 +49,9 @@ class LoopBound:
         return self.loop
 
     def claim(self, *, is_free: bool) -> bool:
-        """Move to the running loop; return whether that is another one than before.
+        """Move to the running loop; return whether it differs from the one before.
 
-        It stays where it is until it is free, or its loop has stopped. Hold `claiming` meanwhile.
+        It stays in its loop until it is free, or that loop has stopped. Hold `claiming` meanwhile.
         """
         running, home = asyncio.get_running_loop(), self.owner_loop()
         if home is running or (home is not None and not is_free and home.is_running()):
@@ -60,7 +60,7 @@ class LoopBound:
         return True
 
     async def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-        """Run ``work`` in its event loop, whichever loop asks; see `run_in`."""
+        """Run ``work`` in its event loop, from any loop; see `run_in`."""
         home = self.owner_loop()
         if home is None or home is asyncio.get_running_loop():
             return await work(*arguments)
@@ -93,7 +93,7 @@ async def run_in(
         raise
     if outcome.done() and not outcome.cancelled():
         return outcome.result()
-    # Nobody here has cancelled it: the loop did, at its end, or has left it lying.
+    # Not cancelled from here: the other loop cancelled it at its end, or never started it.
     if inspect.getcoroutinestate(working) == inspect.CORO_CREATED:
         working.close()
     raise _ended()
@@ -127,9 +127,9 @@ async def run_in_owner_loop(
 class LoopEnd:
     """Awaits ``cleanup`` when the running loop shuts down, as at the end of `asyncio.run`.
 
-    `asyncio.run` cancels all tasks that still run. What these start while they clean up, such as
-    sending that a call was cancelled, nobody waits for. The one thing a loop finishes after that
-    are asynchronous generators, so this is one, and it does nothing but wait for its end.
+    `asyncio.run` cancels all tasks that still run, and does not wait for work that they start
+    while they clean up, such as sending a cancellation. After that, a loop only finishes its
+    asynchronous generators, so this is one, which does nothing but wait for its end.
     """
 
     def __init__(self, cleanup: Callable[[], Awaitable[None]]) -> None:
@@ -146,13 +146,13 @@ class LoopEnd:
                 await cleanup()
 
     def forget(self) -> None:
-        """Await nothing any more. Idempotent; works in any thread and after the loop is closed."""
+        """Drop the cleanup. Idempotent; works in any thread and after the loop is closed."""
         if self._cleanup is not None:
             self._cleanup = None
             _step(self._generator.aclose())
 
 
 def _step(coroutine: Any) -> None:
-    """Run a coroutine that waits for nothing."""
+    """Run a coroutine that never suspends."""
     with suppress(StopIteration):
         coroutine.send(None)

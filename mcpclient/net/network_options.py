@@ -34,7 +34,7 @@ class NetworkOptions(NamedTuple):
     - ``verify``: False accepts any certificate.
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
     - ``proxies``: which proxy each URL is reached through; None: there is no proxy.
-    - ``recorder``: writes down what is sent and received, while it is on.
+    - ``recorder``: records everything sent and received, while it is on.
     - ``trusts_system``: trust the authorities of the system besides those of ``ca_file``.
     """
 
@@ -60,8 +60,8 @@ class NetworkOptions(NamedTuple):
     def for_others(self, ssl_context: ssl.SSLContext | None) -> NetworkOptions:
         """Return the options for other servers, which the client's server names.
 
-        Who they are is always checked: ``verify=False`` and an ``ssl_context`` are for the one
-        server they were given for, as are the client certificate and the Unix socket.
+        Their certificates are always checked: ``verify=False`` and ``ssl_context`` apply to the
+        client's server only, as do the client certificate and the Unix socket.
         """
         return NetworkOptions(
             ca_file=self.ca_file,

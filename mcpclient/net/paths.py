@@ -1,4 +1,4 @@
-"""Absolute paths, and the folders where this library keeps what belongs to one user."""
+"""Absolute paths, and the folders where this library keeps the files of one user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:
-    """Return a path from the root.
+    """Return the absolute form of a path.
 
     Raises `UsageError` where it begins in a folder that is gone, and for a NUL character in it.
     """
@@ -42,7 +42,7 @@ def config_folder(environ: Mapping[str, str], platform: str = sys.platform) -> P
 
 
 def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return the folder of things learned or decided in earlier runs."""
+    """Return the folder of state that is kept between runs."""
     return _folder(environ, platform, "XDG_STATE_HOME", pathlib.Path(".local", "state"))
 
 

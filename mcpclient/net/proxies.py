@@ -1,4 +1,4 @@
-"""HTTP and SOCKS proxies: which one a URL is reached through, and the tunnel through it.
+"""HTTP and SOCKS proxies: choosing the one for a URL, and the tunnel through it.
 
 No standard defines ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; this follows
 what curl and `urllib.request` have in common. The latter is not used, since importing it is slow.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ProxyChoice = Union[str, bool, None]
 """A proxy's URL for everything, None for the environment's rules, False for no proxy."""
 
-# Where the proxy for a scheme is looked up. A WebSocket falls back to the variable of HTTP.
+# The variables for the proxy of each scheme. A WebSocket falls back to the variable of HTTP.
 _VARIABLES = {
     "http": ("http_proxy", "all_proxy"),
     "https": ("https_proxy", "all_proxy"),
@@ -74,14 +74,14 @@ class ProxyRules:
 
 
 def _proxy_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables by their names in lower case; an empty one in lower case hides the other."""
+    """Return the variables by lower-case name; an empty lower-case one hides the other."""
     names = set(environ)  # unlike os.environ of Windows, a set tells the two cases apart
     found = {}
     for name, value in environ.items():
         if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in names):
             found[name.lower()] = value.strip()
     if "REQUEST_METHOD" in names and "http_proxy" not in names:
-        # In a CGI program HTTP_PROXY is the request header "Proxy", which anybody may set.
+        # In a CGI program HTTP_PROXY is the request header "Proxy", which any client may set.
         found.pop("http_proxy", None)
     return found
 
@@ -175,7 +175,7 @@ def _network(text: str) -> tuple[int, int, int] | None:
 
 
 def _address(text: str) -> tuple[int, int] | None:
-    """The number of bits of an IP address, and its value; None for a name."""
+    """Return the number of bits of an IP address, and its value; None for a name."""
     for family, bits in ((socket.AF_INET, 32), (socket.AF_INET6, 128)):
         try:
             return bits, int.from_bytes(socket.inet_pton(family, text), "big")
@@ -188,7 +188,7 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
-    """Return the header fields that a proxy itself is to read."""
+    """Return the header fields for the proxy itself."""
     if proxy.credentials is None:
         return []
     return [("Proxy-Authorization", proxy.credentials)]
@@ -226,7 +226,7 @@ class Tunnel(asyncio.Protocol):
             if self._proxy.secure and sys.version_info < (3, 11):
                 reason = "TLS inside the TLS of a proxy needs Python 3.11; use an http:// proxy"
                 raise ConnectFailed(self._url.shown, reason, kind=ConnectKind.PROXY)
-            # This object stays the protocol until its owner can be told of the connection:
+            # This object stays the protocol until the next one can be given the connection:
             # `start_tls` never calls connection_made, and an alert may come before it returns.
             encrypted = await asyncio.get_running_loop().start_tls(
                 transport, self, tls, server_hostname=self._url.host
@@ -279,7 +279,7 @@ class Tunnel(asyncio.Protocol):
         if trailing:
             self._fail(f"{self._shown} sent bytes behind its answer to CONNECT")
             return
-        # What the server says now is for the protocol to come.
+        # Bytes that follow are for the next protocol.
         self._transport.pause_reading()
         resolve(self._established, None)
 

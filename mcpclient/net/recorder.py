@@ -1,7 +1,7 @@
-"""Transcripts, see `recording.transcript`, written while a client is at work.
+"""Transcripts, see `recording.transcript`, written while a client runs.
 
-Every client has a recorder, and few have anything to record: what words and redacts is imported
-for the first target.
+Every client has a recorder, and few have a target: the modules that format and redact are imported
+with the first one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 
 
 class Recorder:
-    """Writes down what one client sends and receives, secrets replaced.
+    """Records everything that one client sends and receives, with secrets replaced.
 
-    It writes to any number of targets, which may come and go while the client is at work; without
-    one it does nothing. What cannot be written is lost, which is logged once and harms nothing
-    else.
+    It writes to any number of targets, which may be added and removed at any time; without one it
+    does nothing. A failure to write is logged once, and does not affect the client.
     """
 
     def __init__(self, target: TraceTarget | None = None) -> None:
@@ -52,7 +51,7 @@ class Recorder:
         if target is not None:
             self._targets.append(_writing_to(target))
         self.is_on: bool = target is not None
-        """Whether there is anybody to write for."""
+        """Whether there is a target."""
 
     def add(
         self, target: TraceTarget, recalled: Sequence[Message] = (), stderr: Sequence[str] = ()
@@ -60,8 +59,8 @@ class Recorder:
         """Write for one more target, from now on; the header of a connection comes first.
 
         ``recalled``: the request and the answer that opened the connection, from memory;
-        ``stderr``: the lines that the server process wrote before. Returns a function that ends it;
-        to call it twice does no harm.
+        ``stderr``: the earlier lines of the server process. Returns a function that removes the
+        target; calling it twice does no harm.
         """
         write = _writing_to(target)
         if self._connection is not None:
@@ -100,7 +99,7 @@ class Recorder:
         self._put(record, self._targets)
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
-        """Write a note of a failure."""
+        """Record a failure."""
         if not self._targets:
             return
         self.record("note", channel, {**facts, "error": writing.error_facts(error, self._redactor)})
@@ -154,7 +153,7 @@ class Recorder:
 
 
 def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
-    # Opened for each line: so nothing is left open, or unwritten, however the program ends.
+    # Opened for each line, so that no line is lost, however the program ends.
     def append(line: str) -> None:
         with open_trace(path) as file:
             file.write(line)

@@ -1,7 +1,7 @@
 """Files that a user names: opened only when they are regular, and made private.
 
-A path may lead to a pipe without a writer, a device without an end, or a folder. Opening such
-a path the usual way hangs the event loop, fills memory, or replaces a device by a file.
+A path may lead to a pipe without a writer, an endless device, or a folder. Opening such a path in
+the usual way hangs the event loop, fills memory, or replaces a device by a file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def open_regular(
     except ValueError:  # a NUL character, or a character that no file name has
         raise OSError(errno.EINVAL, "not the path of a file") from None
     try:
-        _check(os.fstat(descriptor), limit)  # the path may lead elsewhere by now
+        _check(os.fstat(descriptor), limit)  # the path may have been replaced since
         if flags & os.O_TRUNC:
             os.ftruncate(descriptor, 0)
     except BaseException:
@@ -80,8 +80,8 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 def make_private(path: str | os.PathLike[str]) -> None:
     """Give a file mode 0600: only its owner may read it. Raises `OSError` if it is another's.
 
-    On Windows the administrators and the system keep their rights; where the file system knows
-    none, such as on a memory stick, nothing happens.
+    On Windows the administrators and the system keep their rights; where the file system has no
+    permissions, such as on a memory stick, nothing happens.
     """
     if sys.platform == "win32":
         take_from_others(os.fspath(path), windows_calls())
@@ -90,7 +90,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those it lies in, for the owner alone; what exists stays as it is."""
+    """Create a folder and its missing parents for the owner alone; existing ones stay unchanged."""
     if not folder.exists():
         make_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,12 +1,12 @@
-"""Forks that run the commands of a session: whole, with everything imported, within milliseconds.
+"""Forks that run the commands of a session, with everything imported, within milliseconds.
 
 The helper, from which they are forked, is itself forked before the session's process has a thread,
-an event loop or a pipe of its server. So a fork holds nothing of the server's open. A command runs
-on the descriptors, in the folder and with the environment of its caller, who has sent them: secrets
-are typed to the terminal they were asked in, and no caller sees or delays another's. (On Windows,
-which cannot fork, a command runs in its caller's process, by the same code, and starts slowly.)
+an event loop or a pipe of its server. So no fork keeps the server's pipes open. A command runs on
+the descriptors, in the folder and with the environment that its caller has sent: secrets are typed
+into the caller's own terminal, and no caller sees or delays another's command. (On Windows, which
+cannot fork, a command runs in its caller's process, by the same code, and starts slowly.)
 
-The helper does one thing more: it ends the server of a session that was killed.
+The helper also ends the server of a session that was killed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def start_helper(place: Place, listener: socket.socket, run: Run) -> socket.sock
     """Fork the helper that runs commands; None on Windows.
 
     ``listener`` is closed in it. ``run`` runs a command line and returns its exit code; without
-    words it only imports what commands need. The helper lives for as long as the returned socket is
-    open, and is told there, in a line, which process group to end if that closes before ``0``.
+    words it only imports the modules that commands need. The helper lives for as long as the
+    returned socket is open. A line on it names the process group to end if it closes before ``0``.
     """
     if place.is_loopback:
         return None
@@ -90,7 +90,7 @@ def _serve(commands: socket.socket, lifeline: socket.socket, run: Run) -> int:
 
 
 def _end(group: int) -> None:
-    """End the processes of a server whose client was killed, unless they do so by themselves."""
+    """End the processes of a server whose client was killed, unless they exit by themselves."""
     with suppress(ProcessLookupError):
         for number, grace in zip((0, signal.SIGTERM), _GRACE):
             ends = time.monotonic() + grace
@@ -103,7 +103,7 @@ def _end(group: int) -> None:
 
 
 def _run_command(connection: socket.socket, run: Run) -> NoReturn:
-    """Run one command as its caller would, tell the exit code, and end this process."""
+    """Run one command as its caller would, send the exit code, and exit."""
     code = 1
     try:
         size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
@@ -129,7 +129,7 @@ def _run_command(connection: socket.socket, run: Run) -> NoReturn:
 
 
 def _take_over(fields: Sequence[str], descriptors: Sequence[int]) -> list[str]:
-    """Make the streams, the folder and the environment of the caller those of this process."""
+    """Replace the streams, the folder and the environment of this process by the caller's."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -146,7 +146,7 @@ def _take_over(fields: Sequence[str], descriptors: Sequence[int]) -> list[str]:
 
 
 def _watch(connection: socket.socket) -> None:
-    """Cancel the command as Ctrl-C does, when that is pressed, or when the front end has gone."""
+    """Cancel the command as Ctrl-C does, on Ctrl-C or when the front end has ended."""
     said = INTERRUPT
     while said == INTERRUPT:
         try:

@@ -1,9 +1,9 @@
-"""The front end of a command for a session that stays: all of it that the caller's process runs.
+"""The front end of a command for a session that stays: the part that runs in the caller's process.
 
 The command itself runs in a fork of a helper that has imported everything already, on the caller's
-own descriptors, folder and environment; see `net.session_sockets`. Here are the way there, Ctrl-C,
-and the exit code. A call costs little more than the start of Python, so nothing is imported but the
-C module below ``socket``: ``socket`` itself takes as long as half of that start.
+own descriptors, folder and environment; see `net.session_sockets`. This module sends the request,
+forwards Ctrl-C and returns the exit code. To cost little more than the start of Python, it imports
+only the C module below ``socket``: ``socket`` itself takes half as long as that start.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def is_session_name(name: str) -> bool:
 def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     """Return the folder of this user's sessions.
 
-    Where there is no XDG_RUNTIME_DIR it is in the state folder, see `paths.state_folder`, which is
-    not imported for the time that takes.
+    Without XDG_RUNTIME_DIR it is in the state folder, as `paths.state_folder` has it, which would
+    take too long to import.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime and platform != "win32":
@@ -103,7 +103,7 @@ def _request(words: Sequence[str]) -> bytes:
 
 
 def _outcome(connection: _socket.socket | socket, name: str) -> int:
-    """Wait for the exit code; Ctrl-C is for the fork, which the terminal does not know."""
+    """Wait for the exit code; forward Ctrl-C to the fork, which gets none from the terminal."""
     while True:
         try:
             code = connection.recv(1)

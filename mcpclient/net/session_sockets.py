@@ -1,9 +1,9 @@
 """The sockets of sessions that stay, in a private folder of their user.
 
-Of a session called NAME there are ``NAME.link``, where its process speaks JSON lines, ``NAME.run``,
-where it takes commands (see `net.session_forks`), and ``NAME.log``. Nothing says that a session is
-there but its socket. On Windows ``NAME.link`` is a private file with a port of the loopback
-interface and a token, and there is no ``NAME.run``.
+A session called NAME has ``NAME.link``, a socket for JSON lines, ``NAME.run``, a socket for
+commands (see `net.session_forks`), and ``NAME.log``. A session exists if its socket does. On
+Windows ``NAME.link`` is a private file with a port of the loopback interface and a token, and
+there is no ``NAME.run``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, name: str, environ: Mapping[str, str], platform: str = sys.platform) -> Place:
-        """Return the place of a session. Raises `UsageError` for a name that none may have."""
+        """Return the place of a session. Raises `UsageError` for an invalid name."""
         if not is_session_name(name):
             raise UsageError(f"@{name} cannot be the name of a session").advise(
                 "Give up to 40 letters, digits, - and _."
@@ -73,7 +73,7 @@ class Place(NamedTuple):
         return self.platform == "win32"
 
     def port(self) -> tuple[int, str]:
-        """Return the port to connect to, 0 for the path, and the token to show. Raises OSError."""
+        """Return the port to connect to, 0 for the path, and the token to send. Raises OSError."""
         if not self.is_loopback:
             return 0, ""
         port, _, token = Path(self.link).read_text("ascii").partition(" ")
@@ -95,7 +95,7 @@ def check_private(folder: str) -> None:
         make_private_folder(Path(folder))
     except OSError as error:
         raise UsageError(f"cannot make the folder {folder!r}: {error.strerror}") from None
-    if sys.platform == "win32":  # what is in the user's own folders is the user's
+    if sys.platform == "win32":  # the user's own folders are private there
         return
     status = os.lstat(folder)
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
@@ -107,7 +107,7 @@ def check_private(folder: str) -> None:
 
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """Keep out other processes that open a session, or clean up after one."""
+    """Hold the lock against other processes that open a session, or clean up after one."""
     with open(os.path.join(folder, "lock"), "ab") as file:
         if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -115,9 +115,9 @@ def _locked(folder: str) -> Iterator[None]:
 
 
 def ask(place: Place, method: str) -> dict[str, Any] | None:
-    """Ask the process of a session for its state, or to close; None: there is none, or no longer.
+    """Ask the process of a session for its state, or to close; None if it does not run.
 
-    A socket without a listener is removed. Raises `UsageError` for a process that is silent.
+    A socket without a listener is removed. Raises `UsageError` for a process that does not answer.
     """
     try:
         token = place.port()[1]
@@ -176,7 +176,7 @@ def _remove(place: Place) -> None:
 
 
 def listen(place: Place) -> tuple[socket.socket, str]:
-    """Return the listening socket of a new session, and the token that callers have to show.
+    """Return the listening socket of a new session, and the token that callers must send.
 
     Raises `UsageError` for a name that is open, and for a folder that others may use.
     """
@@ -200,7 +200,7 @@ def listen(place: Place) -> tuple[socket.socket, str]:
 
 
 def bind(path: str) -> socket.socket:
-    """Return a socket that listens at a path. Raises `UsageError` where that cannot be."""
+    """Return a socket that listens at a path. Raises `UsageError` when that fails."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(path)
@@ -216,8 +216,8 @@ def bind(path: str) -> socket.socket:
 async def start_in_background(words: Sequence[str], role: str) -> tuple[int, str]:
     """Start the process of a session; return 0 once it is open, else its exit code, and its output.
 
-    ``role``: the variable that tells it what it is. It has a session of its own, so that the
-    terminal's signals do not reach it. Cancelling ends it.
+    ``role``: the environment variable that gives it its role. It is a session leader, so that
+    the terminal's signals do not reach it. Cancelling ends it.
     """
     process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, reading does
         list(words), env={**os.environ, role: "1"}, stdout=subprocess.PIPE, start_new_session=True
@@ -226,7 +226,7 @@ async def start_in_background(words: Sequence[str], role: str) -> tuple[int, str
     try:
         written = await call_in_thread(process.stdout.read)
         if written.endswith(_OPEN):
-            process.returncode = 0  # it is on its own now
+            process.returncode = 0  # it outlives this process
         code = await call_in_thread(process.wait)
     except BaseException:
         process.send_signal(signal.SIGINT)
@@ -237,7 +237,7 @@ async def start_in_background(words: Sequence[str], role: str) -> tuple[int, str
 
 
 def detach(log: int) -> None:
-    """Tell whoever started this process that the session is open, and let go of its streams."""
+    """Report to the starting process that the session is open, and close the streams."""
     with suppress(OSError):  # it was killed meanwhile
         os.write(1, _OPEN)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -247,7 +247,7 @@ def detach(log: int) -> None:
 
 
 def is_own_peer(connection: socket.socket) -> bool:
-    """Whether the other end of a connection belongs to this user, or shows a token instead."""
+    """Whether the peer of a connection is this user, or must send a token instead."""
     if sys.platform == "win32" or connection.family != socket.AF_UNIX:
         return True
     return peer_user(connection) == os.geteuid()

@@ -1,7 +1,7 @@
-"""Work in threads: shielded from every cancellation, or left to itself when cancelled.
+"""Work in threads: shielded from every cancellation, or abandoned when cancelled.
 
-Shielded work runs in an event loop of its own. No cancellation gets there, not even that of all
-tasks with which `asyncio.run` ends; and the interpreter waits for the thread.
+Shielded work runs in an event loop of its own. No cancellation reaches it, not even that of all
+tasks at the end of `asyncio.run`; and the interpreter waits for the thread.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
     """Run ``work`` on a thread of its own and return its result.
 
     When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
-    caller's cancelling takes effect after that and not before, so that a lock it holds is held for
-    as long as the work goes on; so does Ctrl-C, where Python raises it within the caller (before
-    3.11), and so does the end of a caller that is dropped with its event loop. Raises what ``work``
-    raises.
+    cancellation takes effect only after that, so that the caller holds its locks for as long as the
+    work runs. The same applies to Ctrl-C, where Python raises it within the caller (before 3.11),
+    and to a caller that is dropped with its event loop. Raises the exception of ``work``.
     """
     thread = _WorkThread(work, asyncio.get_running_loop(), grace)
     thread.start()
@@ -54,7 +53,7 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
 
 
 class _WorkThread(Generic[T]):
-    """The thread with the work, and its outcome in the loop that waits for it."""
+    """The thread that runs the work, and the outcome in the loop that awaits it."""
 
     def __init__(
         self, work: Coroutine[Any, Any, T], home: asyncio.AbstractEventLoop, grace: float
@@ -110,7 +109,7 @@ class _WorkThread(Generic[T]):
 def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> asyncio.Future[T]:
     """Run a function in a daemon thread of its own; return the future of its outcome.
 
-    When the future is cancelled, or the program ends, the thread is left to itself: nothing can
+    When the future is cancelled, or the program ends, the thread is abandoned: nothing can
     interrupt it, for example while it reads from a terminal.
     """
     outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -119,7 +118,7 @@ def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> a
 
 
 def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
-    """Call a function, and hand its outcome to a future of another thread's event loop."""
+    """Call a function, and set its outcome on a future of another thread's event loop."""
     result: T | None = None
     failure: BaseException | None = None
     try:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from .futures import resolve
 
-# Bytes read at a time. asyncio's own buffer for reads is larger, made anew for each, and so costs
-# more than a short answer itself.
+# Bytes read at a time. asyncio allocates a larger buffer for each read, which costs more than a
+# short response itself.
 _READ_SIZE = 64 * 1024
 
 # Seconds that an aborted connection may take to end.
@@ -119,9 +119,9 @@ def abort_transport(transport: asyncio.Transport) -> None:
     try:
         transport.abort()
     except RuntimeError:
-        # What the closed loop would have called in its next turn closes the socket; else that
-        # would stay open until the garbage collector finds and reports it. A TLS transport is a
-        # layer above the one with the socket, and then asks the closed loop once more.
+        # The callback that the closed loop no longer runs would close the socket. Without it the
+        # socket stays open until the garbage collector finds and reports it. A TLS transport is a
+        # layer above the one with the socket, and would call the closed loop once more.
         tls = getattr(transport, "_ssl_protocol", None)
         owner = transport if tls is None else tls._transport
         finish = getattr(owner, "_call_connection_lost", None)

@@ -1,14 +1,14 @@
-"""Calls to Windows itself: lists of rights, by which it decides who may read a file, and jobs.
+"""Calls to the Windows API: access control lists of files, and job objects.
 
-A file has the rights that its folder hands down. In the user's own folder those are good; in one
-made at the top of a drive, whoever may log in to the machine can read it.
+A file inherits the access rights of its folder. In the user's own folder those are fine; in one at
+the top of a drive, every user of the machine can read it.
 
 A job object is a group of processes which no descendant can leave. ``taskkill`` finds a tree by
-asking each process who started it, and so loses everything behind a process that has ended. A job
-counts its members itself. When the last handle to it is closed, also because the program that held
-it was killed outright, the system ends whatever is left in it.
+the parent of each process, and so loses the descendants of a process that has ended. A job
+counts its members itself. When the last handle to it is closed, even because the program that
+held it was killed, the system ends the processes left in it.
 
-This module is imported on Windows alone. It decides nothing by platform, so that its order of calls
+This module is imported on Windows only. It never checks the platform, so that its order of calls
 is tested everywhere, with a stand-in for the system.
 """
 
@@ -18,9 +18,9 @@ import ctypes
 import errno
 from typing import Any, NamedTuple
 
-# What is set of a file's security: its list of rights, to which its folder adds none.
+# The parts of a file's security to set: its access control list, without inherited entries.
 _RIGHTS, _OWN_ONLY = 0x00000004, 0x80000000
-_REVISION = 1  # of the language that rights are written in
+_REVISION = 1  # of the security descriptor language (SDDL)
 _QUERY, _TOKEN_USER = 0x0008, 1
 _MAX_USER_SIZE = 256  # bytes for a user's identifier and what leads to it
 
@@ -64,9 +64,9 @@ def windows_calls() -> WindowsCalls:
 
 
 def take_from_others(path: str, calls: WindowsCalls) -> None:
-    """Leave a file to the user of this process, the administrators and the system.
+    """Restrict a file to the user of this process, the administrators and the system.
 
-    What Windows refuses leaves the file as it is.
+    The file stays unchanged if Windows refuses.
     """
     user = _user(calls)
     descriptor = ctypes.c_void_p()
@@ -79,12 +79,12 @@ def take_from_others(path: str, calls: WindowsCalls) -> None:
 
 
 def _user(calls: WindowsCalls) -> str:
-    """Return the identifier of the user of this process; empty when Windows does not tell."""
+    """Return the identifier (SID) of the user of this process; empty when the query fails."""
     advapi32, kernel32, _ = calls
     token, size = ctypes.c_void_p(), ctypes.c_uint32()
     if not advapi32.OpenProcessToken(kernel32.GetCurrentProcess(), _QUERY, ctypes.byref(token)):
         return ""
-    # It begins with the address of the identifier, which stands behind it.
+    # It begins with the address of the identifier, which follows it.
     answer = ctypes.create_string_buffer(_MAX_USER_SIZE)
     text = ctypes.c_wchar_p()
     is_known = advapi32.GetTokenInformation(
@@ -99,9 +99,9 @@ def _user(calls: WindowsCalls) -> str:
 
 
 _KILL_ON_JOB_CLOSE = 0x2000
-_BASIC_ACCOUNTING, _EXTENDED_LIMITS = 1, 9  # which information a job is asked for, or given
+_BASIC_ACCOUNTING, _EXTENDED_LIMITS = 1, 9  # the classes of information to query and to set
 
-# What a handle to a process may be used for: to end it, to put it into a job, to let it run.
+# The access rights of a process handle: to end it, to put it into a job, to resume it.
 _TERMINATE, _SET_QUOTA, _SUSPEND_RESUME = 0x0001, 0x0100, 0x0800
 
 _EXIT_CODE = 1  # of processes that are ended, as taskkill has it
@@ -163,7 +163,7 @@ class Job:
 
 
 def contain(pid: int, calls: WindowsCalls) -> Job | None:
-    """Put process ``pid``, which was started suspended, into a job of its own, and let it run.
+    """Put process ``pid``, which was started suspended, into a job of its own, and resume it.
 
     Returns None where the system refuses the job (inside a job that permits none within it, before
     Windows 8); the process then runs all the same. It has run nothing before, so all it will ever

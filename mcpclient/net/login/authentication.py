@@ -105,7 +105,7 @@ async def finish_auth(
         forget_variables(error)
         raise
     finally:
-        del code, state, iss  # so that no traceback holds them: see forget_variables
+        del code, state, iss  # keeps them out of tracebacks: see forget_variables
     authorizer = authorizer_for(auth or OAuth(), str(parse_url(server_url)))
     await authorizer.finish(callback)
 
@@ -149,7 +149,7 @@ def default_store() -> FileStore:
     return _store_at(credentials_path(os.environ))
 
 
-# One object for each file, so that logins to many servers come one after the other.
+# One object for each file, so that logins to several servers happen one at a time.
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..regular_files import make_private, make_private_folder
 from ..shielded import call_in_thread
 
-# Some ways to start a browser return only when it is closed; after this long it counts as open.
+# Some launchers return only when the browser is closed; after so many seconds it counts as open.
 _MAX_START = 5.0
 
 
@@ -31,8 +31,8 @@ async def open_browser(url: str, *, through: Path | None = None) -> bool:
     """Show ``url`` in the user's browser. Returns False without one, or if it does not start.
 
     Only http and https URLs: anything else could start another program. Waits at most five seconds;
-    safe to cancel. ``through``: where the URL holds a secret, which must not be in the arguments of
-    a program, a file to make, for the user alone, that leads there; the caller removes it.
+    safe to cancel. ``through``: a private file to create for a URL with a secret, which must not be
+    in the arguments of a program: it redirects to the URL, and the caller removes it.
     """
     if not url.startswith(("http://", "https://")) or not has_browser(os.environ):
         return False
@@ -46,7 +46,7 @@ async def open_browser(url: str, *, through: Path | None = None) -> bool:
     def work() -> bool:
         try:
             return webbrowser.open(url)
-        except Exception:  # whatever a broken desktop answers, the address can still be shown
+        except Exception:  # a broken desktop may raise anything; the address can still be shown
             return False
 
     # Some browsers block until their window is closed, so the thread is a daemon.
@@ -56,7 +56,7 @@ async def open_browser(url: str, *, through: Path | None = None) -> bool:
 
 
 def _write_redirect(path: Path, url: str) -> None:
-    """Make a page that leads to a URL at once. Raises `OSError`, also for a file that exists."""
+    """Write a page that redirects to a URL. Raises `OSError`, also for a file that exists."""
     make_private_folder(path.parent)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         make_private(path)

@@ -1,4 +1,4 @@
-"""Credentials in the keychain of the system, by a command line tool of the system.
+"""Credentials in the keychain of the system, through a command line tool of the system.
 
 On macOS that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring,
 KWallet, KeePassXC). Secrets go through pipes, never through arguments, which every user of a

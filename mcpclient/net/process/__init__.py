@@ -1,1 +1,1 @@
-"""Server processes: how one is launched, fed, watched and stopped with all it started."""
+"""Server processes: launching one, its pipes, its exit, and stopping it with its descendants."""

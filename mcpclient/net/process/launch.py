@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     confine = OnDemand("...sandbox.confine", __name__)
 
-# How many bytes of a program are looked at for the interpreter it asks for (Linux takes 256).
+# Bytes of a program that are searched for its interpreter (Linux reads 256).
 _LONGEST_FIRST_LINE = 512
 
 
@@ -163,8 +163,8 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What a program needs to know its user, its terminal and where things are (as in the reference
-# SDKs), plus what decides the text it writes, the clock it shows and the caches it may share.
+# Variables for the user, the terminal and the paths (as in the reference SDKs), and those for the
+# language of its output, its time zone and shared caches.
 _POSIX = _names(
     "HOME LOGNAME PATH SHELL TERM TMPDIR USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME "
     "XDG_STATE_HOME"
@@ -175,14 +175,14 @@ _WINDOWS = _names(
     "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP TMP "
     "USERNAME USERPROFILE WINDIR"
 )
-# Behind a company's proxy, npx and uvx can fetch nothing without the company's authority.
+# Behind a company's proxy, npx and uvx need the company's certificate authority.
 _EVERYWHERE = _names(
     "CURL_CA_BUNDLE LANG LANGUAGE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE SSL_CERT_DIR "
     "SSL_CERT_FILE TZ"
 )
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"})
 
-# It runs only once it is in a job object, so that nothing it starts is outside of it.
+# It is resumed only inside its job object, so that none of its descendants can be outside.
 _CREATE_SUSPENDED = 0x00000004
 _CREATE_NEW_PROCESS_GROUP = 0x00000200
 CREATE_NO_WINDOW = 0x08000000
@@ -191,7 +191,7 @@ _DEFAULT_EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 _PROGRAM_EXTENSIONS = (".com", ".exe")
 _BATCH_EXTENSIONS = (".bat", ".cmd")
 
-# What names a file to be run by another program, and not a command to be searched.
+# Endings of scripts, which name a file to run and not a command to look up in PATH.
 INTERPRETERS = {".py": sys.executable, ".js": "node", ".mjs": "node", ".cjs": "node"}
 """The program that runs a script, by the ending of the script's name."""
 
@@ -294,7 +294,7 @@ def windows_launch_plan(
 
 
 def tree_kill_command(pid: int) -> list[str]:
-    """Return the command that ends process ``pid`` and all that descend from it on Windows."""
+    """Return the command that ends process ``pid`` and its descendants on Windows."""
     return ["taskkill", "/PID", str(pid), "/T", "/F"]
 
 

@@ -1,6 +1,6 @@
 """A server's pipes: bytes are pushed as they come, and written without waiting.
 
-The event loop watches them where it can. On Windows no loop can: the selector loop watches only
+The event loop watches them where possible. On Windows no loop can: the selector loop watches only
 sockets, and the proactor loop only pipes that were opened in a special way; there daemon threads
 move the bytes. asyncio's own pipe transports are not used, because they cannot be closed once their
 loop is closed: then they warn and fail in their finalizers, while pipes here may be closed even
@@ -30,12 +30,12 @@ else:
     queue = OnDemand("queue")
     termios = OnDemand("termios")
 
-# What a pipe holds on Linux and macOS: more would never come at once.
+# The capacity of a pipe on Linux and macOS: no read returns more.
 _READ_SIZE = 64 * 1024
 HIGH_WATER = 64 * 1024
 LOW_WATER = 16 * 1024
 
-# How often `sweep` reads at most: another process may keep filling the pipe.
+# The most reads of one `sweep`: another process may keep filling the pipe.
 _SWEEPS = 16
 
 # Chunks a thread may be ahead of the loop; beyond them the server waits, as with a full pipe.
@@ -93,8 +93,8 @@ class PipeReader:
 class PipeWriter:
     """A writer that never blocks; what the pipe does not take is kept in memory.
 
-    ``changed`` is told True when more than ``HIGH_WATER`` bytes are kept and False when they have
-    shrunk to ``LOW_WATER``; ``broken`` is called once when the other side takes no more.
+    ``changed`` gets True when more than ``HIGH_WATER`` bytes are kept, and False when they are down
+    to ``LOW_WATER``; ``broken`` is called once when the reader has closed its end.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class PipeWriter:
     @property
     def has_unread(self) -> bool:
         """Whether written bytes wait to be read; False where that is unknown."""
-        if self._pipe.closed or sys.platform != "linux":  # only Linux tells the side that writes
+        if self._pipe.closed or sys.platform != "linux":  # only Linux tells the writer
             return False
         waiting = bytearray(4)
         try:

@@ -52,7 +52,7 @@ async def output_of(
         reading = call_in_thread(lambda: _output(process, group, limit))
         return await asyncio.wait_for(reading, seconds)
     except BaseException:
-        group.kill()  # and so the thread comes to the end of the output
+        group.kill()  # so that the thread reaches the end of the output
         raise
 
 
@@ -88,7 +88,7 @@ async def run_program(
 ) -> tuple[int, bytes]:
     """Run a program with ``content`` on its stdin; return its exit code and its stdout.
 
-    ``words``: the program and its arguments, exactly as it gets them: there is no shell between.
+    ``words``: the program and its arguments, exactly as it gets them, without a shell.
     With ``keeps_output`` it writes to our own stdout, and nothing is returned of that; its stderr
     is always ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
     """

@@ -1,8 +1,8 @@
-"""Server processes: start one, exchange bytes with it, and leave nothing of it behind.
+"""Server processes: starting one, exchanging bytes with it, and ending it without leftovers.
 
-This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
-`launch` starts a server, `pipes` move its bytes, `stderr` keeps the end of its stderr, `stopping`
-learns its exit code and ends it, with all the processes of its group.
+This module handles bytes; framing is up to the transport. It combines smaller modules: `launch`
+starts a server, `pipes` move its bytes, `stderr` keeps the end of its stderr, and `stopping` waits
+for its exit code and ends it, with all processes of its group.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ else:
 
 _DEFAULT_LADDER = StopLadder()
 
-# A server that closed its output is normally about to exit: its exit code is worth this wait.
+# Seconds to wait for the exit code of a server that closed its output: it is about to exit.
 _EXIT_GRACE = 0.5
-# After the exit, something the server started may hold its output or stderr open for ever.
+# Seconds after the exit: a descendant of the server may hold its output or stderr open for ever.
 _PIPE_GRACE = 0.2
-# How much of stderr goes into an error.
+# Bytes of stderr that an error contains.
 _SHOWN_STDERR = 4 * 1024
 
 
@@ -69,7 +69,7 @@ async def spawn(
 ) -> ServerProcess:
     """Start ``command`` (a list: program and arguments) whose output goes to ``receiver``.
 
-    The server's environment is ``env`` on top of what ``inherit_env`` lets through of ours: an
+    The server's environment is ``env`` added to the part of ours that ``inherit_env`` selects: an
     allow-list (``"safe"``), ``"all"`` or ``"none"``. The program is looked up in the PATH of that
     environment. ``cwd``: the server's working directory; by default ours. For ``stderr`` see
     `StderrTarget`; its last 64 KiB are always kept. ``ladder``: how long each step of stopping may
@@ -88,7 +88,7 @@ async def spawn(
         group = process_group(process)
         server = ServerProcess(loop, command, group, receiver, tee, ladder, env or {})
         server._connect(threads)
-    except BaseException:  # no thread to be had, no memory, Ctrl-C before Python 3.11
+    except BaseException:  # no thread could start, no memory, Ctrl-C before Python 3.11
         if server is not None:
             server.abort()
         give_up(process)
@@ -159,10 +159,10 @@ class ServerProcess:
         return self._input.has_unread
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` to the server's stdin; what it does not take at once is kept in memory.
+        """Send ``data`` to the server's stdin; bytes the pipe does not take are kept in memory.
 
-        Never waits: whoever writes much lets it be while `paused`. Raises `ProcessExited` when the
-        server has ended, or `ConnectionLost` when it is being stopped.
+        Never waits: a caller with much to write pauses while `paused`. Raises `ProcessExited` when
+        the server has ended, or `ConnectionLost` when it is being stopped.
         """
         if self._error is not None:
             raise self._error.again()
@@ -188,13 +188,13 @@ class ServerProcess:
             raise
 
     def abort(self) -> None:
-        """Kill the server and all it started, and let go of it, now.
+        """Kill the server and its descendants, and release its pipes, at once.
 
         May be called from any thread and from finalizers, also when the loop is closed; never
         raises. The receiver is called no more, and waiting `stop` calls return.
 
-        A loop that lives holds on to this object and to its receiver, so the finalizer that calls
-        this belongs to an object which neither of them refers to.
+        A running loop keeps references to this object and to its receiver, so the finalizer that
+        calls this must belong to an object which neither of them refers to.
         """
         if self._released or self._group.disowned:
             return
@@ -203,7 +203,7 @@ class ServerProcess:
         if not (is_elsewhere and call_from_thread(self._loop, self._release)):
             self._release()
 
-    # What the pipes and the process do, called from the loop.
+    # Events of the pipes and the process, called from the loop.
 
     def _pause_changed(self, paused: bool) -> None:
         self.paused = paused
@@ -231,7 +231,7 @@ class ServerProcess:
             self._advance()
 
     def _advance(self) -> None:
-        """Report the end if all is known about it, or as soon as the grace for that is over."""
+        """Report the end once all is known about it, or when the grace period is over."""
         if self._reported:
             return
         if self.exit_code is not None:
@@ -271,21 +271,21 @@ class ServerProcess:
     def _end_of_stderr(self) -> str:
         """Return the end of the stderr of a server that was not stopped.
 
-        It is given without the values of variables that the server was given.
+        The values of the variables that the server was given are masked.
         """
         if self._error is not None:
             return ""
         said = self._tee.tail()
-        if said and self._variables:  # few have both, and so few programs import what knows secrets
+        if said and self._variables:  # few have both, so few programs import the module
             said = redaction.without_values(said, self._variables)
         return said[-_SHOWN_STDERR:]
 
-    # The way down.
+    # The end.
 
     def _group_gone(self) -> None:
         self._is_group_gone = True
         if self.exit_code is None and not self._reported:
-            self._report()  # nothing more will be heard of a process that cannot be killed
+            self._report()  # a process that cannot be killed reports no exit
         self._release_when_over()
 
     def _release_when_over(self) -> None:

@@ -1,4 +1,4 @@
-"""A server's stderr: passed on to the caller's target, its last 64 KiB kept in memory.
+"""A server's stderr: forwarded to the caller's target, with the last 64 KiB kept in memory.
 
 Two targets hide some of it: output that repeats an earlier start, and complaints about a request
 that only this client makes.
@@ -22,7 +22,7 @@ from ...framing.logs import logger_for
 
 _logger = logger_for("mcpclient.process")
 
-# Bytes kept for errors, and of a first start to compare the second one with.
+# Bytes kept for errors, and of the first start for comparison with the second.
 _KEPT = 64 * 1024
 _MAX_LINE_LENGTH = 64 * 1024
 # A pipe that polls as writable takes PIPE_BUF bytes without blocking; a character is up to four.
@@ -45,7 +45,7 @@ StderrTarget = Union[str, logging.Logger, Callable[[str], object], WritableStrea
 class StderrTee:
     """Takes the bytes a server writes to stderr, keeps the last 64 KiB and passes all of them on.
 
-    If a target raises, that is logged once, and it is still given everything that follows. Raises
+    If a target raises, that is logged once, and it still gets everything that follows. Raises
     `UsageError` for something that cannot be a target.
     """
 
@@ -82,7 +82,7 @@ class StderrTee:
 
 
 class StderrFilter(abc.ABC):
-    """A target that passes on to another what that one is to see of the bytes that it is given."""
+    """A target that passes on a selection of its bytes to another target."""
 
     def __init__(self, target: StderrTarget) -> None:
         self._pass_on: Callable[[bytes], None] = sink(target)
@@ -180,7 +180,7 @@ class _StreamSink:
 def _write_to_host(text: str) -> None:
     """Copy to ``sys.stderr``, but only as much as fits without blocking the event loop.
 
-    A host whose own stderr is a pipe without a reader must not hang because its server talks.
+    A host whose own stderr is a pipe without a reader must not hang on its server's output.
     """
     stream = sys.stderr
     if stream is None:  # a Windows program without a console
@@ -205,8 +205,8 @@ def _readiness(stream: Any) -> Callable[[], bool]:
 # Times, process ids, ports and addresses differ from start to start.
 _NUMBER = re.compile(rb"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
 
-# A server complains just before it refuses a request, in one piece, which may name the request only
-# in its third line. So many seconds are given to a server that sends no refusal at all.
+# Seconds until withheld output is shown if the server never refuses the request. A server complains
+# just before it refuses one, in one piece, which may name the request only in its third line.
 _DECIDED_WITHIN = 10.0
 _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
@@ -299,7 +299,7 @@ class WithheldComplaint(StderrFilter):
         return None
 
     def restarted(self) -> None:
-        """Note that the server has ended, and runs again without having seen the method."""
+        """Handle a restart: the server that runs now has not seen the method."""
         self._has_restarted = True
 
     def decide(self, *, is_unknown: bool) -> None:

@@ -1,9 +1,9 @@
-"""The end of a server: its processes, noticing that it ends, and bringing that about step by step.
+"""The end of a server: its process group, its exit, and the steps that stop it.
 
 A server is often a tree of processes: ``npx`` starts a shell, the shell starts node. So signals go
 to the whole group, never to its leader alone. Every group is registered as long as any of it may
 be alive; one exit hook kills the rest. A forked child of this process forgets all groups, since
-they are not its own. Only if this process is itself killed outright can it do nothing: on Windows
+they are not its own. If this process is itself killed by SIGKILL, it can do nothing: on Windows
 the system then ends the servers, elsewhere they see the end of their input.
 
 asyncio's child watchers are not used: until Python 3.12 some of them need the main thread or
@@ -49,7 +49,7 @@ class ProcessGroup:
         self.process = process
         #: Set in a forked copy of the program that started the group: it is the parent's.
         self.disowned = False
-        #: Set when the interpreter ends: the end of the group is not reported any more.
+        #: Set at interpreter exit: the end of the group is then no longer reported.
         self.silenced = False
         self._gone = False
         _live.add(self)
@@ -63,18 +63,18 @@ class ProcessGroup:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End every process, whether it wants to or not."""
+        """Kill every process."""
         self._signal(signal.SIGKILL)
 
     def is_gone(self) -> bool:
-        """Whether nothing of the group is left. To be asked only once its leader has ended."""
+        """Whether no process of the group is left. Valid only once its leader has ended."""
         self._signal(0)
         if not self._gone and _only_zombies(self.process.pid):
             self._gone = True
         return self._gone
 
     def forget(self) -> None:
-        """Drop the group from those killed at exit; from now on nothing signals it."""
+        """Remove the group from those killed at exit; it gets no more signals."""
         self._gone = True
         _live.discard(self)
 
@@ -84,8 +84,8 @@ class ProcessGroup:
         try:
             os.killpg(self.process.pid, number)
         except (ProcessLookupError, PermissionError):
-            # Nobody left, or only processes that are not ours to signal: zombies (macOS), or
-            # programs that changed their user. The id may go to other programs from now on.
+            # No process is left, or only some that we may not signal: zombies (macOS), or
+            # programs that changed their user. The system may now reuse the group's id.
             self._gone = self.process.returncode is not None
 
 
@@ -105,7 +105,7 @@ def _only_zombies(group: int) -> bool:
                 # pid (name) state parent group …; the name may hold spaces and parentheses.
                 state, _, member_of = file.read().rpartition(b")")[2].split()[:3]
         except (OSError, ValueError):
-            continue  # it ended while we looked
+            continue  # it ended in the meantime
         if int(member_of) == group and state not in (b"Z", b"X"):
             return False
     return bool(entries)
@@ -144,7 +144,7 @@ class WindowsTree(ProcessGroup):
             with suppress(OSError, subprocess.SubprocessError):
                 self._run(tree_kill_command(self.process.pid))
             with suppress(OSError):
-                self.process.kill()  # in case taskkill is missing or was refused
+                self.process.kill()  # in case taskkill is missing or failed
 
     def is_gone(self) -> bool:
         # Without a job, descendants of an ended process cannot be found any more.
@@ -198,8 +198,8 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 def _kill_all() -> None:
     groups = list(_live)
-    # A loop in a daemon thread runs on while the interpreter ends. It would see the servers die and
-    # report that to calls which are not awaited any more.
+    # A loop in a daemon thread keeps running while the interpreter exits. It would see the servers
+    # die, and report that to calls which no task awaits any more.
     for group in groups:
         group.silenced = True
     for group in groups:
@@ -211,7 +211,7 @@ def _disown_all() -> None:
     """In a forked child: leave the parent's servers alone, and do not hold their pipes open."""
     for group in list(_live):
         group.disowned = True
-        group.process.returncode = 0  # else its finalizer would wait for a child it does not have
+        group.process.returncode = 0  # else its finalizer would wait for a child of the parent
         group.forget()
         close_pipes(group.process)
 
@@ -221,7 +221,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown_all)
 
 
-# Between two looks whether the rest of a group is gone: soon at first, then less eagerly.
+# Seconds between two checks whether the rest of a group is gone: short at first, then longer.
 _FIRST_LOOK = 0.005
 _SLOWEST_LOOK = 0.1
 
@@ -234,9 +234,9 @@ class StopLadder(NamedTuple):
     it out. Every wait ends as soon as the server and all it started are gone. With the defaults,
     stopping takes at most four seconds.
 
-    Half a second is short for a server that has much to save when its input ends. It is not longer
-    because the caller waits for it, and many servers never end by themselves. A server that handles
-    SIGTERM has the 2.5 seconds after it as well; for one that does not, give it more:
+    Half a second is short for a server that has much to save when its input ends, but the caller
+    waits for it, and many servers never end by themselves. A server that handles SIGTERM has 2.5
+    more seconds after it; for one that does not, allow more:
     ``StopLadder(close_input=5)``.
     """
 
@@ -249,9 +249,8 @@ class StopLadder(NamedTuple):
 class Stopping:
     """Stops one group, step by step, by timers of the loop, without a task.
 
-    It starts with the first step when `begin` is called, and with SIGTERM when the leader ends and
-    leaves others behind. ``gone`` is called once: when nothing is left, or nothing more can be
-    done.
+    `begin` starts with the first step; a leader that exits and leaves other processes behind starts
+    with SIGTERM. ``gone`` is called once: when no process is left, or nothing more can be done.
     """
 
     def __init__(
@@ -275,7 +274,7 @@ class Stopping:
         self._steps: Iterator[tuple[Callable[[], None], float]] = iter(())
 
     def begin(self) -> None:
-        """Begin with the first step. Further calls change nothing."""
+        """Start with the first step. Further calls do nothing."""
         if not (self._begun or self._terminating or self._over):
             self._begun = True
             self._steps = iter(self._all_steps)
@@ -332,8 +331,8 @@ class Stopping:
 class ExitWatch:
     """Calls ``exited`` once, from the loop, with the process's exit code.
 
-    Linux makes a descriptor of a process, which costs no thread and so leaves programs that fork
-    alone. Elsewhere, or with ``threads``, a daemon thread waits.
+    On Linux it watches a pidfd, which needs no thread, so that programs can still fork safely.
+    Elsewhere, or with ``threads``, a daemon thread waits.
     """
 
     def __init__(
@@ -353,7 +352,7 @@ class ExitWatch:
             _wait_in_thread(process, self._report_from_thread)
 
     def close(self) -> None:
-        """Watch no more. A process that is still ending is collected all the same. Idempotent."""
+        """Stop watching. A process that is still exiting is reaped nevertheless. Idempotent."""
         if self._descriptor >= 0:
             self._let_go()
             if self._process.poll() is None:
