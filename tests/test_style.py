@@ -19,13 +19,13 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # The most that is allowed of each: see the functions and patterns below.
 ALLOWED = {
-    "docstrings that begin with a question word": 10,
+    "docstrings that begin with a question word": 7,
     "docstrings that begin with Take": 1,
-    "is no, are no": 5,
-    "relative clauses without a noun": 86,
-    "nobody, somebody": 6,
-    "text for a string": 16,
-    "figures of speech": 1,
+    "is no, are no": 4,
+    "relative clauses without a noun": 59,
+    "nobody, somebody": 1,
+    "text for a string": 13,
+    "figures of speech": 0,
 }
 
 QUESTIONS = ("What", "How", "Where", "When", "Who", "Whom", "Whose", "Which", "Why")

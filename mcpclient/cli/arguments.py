@@ -50,14 +50,14 @@ def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def required_of(schema: Any) -> list[str]:
-    """Return the names of the arguments that are needed."""
+    """Return the names of the required arguments."""
     required = schema.get("required") if isinstance(schema, Mapping) else None
     names = required if isinstance(required, list) else []
     return [name for name in names if isinstance(name, str)]
 
 
 def kinds_of(schema: Any, root: Any) -> frozenset[str]:
-    """Return the JSON types that a schema names, of any of its choices; empty: it names none."""
+    """Return the JSON types that a schema or its alternatives name; empty if none."""
     return frozenset(_kinds(schema, root, 0))
 
 
@@ -102,7 +102,7 @@ def type_of(schema: Any, root: Any) -> str:
 
 
 def signature(tool: Tool) -> str:
-    """Return how a tool is called, escaped: ``add a=number b=number [round=integer]``."""
+    """Return the usage of a tool, escaped: ``add a=number b=number [round=integer]``."""
     schema = tool.input_schema
     needed = set(required_of(schema))
     words = [one_line(tool.name)]
@@ -124,7 +124,7 @@ _OF_FORMATS = {"uri": "https://example.com", "email": "ada@example.com", "date":
 
 
 def example_words(tool: Tool) -> list[str]:
-    """Return words that call a tool: its name, and examples of the arguments that it needs."""
+    """Return an example call: the name of the tool, and its required arguments."""
     schema = tool.input_schema
     properties = properties_of(schema)
     words = [tool.name]
@@ -166,7 +166,7 @@ class Typed:
 
 
 def parse_arguments(words: Sequence[str]) -> dict[str, Any | Typed]:
-    """Return the arguments of a tool: values, and `Typed` for what its schema gives a type.
+    """Return the arguments of a tool: values, and `Typed` for those that need its schema.
 
     Files and stdin are read. Raises `UsageError`.
     """
@@ -284,7 +284,7 @@ def _as_typed(text: str) -> str:
 
 
 def _guessed(text: str) -> Any:
-    """Return text as the JSON value that it is; strings and text that is not JSON stay as typed."""
+    """Parse JSON; a JSON string, and text that is not JSON, stay as typed."""
     try:
         value = _strict_json(text)
     except (ValueError, RecursionError):
@@ -345,7 +345,7 @@ def add_pick_option(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def picker_of(options: argparse.Namespace) -> Callable[[Any], str] | None:
-    """Return what shows the parts that ``--pick`` wants, None without it. Raises `UsageError`."""
+    """Return a function that shows the parts of ``--pick``, or None. Raises `UsageError`."""
     if options.pick is None:
         return None
     found = pick.parse_pick(options.pick)
@@ -356,7 +356,7 @@ def picker_of(options: argparse.Namespace) -> Callable[[Any], str] | None:
 
 
 def json_in(text: str) -> Any:
-    """Return the JSON value of a text. Raises `UsageError` for any other."""
+    """Return the value of a JSON document. Raises `UsageError` if the string is not JSON."""
     return _json(text, "the answer (--pick needs JSON)")
 
 
@@ -366,7 +366,7 @@ _NAMED = 3
 def tool_named(name: str, tools: Sequence[Tool], server: str = "") -> Tool:
     """Return the tool of this name. Raises `UsageError`, with a suggestion.
 
-    ``server``: what may stand before its name, as in ``server.tool`` and ``server__tool``.
+    ``server``: the prefix that its name may have, as in ``server.tool`` and ``server__tool``.
     """
     found = {tool.name: tool for tool in reversed(tools)}
     for prefix in ("", f"{server}.", f"{server}__"):
@@ -382,7 +382,7 @@ def tool_named(name: str, tools: Sequence[Tool], server: str = "") -> Tool:
 
 
 def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:
-    """Return the arguments as JSON where they look like it, without a schema."""
+    """Return the arguments, without a schema: those that look like JSON are parsed."""
     return {name: _value(name, value, None, None) for name, value in given.items()}
 
 

@@ -36,7 +36,7 @@ _NO = ("n", "no", "false", "0", "off")
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the values that a field may have, with its title."""
+    """A value that a field may have, with its title."""
 
     value: Any
     title: str
@@ -68,7 +68,7 @@ class Field:
 
     @property
     def choices(self) -> list[Choice]:
-        """The values to choose from, in order; empty where anything may be typed."""
+        """The values to choose from, in order; empty for free input."""
         items = self.schema.get("items") if self.schema.get("type") == "array" else self.schema
         return _choices_in(items) if isinstance(items, Mapping) else []
 
@@ -107,7 +107,7 @@ class Field:
         try:
             schema = compile_schema(self.schema, clock=steady_seconds, assert_formats=True)
             violations = schema.validate(value)
-        except McpError:  # it is too costly, or no schema: the answer as a whole is checked later
+        except McpError:  # too costly or not a schema: the whole answer is checked later
             return
         if violations:
             raise ValueError(one_line(violations[0].message))
@@ -142,7 +142,7 @@ class Field:
         return [one_line(" ".join(filter(None, said)))]
 
     def shown(self, value: Any) -> str:
-        """Return a value in the words that the user may type."""
+        """Return a value as the user would type it."""
         values = value if isinstance(value, list) else [value]
         titles = {repr(choice.value): choice.title for choice in self.choices}
         if isinstance(value, bool):
@@ -164,7 +164,7 @@ def fields_of(schema: Mapping[str, Any]) -> list[Field]:
 
 
 def _choices_in(schema: Mapping[str, Any]) -> list[Choice]:
-    """Return the choices of any of the spellings that revisions have (SEP-1330)."""
+    """Return the choices, in the spelling of any revision (SEP-1330)."""
     values, names = schema.get("enum"), schema.get("enumNames")
     if isinstance(values, list):
         titles = names if isinstance(names, list) and len(names) == len(values) else values
@@ -226,7 +226,7 @@ class _Left(Exception):
 
 
 class Asking:
-    """Answers what servers ask, one question after the other.
+    """Answers the questions of servers, one at a time.
 
     ``choice``: ``"ask"``: the user answers; without a terminal, questions are declined.
     ``"accept"``: forms get their defaults. ``"decline"``. The user sees every automatic answer.
@@ -236,7 +236,7 @@ class Asking:
 
     ``server``: the only server that asks. None: several may ask, and each request names its own.
 
-    ``turn`` is held while the terminal is read, for others that read it too.
+    ``turn`` is held while the terminal is read; other readers of it share this lock.
     """
 
     def __init__(
@@ -258,10 +258,10 @@ class Asking:
     @cached_property
     def turn(self) -> asyncio.Lock:
         """The lock that lets one question be asked at a time."""
-        return asyncio.Lock()  # on first use: before Python 3.10 it belongs to a loop at once
+        return asyncio.Lock()  # lazily: before Python 3.10 a lock binds to a loop at once
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
-        """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
+        """Ask for a form's fields; return its content, False (declined) or None (cancelled)."""
         self._quote(request.server, "asks:", request.message)
         if self._choice == "accept":
             defaults = accept_defaults(request)
@@ -278,7 +278,7 @@ class Asking:
                 return await self._filled_in(request)
 
     async def visit(self, request: ElicitationRequest) -> bool | None:
-        """Show a URL whole, with its host marked, and open it only on a yes."""
+        """Show the full URL with its host marked, and open it only if the user agrees."""
         self._quote(request.server, "asks:", request.message)
         url, host = escape_line(request.url or ""), escape_line(request.host)
         marked = self._screen.error_style.bold(host)
@@ -327,10 +327,10 @@ class Asking:
             self._reading.cancel()
 
     def _quote(self, server: str, asks: str, text: str) -> None:
-        """Show a server's question. Its name begins each line, so that none passes for ours."""
+        """Show a server's question, each line after its name: it cannot imitate our own output."""
         name = self._name_of(server)
         columns = self._screen.error_style.columns or sys.maxsize
-        # A line that a terminal would wrap is one more; of wide characters half as many fit.
+        # The terminal must not wrap a line: its second half would lack the name.
         width = max((columns - len(name) - 3) // (1 if text.isascii() else 2), _MIN_QUOTED)
         first, *lines = escape(text).split("\n")
         first, *more = wrap(f"{asks} {first}", width) or [asks]
@@ -411,7 +411,7 @@ class Asking:
         return None
 
     async def _ask_fields(self, fields: Sequence[Field], content: dict[str, Any]) -> None:
-        """Ask for fields one after the other. What was answered before is their default."""
+        """Ask for fields one after the other. Earlier answers are the defaults."""
         index = 0
         while index < len(fields):
             field, known = fields[index], content.get(fields[index].name)

@@ -33,9 +33,9 @@ def login_for(
     show_login: Callable[[str], Awaitable[bool]] | None = None,
     account: str | None = None,
 ) -> OAuth:
-    """Return the login: on a terminal by asking, elsewhere with what ``auth login`` left.
+    """Return a login: interactive on a terminal, elsewhere from the credentials of ``auth login``.
 
-    ``show_login``: shows the address to visit in another way. ``account``: as of `OAuth`.
+    ``show_login``: shows the address in place of the terminal. ``account``: as of `OAuth`.
     """
     terminal = ScreenTerminal(screen)
     store = default_store()
@@ -60,18 +60,16 @@ _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--client-id", metavar="ID", help="for servers that register no clients")
+    parser.add_argument("--client-id", metavar="ID", help="for servers without client registration")
     parser.add_argument(
-        "--scope", action="append", metavar="SCOPE", help="instead of those it names (repeatable)"
+        "--scope", action="append", metavar="SCOPE", help="in place of the default (repeatable)"
     )
     parser.add_argument("--account", metavar="NAME", help="one of several accounts at one URL")
-    parser.add_argument("--redirect-uri", metavar="URI", help="where the browser comes back to")
+    parser.add_argument("--redirect-uri", metavar="URI", help="where the browser is redirected to")
     parser.add_argument(
         "--device", action="store_true", help="log in with a code, where the server offers that"
     )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="only show the address to be visited"
-    )
+    parser.add_argument("--no-browser", action="store_true", help="only show the address to visit")
     add_trace_option(parser)
 
 
@@ -133,10 +131,10 @@ def _logged_in(url: str) -> Answer:
 
 
 async def _piped_address(url: str, screen: Screen) -> str:
-    """Return the address that a program writes to our stdin, which is a pipe; "" without one."""
+    """Return the address that a program writes to our stdin, if that is a pipe, otherwise ""."""
     try:
         is_pipe = sys.stdin is not None and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
-    except (OSError, ValueError):  # closed, or no file at all
+    except (OSError, ValueError):  # closed, or replaced by an object without a descriptor
         is_pipe = False
     if not is_pipe:
         return ""

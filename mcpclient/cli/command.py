@@ -21,8 +21,8 @@ _NOTHING: Mapping[str, Any] = {}
 class Server(NamedTuple):
     """A server to connect to: its target, and the options of its configuration, if any.
 
-    ``note``: what its user is told before. ``warnings``: what is wrong with its entry, likewise.
-    ``config``: its entry, where it has one, to be judged again before it starts again.
+    ``note`` and ``warnings`` (the problems of its entry) are shown before it connects. ``config``:
+    its entry, if it has one, which is judged again before each start.
     """
 
     target: Target
@@ -42,9 +42,8 @@ class Answer(NamedTuple):
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
     ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
-    reported that it failed, so the text goes to stderr. ``exit_code``: that of a command that found
-    something wrong and shows it like any other answer. ``is_shown``: the command has shown
-    everything itself.
+    reported that it failed, so the text goes to stderr. ``exit_code``: of a command whose answer is
+    a failed check. ``is_shown``: the command has shown everything itself.
     """
 
     raw: Mapping[str, Any]
@@ -58,7 +57,7 @@ class Answer(NamedTuple):
     def shown_text(self) -> str:
         """The text, or a sentence about a tool that failed without one."""
         is_silent = self.failed and not self.text
-        return "the tool failed and does not say why" if is_silent else self.text
+        return "the tool failed without a message" if is_silent else self.text
 
 
 Work = Callable[[Client, Screen], Awaitable[Answer]]

@@ -1,7 +1,7 @@
 """``mcpclient completion``: a script with which a shell completes what is typed.
 
-The scripts ask ``mcpclient __complete SHELL``, which knows commands, options and servers, and of a
-server whose tools were listed before in this folder their names, arguments and values.
+The scripts run ``mcpclient __complete SHELL``, which completes commands, options and servers, and
+the tools, arguments and values of servers whose tools were listed in this folder before.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ else:
     completion = OnDemand(".shell.completion", __name__)
     shell_words = OnDemand(".shell.words", __name__)
 
-# The names come from files of the folder one stands in: no shell may expand them. So bash inserts
-# them as it would have them quoted, and completes files by itself, which quotes those.
+# The names come from files in the current folder, so no shell may expand them: bash inserts them
+# quoted (printf %q), and completes file names by itself, which quotes those.
 _BASH = """\
 # mcpclient completion for bash: eval "$(mcpclient completion bash)"
 _mcpclient() {
@@ -76,7 +76,7 @@ _TOPICS = {
 
 
 def complete(arguments: Sequence[str]) -> str:
-    """Return the words that fit behind those of a command line, one per line.
+    """Return the completions of a command line, one per line.
 
     ``arguments``: the name of the shell, and the words up to the cursor; for fish one whole line.
     """
@@ -91,7 +91,7 @@ def complete(arguments: Sequence[str]) -> str:
             "".join(word.text for word in shell_words.split_words(each, unfinished=True))
             for each in raw
         ]
-        # Bash replaces what stands behind the last of these characters.
+        # Bash replaces only the text after the last of these characters.
         skipped = max((found.end() for found in _BREAKS.finditer(words[-1])), default=0)
     else:
         words = given
@@ -101,7 +101,7 @@ def complete(arguments: Sequence[str]) -> str:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Return words as they were typed: bash also separates them at ``=`` and ``:``."""
+    """Join the words that bash has split at ``=`` and ``:``."""
     joined: list[str] = []
     is_open = False
     for word in words:
@@ -133,7 +133,7 @@ def _candidates(words: Sequence[str], word: str) -> Iterable[str]:
 def _words_of(
     command: AnyCommand, options: argparse.Namespace, words: Sequence[str], word: str
 ) -> Iterator[str]:
-    """Yield what may follow these words of a command, which are no options."""
+    """Yield the words that may follow these positional words of a command."""
     if not words:
         yield from _TOPICS.get(command.name, ())
         if command.name == "help":
@@ -156,7 +156,7 @@ def _words_of(
 
 
 def print_candidates(arguments: Sequence[str]) -> str:
-    """Return what `complete` does, and nothing where something is wrong: the user is typing."""
+    """Return the result of `complete`, or "" on any error: the user is still typing."""
     try:
         return complete(arguments)
     except (McpError, LookupError):

@@ -20,15 +20,15 @@ from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are
 from .command import Server
 
-_CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
+_CORRECT = "Correct the file; mcpclient servers --no-connect lists all its problems."
 
 
 def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str]:
-    """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
+    """Return the named server, from the file at ``path`` or from those that apply to this folder.
 
-    The second is the tool that ``server.tool`` or ``server__tool`` names, otherwise "". ``line``:
-    what may have been meant by a name that is not configured.
-    A server that its file disables is connected when it is named, with a note that says so. On a
+    The second item is the tool that ``server.tool`` or ``server__tool`` names, otherwise "".
+    ``line``: a suggestion for a name that is not configured.
+    A disabled server is connected when it is named, with a note that says so. On a
     terminal the user is asked to agree to a server of a project's file, and for the inputs that it
     needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
     and `ServerUnavailable` for a server that may not be connected.
@@ -103,7 +103,7 @@ def load(
     """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
 
     ``foreign``: the user has not named the file, so its servers need approval as well. Raises
-    `UsageError` for a file that is named and not there.
+    `UsageError` for a named file that does not exist.
     """
     if path is not None and _is_missing(path):
         raise UsageError(f"there is no file {path!r}")
@@ -189,7 +189,7 @@ def asking_for_inputs(
 
 
 def _answer(spec: InputSpec, terminal: Terminal) -> str | None:
-    """Ask for one input. None: it has no answer, so that its default counts."""
+    """Ask for one input. None: there was no answer, so its default applies."""
     default = "" if spec.default is None else f" [{spec.default}]"
     terminal.say(escape_line(f"{spec.description or spec.id}{default}:"))
     for number, choice in enumerate(spec.choices, 1):

@@ -1,4 +1,4 @@
-"""From a server and the options of a command line to a client."""
+"""Clients made from a server and the options of a command line."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def client_options(
     show_login: Callable[[str], Awaitable[bool]] | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """Return the options of a client. Raises `UsageError` where they make no sense.
+    """Return the options of a client. Raises `UsageError` for an invalid combination.
 
-    What the command line says counts more than the configuration of the server. ``show_login``:
-    shows the address of a login in another way than in the terminal. ``others``: options of the
-    client that the command line does not decide.
+    The command line takes precedence over the configuration of the server. ``show_login``: shows
+    the address of a login, in place of the terminal. ``others``: client options that have no
+    counterpart on the command line.
     """
     _check(server, options)
     if options.bearer is not None and not options.bearer.strip():
         raise UsageError("--bearer has an empty token").advise(
-            "Set the variable that was to hold the token, or leave out --bearer to log in."
+            "Set the variable that should hold the token, or leave out --bearer to log in."
         )
     server.tell(screen.say)
     given = {
@@ -142,7 +142,7 @@ def answers_of(asking: Callable[[], Asking], options: argparse.Namespace) -> dic
 
 
 def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Asking:
-    """Return what asks the user, as the options have it. Raises `UsageError`.
+    """Return the `Asking` for these options. Raises `UsageError`.
 
     ``server``: the only one that asks; None: there may be several, each with a name.
     """
@@ -156,7 +156,7 @@ def _login(
     screen: Screen,
     show_login: Callable[[str], Awaitable[bool]] | None,
 ) -> Authentication | None:
-    """Return the login for a server that asks for one, unless the user is identified already."""
+    """Return the login for a server, or None if other credentials are given."""
     target = server.target
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
@@ -165,12 +165,12 @@ def _login(
     if "authorization" in named or server.options.get("auth") is not None:
         return None
     if getattr(server.options.get("headers"), "missing", None):
-        return None  # the file says how it is to be done; the error names what was not set
+        return None  # the file names its credentials; the error names the unset variable
     return login.login_for(target, screen, show_login, options.account)
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:
-    """Refuse an option that could only be ignored, and a trace that cannot be written."""
+    """Refuse an option without effect on this server, and a trace that cannot be written."""
     check_trace(options.trace)
     url = server.target.lower() if isinstance(server.target, str) else ""
     is_url = url.startswith(URL_SCHEMES)
@@ -189,12 +189,12 @@ def _check(server: Server, options: argparse.Namespace) -> None:
         if getattr(options, name) and not is_of_use:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} needs {needed}").advise(
-                f"Leave out {option}, or name a server of the other sort."
+                f"Leave out {option}, or name a server that supports it."
             )
 
 
 def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
-    """Whether the login of a server is one by OAuth, as far as is known before it is asked for."""
+    """Whether a server may log in by OAuth, as far as is known before connecting."""
     own = server.options.get("auth")
     return not options.bearer and (own is None or hasattr(own, "account"))
 

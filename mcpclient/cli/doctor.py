@@ -70,12 +70,12 @@ CHECKS = (
     "schemas",
     "sandbox",
 )
-"""The checks in their order: none makes sense before those in front of it are passed."""
+"""The checks in order: each needs those before it to pass."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was found, and what to do about it."""
+    """The outcome of a check, with a hint."""
 
     name: str
     status: Status
@@ -84,7 +84,7 @@ class Check:
 
     @property
     def raw(self) -> dict[str, str]:
-        """The check as JSON has it."""
+        """The check as a JSON object."""
         said = {"found": self.found, "hint": self.hint, "cure": self.hint}
         return {"name": self.name, "status": self.status, **said}
 
@@ -110,7 +110,7 @@ _CHECK_OF_KIND: dict[str, str] = {
 
 
 def check_of(error: McpError) -> str:
-    """Return the name of the check that fails with an error which came while connecting."""
+    """Return the name of the check that an error while connecting belongs to."""
     if isinstance(error, (CommandNotFound, ProcessExited)):
         return "command"
     if isinstance(error, (ConnectFailed, ConnectionLost, ProtocolViolation)):
@@ -124,7 +124,7 @@ def check_of(error: McpError) -> str:
     return next((name for kind, name in kinds if isinstance(error, kind)), "era")
 
 
-# Of a connection attempt that took too long: what comes after the last that was seen.
+# The check that a connection timeout belongs to, by the last stage it reached.
 _NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
 
 
@@ -137,7 +137,7 @@ def _check_of_status(status: int) -> str:
 
 
 def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
-    """Return the checks that mean something for a server; ``url`` is None for a command."""
+    """Return the checks that apply to a server; ``url`` is None for a command."""
     names = {"config", "era", "tools", "schemas"}
     if url is None:
         return names | {"command"}
@@ -174,18 +174,16 @@ def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Che
 
 
 def raw_report(target: str, checks: Sequence[Check]) -> dict[str, Any]:
-    """Return a report as JSON has it."""
+    """Return a report as a JSON object."""
     return {"target": target, "checks": [check.raw for check in checks]}
 
 
 _NAMED = 3
-_CORRECT = "Correct the file, or set what it needs."
+_CORRECT = "Correct the file, or set the variables it needs."
 _NONE = "No server is configured: name one, or write one into a file with mcpclient add."
 
 
 class _Report(NamedTuple):
-    """The checks of one server, and the exit code of the first that failed."""
-
     target: str
     checks: list[Check]
     code: int = 0
@@ -212,7 +210,7 @@ async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
 
 
 async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
-    """Look at every configured server; one that is disabled or not approved is not started."""
+    """Check every configured server; disabled or unapproved ones are not started."""
     reports = {}
     config = configured.load(options.config)
     for problem in config.problems:
@@ -300,7 +298,7 @@ def _failed(error: McpError) -> Check:
 
 
 def _sandbox_check(server: Server) -> Iterator[Check]:
-    """Say in which sandbox a server runs, or which one its command is likely to run in."""
+    """Report the sandbox of a server, or the one that its command is likely to run in."""
     own = server.options.get("sandbox")
     command = destination_of(server.target)
     if not isinstance(command, list):
@@ -348,13 +346,13 @@ def _tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
     said = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
     if twice:
         names = escape_line(", ".join(twice[:_NAMED]))
-        hint = "Give every tool a name of its own: only one of them can be called."
+        hint = "Give every tool a unique name: of these only one can be called."
         return Check("tools", "warning", f"{said}; several are called {names}", hint)
     return Check("tools", "ok", said)
 
 
 def _schemas_check(tools: Sequence[Mapping[str, Any]]) -> Check:
-    """Compile the schemas of all tools. An input schema that models get repaired is a warning."""
+    """Compile the schemas of all tools; an input schema repaired for models is a warning."""
     wrong: dict[str, list[str]] = {"inputSchema": [], "outputSchema": []}
     for tool in tools:
         for key, found in wrong.items():
@@ -369,7 +367,7 @@ def _schemas_check(tools: Sequence[Mapping[str, Any]]) -> Check:
     if wrong["outputSchema"]:
         hint = "Correct the schema: the results of the tool cannot be checked."
         return Check("schemas", "failed", text, hint)
-    hint = "Correct the schema: models are given what can be used of it, and may miss the rest."
+    hint = "Correct the schema: models get its usable parts, and may miss the rest."
     return Check("schemas", "warning", text, hint)
 
 
@@ -412,9 +410,8 @@ COMMAND = LocalCommand(
     usage="[OPTION ...] [SERVER | -- SERVER-COMMAND ...]",
     takes_server=True,
     details=(
-        "Each thing that can be wrong is checked in its turn, from the configuration to the "
-        "schemas of the tools, and the first that is wrong is named with what to do about it. The "
-        "exit code is that of the first check that failed; warnings are 0. Without a name, all "
-        "configured servers are looked at."
+        "Checks each step in order, from the configuration to the schemas of the tools, and names "
+        "the first that fails, with a hint. The exit code is that of the first failed check; "
+        "warnings are 0. Without a name, all configured servers are checked."
     ),
 )

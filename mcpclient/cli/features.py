@@ -1,4 +1,4 @@
-"""The other features of a server: who it is, its resources and prompts, its notifications."""
+"""Commands for a server's identity, resources, prompts, completion and notifications."""
 
 from __future__ import annotations
 
@@ -250,7 +250,6 @@ class _Heard:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def take(self, method: str, params: Mapping[str, Any]) -> None:
-        """Show one notification, as a line of text or of JSON."""
         if self.over.done():
             return
         raw = {"method": method, "params": params}
@@ -265,20 +264,17 @@ class _Heard:
                 self.over.set_result(None)
 
     def listened(self, listening: asyncio.Task[None]) -> None:
-        """Report a refused subscription."""
         error = None if listening.cancelled() else listening.exception()
         if error is not None and not self.over.done():
             self.over.set_exception(error)
 
     def closed(self, reason: McpError | None) -> None:
-        """Report the end of the connection."""
         if not self.over.done():
             error = reason or ConnectionLost("the server closed the connection")
             self.over.set_exception(error)
 
 
 async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
-    """Subscribe to everything that the server can report, and stay subscribed."""
     capabilities = client.capabilities
     if level is not None or "logging" in capabilities:
         await client.set_log_level(level or "info")
@@ -291,14 +287,14 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
     except PeerError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
-    except UsageError:  # this copy was made without that part
+    except UsageError:  # a vendored copy without that part
         raise
     except McpError as error:
         screen.say(f"changes are no longer reported: {error}")
 
 
 def _add_listen_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--count", type=int, metavar="NUMBER", help="end after so many")
+    parser.add_argument("--count", type=int, metavar="NUMBER", help="end after this many")
     parser.add_argument("--log-level", choices=tuple(LOG_LEVELS), help="of the log messages (info)")
 
 

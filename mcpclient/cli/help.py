@@ -38,7 +38,7 @@ CHAPTERS = {
     "stubs": "typed Python for the tools of a server",
     "blocking": "programs without asyncio: scripts, notebooks, web frameworks, threads",
     "testing": "tests of your own server: in memory, cassettes, snapshots",
-    "subscriptions": "changes at a server; tasks, skills, caching, output schemas",
+    "subscriptions": "changes on a server; tasks, skills, caching, output schemas",
     "transports": "ways to reach a server; TLS, proxies; a transport of your own",
     "recording": "recording a session, and replaying it without the server",
     "security": "the harm that a server could do, and how it is prevented",

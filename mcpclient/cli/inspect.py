@@ -1,4 +1,4 @@
-"""``mcpclient inspect``: see in the browser what happens between client and server."""
+"""``mcpclient inspect``: watch client and server in the browser."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:
-    """Inspect all configured servers with the options of the command line."""
     for problem in config.problems:
         screen.say(str(problem))
     questions = Questions(Board())
@@ -103,7 +102,7 @@ async def _run(
             screen.show_json({"url": inspector.url})
         else:
             screen.show(inspector.url)
-        screen.say("Open this address in a browser of this machine. Ctrl-C ends it.")
+        screen.say("Open this address in a browser on this machine. Press Ctrl-C to stop.")
         page = state_folder(os.environ) / "inspectors" / f"{os.urandom(8).hex()}.html"
         try:
             if not options.no_browser:
@@ -131,9 +130,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="call",
         help="what the page may do: look, call (the default), or also add servers",
     )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="only print the address to be opened"
-    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address to open")
 
 
 COMMAND = LocalCommand(
@@ -144,8 +141,8 @@ COMMAND = LocalCommand(
     takes_server=True,
     details=(
         "Without a server: all that are configured. The page lists the features of a server, "
-        "makes calls, answers the server's questions, and shows every message on the wire. It is "
-        "for browsers of this machine only; the address holds the token that opens it.\n\n"
+        "makes calls, answers the server's questions, and shows every message on the wire. Only "
+        "browsers on this machine can open it; the address contains its token.\n\n"
         "examples:\n"
         "  mcpclient inspect http://localhost:3001/mcp\n"
         "  mcpclient inspect -- npx -y my-server\n"

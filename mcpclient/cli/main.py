@@ -1,7 +1,7 @@
 """The entry point of ``mcpclient COMMAND …``, the table of commands, and the exit codes.
 
-Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two,
-and a command imports what it needs.
+Fast startup is a feature: ``--version`` and ``--help`` import little more than this module, and
+each command imports only its own modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .command import AnyCommand
 
 FAILED = 1
-"""The tool reported that it failed, or a comparison or an expectation did."""
+"""A tool, a comparison or an expectation failed."""
 
 USAGE = 2
 NO_CONNECTION = 3
@@ -40,7 +40,7 @@ COMMANDS = {
     "listen": "show the notifications of a server as they arrive",
     "servers": "show the configured servers and the state of each",
     "find": "find tools, prompts and resources of all configured servers by words",
-    "add": "write a server into a configuration file",
+    "add": "add a server to a configuration file",
     "remove": "remove a server from a configuration file",
     "lock": "lock the definitions of all tools, or compare them with the lock",
     "doctor": "check a server step by step, and say how to repair it",
@@ -73,7 +73,7 @@ MODULES = {
 
 
 def command_named(name: str) -> AnyCommand:
-    """Return the command of a name that is in the table, from the module of its theme."""
+    """Import and return the command that has this name in the table."""
     module = import_module(f".{MODULES.get(name, name)}", __package__)
     command: AnyCommand = getattr(module, name.upper() if name in MODULES else "COMMAND")
     return command

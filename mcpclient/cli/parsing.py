@@ -22,7 +22,7 @@ else:
 
 _COLUMNS = 78
 
-# Words that other command lines have for a command of this one.
+# Names that other programs use for a command of this one.
 _MEANT = {
     **dict.fromkeys(("list", "ls", "list-tools"), "tools"),
     "status": "servers",
@@ -42,7 +42,7 @@ _SERVER = (
 
 
 def understand(words: Sequence[str]) -> Request | LocalRequest:
-    """Return the request that the words make. Raises `UsageError`."""
+    """Parse a command line into a request. Raises `UsageError`."""
     before, server_command = split_at_command(words)
     command = _command_of(before, has_more=server_command is not None)
     if isinstance(command, OuterCommand):
@@ -94,10 +94,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
 
 
 def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
-    """Return an error of the options; where they are a server's, the hint shows where ``--`` goes.
-
-    It is only a guess, so nothing is started by it.
-    """
+    """Return an option error; its hint shows where ``--`` goes if the options may be a server's."""
     index = next((i for i, word in enumerate(words) if i and is_program(word)), None)
     if index is None:
         return error
@@ -127,7 +124,7 @@ def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
     raise UsageError(suggestions.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
 
-@cache  # the forks of a session have the parsers from the process they are of
+@cache  # forks of a session inherit the parsers of their parent
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     """Return the parser of a command's words and options; it raises `UsageError`."""
     if isinstance(command, Command):

@@ -64,7 +64,7 @@ def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Reque
             return _overview(recording.conversation.calls, screen)
 
         return LocalRequest(show, options)
-    # What says how to reach the server may stay from the command that was recorded.
+    # The server may still be named as in the command that was recorded.
     reaching = ("header", "env", "cwd", "transport", "bearer", "account")
     for name in (*reaching, "ca_file", "proxy", "insecure"):
         setattr(inner.options, name, None)
@@ -75,7 +75,7 @@ def _overview(calls: Iterable[Call], screen: Screen) -> Answer:
     found = [_described(call) for call in calls]
     header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
     rows = [tuple(map(one_line, _row(each))) for each in found]
-    text = table(header, rows, screen.style) if rows else "nothing was asked in this session"
+    text = table(header, rows, screen.style) if rows else "this session has no calls"
     return Answer({"calls": found}, text)
 
 
@@ -93,7 +93,7 @@ def _described(call: Call) -> dict[str, Any]:
     params = call.request.get("params")
     others = dict(params) if isinstance(params, dict) else {}
     others.pop("_meta", None)
-    if call.request["method"] == "initialize":  # of which only this tells sessions apart
+    if call.request["method"] == "initialize":  # only the version tells sessions apart
         others = {"name": others.get("protocolVersion")}
     name = next((others.pop(key) for key in ("name", "uri") if key in others), None)
     arguments = others.pop("arguments", {}) if set(others) <= {"arguments"} else others

@@ -5,8 +5,8 @@ images: iTerm2, "Inline Images Protocol"; kitty, "Terminal graphics protocol" (P
 
 A result is complete in a pipe. On a terminal, one that is a JSON object is shown as
 
-1. one line, where it is of a kind that has one (``compact``),
-2. the text in it, where one field holds nearly all there is,
+1. one line, for a known kind of result (`compact_line`),
+2. its text, where one field holds nearly all of it,
 3. aligned pairs of name and value, where there are at most twelve,
 4. otherwise indented JSON, cut to what a screen shows.
 """
@@ -68,7 +68,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def pictures_of(environ: Mapping[str, str]) -> str:
-    """Return how the terminal takes images: ``"iterm"``, ``"kitty"``, or "" where it does not."""
+    """Return the terminal's image protocol: ``"iterm"``, ``"kitty"``, or "" for none."""
     if environ.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm"):
         return "iterm"
     is_kitty = "KITTY_WINDOW_ID" in environ or environ.get("TERM") in _WITH_KITTYS_PROTOCOL
@@ -115,11 +115,11 @@ class Style(NamedTuple):
     pictures: str = ""
 
     def bold(self, text: str) -> str:
-        """Return the text emphasised."""
+        """Return the text in bold."""
         return f"\x1b[1m{text}\x1b[0m" if self.colour and text else text
 
     def dim(self, text: str) -> str:
-        """Return the text toned down."""
+        """Return the text dimmed."""
         return f"\x1b[2m{text}\x1b[0m" if self.colour and text else text
 
     def link(self, text: str, url: str) -> str:
@@ -187,7 +187,7 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
     return [] if is_empty and first is None else lines
 
 
-# Between two of the paths that PATH holds, and not in a URL.
+# Between two paths of a list such as PATH, but not in a URL.
 _PATHS = re.compile(r"(?<=:)(?=/(?!/))")
 
 
@@ -265,8 +265,8 @@ def _marked(line: str, style: Style) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style) -> str:
     """Return rows of cells below each other, aligned. An empty ``header`` is left out.
 
-    Cells are single lines and escaped (`one_line`). What does not fit a terminal is cut, except in
-    the first of the two or more columns.
+    Cells are single lines and escaped (`one_line`). Cells too wide for the terminal are cut,
+    except in the first of several columns.
     """
     lines = [list(row) for row in rows]
     if header:
@@ -368,10 +368,7 @@ def object_text(value: Mapping[str, Any], style: Style) -> str:
 
 
 def _dominant(value: Mapping[str, Any], style: Style) -> str | None:
-    """Return the text that makes up nearly all of an object, with the rest on a line below.
-
-    That is the only string if it is long, or one with four fifths of all characters.
-    """
+    """Return an object's long only string, or one with 4/5 of all characters; the rest below."""
     texts = {name: each for name, each in value.items() if isinstance(each, str)}
     if not texts:
         return None

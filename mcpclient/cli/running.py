@@ -160,9 +160,9 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
 
 
 def exit_code(error: McpError, *, connecting: bool = False) -> int:
-    """Return the exit code that tells this kind of error.
+    """Return the exit code for an error.
 
-    ``connecting``: it came before there was a connection, so whatever it is there is none.
+    ``connecting``: it was raised before there was a connection, which is what the code reports.
     """
     is_wrong_folder = getattr(error, "kind", None) == ConnectKind.WORKING_DIRECTORY
     if isinstance(error, UsageError) or is_wrong_folder:
@@ -179,10 +179,7 @@ def exit_code(error: McpError, *, connecting: bool = False) -> int:
 
 
 def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
-    """Return an error in words, and what to do about it if that is known.
-
-    What the server wrote to stderr is left out if ``stderr_was_shown`` already.
-    """
+    """Return the message and hint of an error, without the server's stderr if that was shown."""
     text, hint = text_and_hint(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text_without_output(error)
@@ -195,7 +192,7 @@ def shown_error(text: str, style: Style) -> str:
 
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
-    """Return an error in words, and what to do next; that is empty where the words say it."""
+    """Return the message and the hint of an error; the hint is "" if the message contains it."""
     text = str(error)
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"

@@ -33,8 +33,8 @@ _SPINNER = "|/-\\"
 class StatusLine:
     """A spinner, or a progress bar once the server reports progress, on a line of its own.
 
-    ``columns_of``: tells the width of the terminal, which may change while the line is shown; None:
-    the stream is not one, and nothing is shown. Use it as an async context manager; it redraws
+    ``columns_of`` returns the width of the terminal, which may change while the line is shown;
+    None: the stream is not a terminal, so nothing is shown. As an async context manager it redraws
     itself until the end of the block.
     """
 
@@ -184,7 +184,7 @@ class Screen:
     def say_safely(self, text: str) -> None:
         """Write a line to stderr that is known to be safe for a terminal."""
         with self._above_the_line():
-            write_to(self._errors, text + "\n")  # where that fails there is nowhere to say so
+            write_to(self._errors, text + "\n")  # a failure to write to stderr cannot be reported
 
     @contextmanager
     def _above_the_line(self) -> Iterator[None]:

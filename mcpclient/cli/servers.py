@@ -56,11 +56,10 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
 
 
 async def _list_found(screen: Screen) -> Answer:
-    """List the servers of other applications; none is started or asked about."""
     found = [{**_written(server), "name": name} for name, server in found_servers()]
     rows = [tuple(map(one_line, (x["name"], x["status"], x["target"], x["file"]))) for x in found]
     header = ("SERVER", "STATUS", "TARGET", "FILE")
-    text = listing(header, rows, screen.style, whole=True) if rows else "no other servers are found"
+    text = listing(header, rows, screen.style, whole=True) if rows else "no servers found"
     return Answer({"servers": found}, text)
 
 
@@ -125,7 +124,7 @@ def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
 def _add_options_find(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
     parser.add_argument(
-        "--limit", type=int, default=_FOUND, metavar="NUMBER", help=f"at most so many ({_FOUND})"
+        "--limit", type=int, default=_FOUND, metavar="NUMBER", help=f"at most this many ({_FOUND})"
     )
 
 
@@ -221,15 +220,15 @@ SERVERS = LocalCommand(
     details=(
         "A server of another application, such as NAME@cursor, is used by that name after you have "
         "agreed to it. Servers of a project's file are connected only after you have agreed to "
-        "them: use one by its name on a terminal to be asked. What is wrong in the files is said "
-        "on stderr."
+        "them: use one by its name on a terminal to be asked. Problems in the files are "
+        "reported on stderr."
     ),
 )
 
 
 _FILE = "mcp.lock"
 _SKIPPED = ("disabled", "denied")
-_AGAIN = "look at it, and if it is meant: mcpclient lock"
+_AGAIN = "review it; to accept it: mcpclient lock"
 _GONE = "configure it again, or delete its entry from the lock file"
 
 
@@ -277,8 +276,6 @@ def _prepare_lock(options: argparse.Namespace) -> LocalWork:
 
 
 class _Finding(NamedTuple):
-    """One thing about one server that is not as it was locked, and what to do about it."""
-
     server: str
     kind: str
     message: str
@@ -292,7 +289,6 @@ class _Finding(NamedTuple):
 
 
 def _error_of(server: Server) -> McpError:
-    """Return why a server is not connected: what it offers cannot be known."""
     if isinstance(server.error, McpError):
         return server.error
     reason = str(server.error or server.config.reason or server.status)
@@ -307,7 +303,7 @@ def _unreachable(name: str, error: McpError) -> _Finding:
 def _compared(
     pins: Pins, offers: Mapping[str, ServerOffer], down: Mapping[str, McpError]
 ) -> Iterator[_Finding]:
-    """Yield all differences from the lock, one for a server that is not known, or not there."""
+    """Yield all differences from the lock; an unknown or missing server is a single one."""
     for name, offer in offers.items():
         if not pins.knows(name):
             yield _Finding(name, "added", "is not in the lock file", f"{_AGAIN} {name}")
@@ -329,7 +325,7 @@ def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
         f"{each.shown}\n{escape(each.difference)}" if each.difference else each.shown
         for each in found
     ]
-    text = "\n".join(lines) or "everything is as it was locked"
+    text = "\n".join(lines) or "nothing differs from the lock"
     return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if lines else 0)
 
 
@@ -348,8 +344,8 @@ LOCK = LocalCommand(
     add_options=_add_options_lock,
     details=(
         "The lock file holds the names, texts, schemas and annotations of all tools, and the "
-        "instructions. Commit it: a tool that says something else later, as in a rug pull, shows "
-        "in lock --check, and a manager with mcpclient.Pins refuses it."
+        "instructions. Commit it: lock --check reports a tool that has changed since, as in a "
+        "rug pull, and a manager with mcpclient.Pins refuses it."
     ),
 )
 
@@ -417,7 +413,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_env_option(parser)
     add_header_option(parser)
     parser.add_argument("--transport", metavar="NAME", help="http or sse, for a URL")
-    parser.add_argument("--replace", action="store_true", help="in place of one of this name")
+    parser.add_argument("--replace", action="store_true", help="replace an entry of this name")
 
 
 ADD = LocalCommand(
@@ -427,7 +423,7 @@ ADD = LocalCommand(
     add_options=_add_options,
     takes_command=True,
     details=(
-        "A value such as '${TOKEN}' is put in when the server is connected, so that the file holds "
+        "A value such as '${TOKEN}' is expanded when the server connects, so that the file holds "
         "no secret.\n\n"
         "examples:\n"
         "  mcpclient add docs https://example.com/mcp\n"

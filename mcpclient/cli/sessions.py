@@ -38,7 +38,7 @@ _OF_OPEN = (
     *("header", "bearer", "account", "ca_file", "insecure", "proxy"),
     *("env", "cwd", "sandbox"),
 )
-# What commands import late, and forks of the helper have already.
+# Modules that commands import lazily, and the helper before it forks.
 _WARMED = (
     *(".features", ".tools", ".running", ".asking", "..adapters.limits"),
     *("..protocol.schema", "..formats.uri_template", "..client.feed", "..client.typed_results"),
@@ -104,7 +104,6 @@ def _prepare_open(options: argparse.Namespace) -> LocalWork:
 
 
 def _named(options: argparse.Namespace) -> tuple[str, Server]:
-    """Return the name of the new session and its server. Raises `UsageError`."""
     name = ""
     if len(options.words) == (2 if options.server_command is None else 1):
         name = options.words.pop(0).lstrip("@")
@@ -118,7 +117,6 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
 
 
 async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
-    """Start the process of a session, or one for each configured server."""
     words: list[str] = options.line
     if not options.all:
         return Answer({}, "", exit_code=await _start_one(words), is_shown=True)
@@ -172,7 +170,7 @@ class _Log:
         self._file.write(f"{line}\n".encode("utf-8", "replace"))
 
     def detach(self) -> None:
-        """Let go of the terminal, which the errors of this process go to so far."""
+        """Detach from the terminal: stderr of this process goes to the log from now on."""
         sockets.detach(self._file.fileno())
 
 
@@ -233,7 +231,7 @@ def _add_open_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=_IDLE,
         metavar="SECONDS",
-        help="end after so long without a command (1800); 0: never",
+        help="end after this long without a command (1800); 0: never",
     )
     parser.add_argument("--all", action="store_true", help="one session per configured server")
 
@@ -253,8 +251,8 @@ OPEN = LocalCommand(
     takes_server=True,
     details=(
         "The server stays open in the background, and @NAME stands for it in every command that "
-        "takes a server, until mcpclient close @NAME. What it remembers between two calls is kept. "
-        "Questions of the server are asked where the command runs that it serves.\n\n"
+        "takes a server, until mcpclient close @NAME. It keeps its state between calls. Its "
+        "questions are asked in the terminal of the command that caused them.\n\n"
         "examples:\n"
         "  mcpclient open browser -- npx -y @playwright/mcp\n"
         "  mcpclient call @browser browser_navigate url=https://example.com\n"

@@ -14,10 +14,9 @@ _COLUMNS = 80
 
 
 def write_to(stream: TextIO | None, text: str) -> str | None:
-    """Write text, and flush it. Return None, or in words why it is not there.
+    """Write text and flush it. Return None, or the reason of a failure.
 
-    What the encoding lacks is written out. Where the reader has gone, as in ``| head``, all is
-    well: it has what it wanted.
+    Characters that the encoding lacks are escaped. A closed pipe (``| head``) is not a failure.
     """
     if stream is None:
         return "it is closed"
@@ -31,7 +30,7 @@ def write_to(stream: TextIO | None, text: str) -> str | None:
 
 
 def write_bytes_to(stream: TextIO | None, content: bytes) -> str | None:
-    """Write bytes exactly as they are; all else is as in `write_to`."""
+    """Write bytes unchanged; otherwise like `write_to`."""
     if stream is None:
         return "it is closed"
     try:
@@ -51,14 +50,14 @@ def _what_failed(stream: TextIO, error: OSError | ValueError) -> str | None:
 
 
 def _is_reader_gone(error: OSError, platform: str) -> bool:
-    # Windows says EINVAL of a pipe whose other end is closed.
+    # Windows reports EINVAL for a pipe whose other end is closed.
     return isinstance(error, BrokenPipeError) or (
         platform == "win32" and error.errno == errno.EINVAL
     )
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks at what is written; False for a stream that is closed."""
+    """Whether the stream is a terminal; False if it is closed."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -66,10 +65,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def columns_of(stream: TextIO | None) -> int | None:
-    """Return the width of a terminal at this moment; None for what is not one.
-
-    ``COLUMNS`` of the environment counts more than what the terminal says.
-    """
+    """Return the current width of a terminal, or ``COLUMNS`` if set; None for other streams."""
     if not is_terminal(stream):
         return None
     assert stream is not None
@@ -84,10 +80,7 @@ def columns_of(stream: TextIO | None) -> int | None:
 
 
 def _send_nowhere(stream: TextIO) -> None:
-    """Discard the rest.
-
-    The descriptor itself is replaced, since Python flushes its streams once more when it exits.
-    """
+    """Replace the descriptor itself, since Python flushes its streams once more when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -69,7 +69,7 @@ async def _offer(client: Client, server: Server, name: str | None) -> Offer:
 
 
 def _target(server: Server) -> str | Sequence[str]:
-    """Return what to connect to, as the file may name it; empty where it may hold a secret."""
+    """Return the target that the file may name; empty if it may hold a secret."""
     target = server.target
     if isinstance(target, (str, os.PathLike)):
         path = os.fspath(target)

@@ -27,7 +27,7 @@ _WHICH = (
 
 
 def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Return what stands before the first ``--``, and the server's command line after it."""
+    """Return the words before the first ``--``, and the server's command line after it."""
     words = list(words)
     if "--" not in words:
         return words, None
@@ -46,11 +46,10 @@ def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Server, list[str]]:
-    """Return the server that ``options.words`` or ``options.server_command`` name, and the words
-    after it.
+    """Return the server that ``options`` name by words or a command, and the words after it.
 
     A word that is neither a URL nor a script is the name of a configured server; so is one that
-    looks like a path, where there is a server of this name and no such file. ``server.tool`` and
+    looks like a path, if there is a server of this name and no such file. ``server.tool`` and
     ``server__tool`` name a server, and its tool as the first of the words after it. On a terminal
     the user is asked to agree to a server of a project's file. Raises `UsageError` when there is no
     server; if it is not ``needed``, its target is empty then, and no configuration is read.
@@ -74,7 +73,7 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
         schemes = ", ".join(URL_SCHEMES)
         error = UsageError(f"which server? {first!r} is not a URL that a server may have")
         raise error.advise(f"Give a URL that begins with {schemes}")
-    # Files are read, and people asked, only where a name has to be looked up.
+    # Files are read, and the user is asked, only to look up a name.
     configured = import_module(".configured", __package__).configured
     line = shlex.join(["mcpclient", options.command, "--", *words]) if is_program(first) else ""
     server: Server
@@ -101,7 +100,7 @@ _LINE = re.compile(r"mcpclient (?:(auth login) URL|([a-z]+) SERVER((?: \S+)*))")
 
 
 def name_server(hint: str, options: argparse.Namespace, server: Server | None) -> str:
-    """Return a hint whose lines name the server that was named, and so can be run."""
+    """Return a hint with the named server filled in, so that its lines can be run."""
     target = server.target if server is not None else None
 
     def line(found: re.Match[str]) -> str:
@@ -146,7 +145,7 @@ def _is_name(word: str, config: str | None) -> bool:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how to connect."""
+    """Add the options for connecting."""
     group = parser.add_argument_group("connecting")
     add = group.add_argument
     for name, meaning in (
@@ -160,8 +159,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="look up the name of the server in this file only",
     )
     add_header_option(group)
-    add("--bearer", metavar="TOKEN", help="who you are, for servers with tokens")
-    add("--account", metavar="NAME", help="which login, where one URL has several accounts")
+    add("--bearer", metavar="TOKEN", help="bearer token for the Authorization header")
+    add("--account", metavar="NAME", help="one of several accounts at one URL")
     add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
     add("--insecure", action="store_true", help="accept any certificate")
     add("--proxy", metavar="URL", help="of an HTTP or SOCKS proxy for everything")
@@ -183,12 +182,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         *("--elicit",),
         choices=("ask", "accept", "decline"),
         default="ask",
-        help="what the server asks of you: ask (the default), accept its defaults, decline",
+        help="the server's questions: ask (the default), accept their defaults, or decline",
     )
     add(
         *("--model",),
         metavar="COMMAND",
-        help="what servers ask a language model goes to this program; it prints the answer",
+        help="a program that answers in place of a language model, on stdout",
     )
     add_trace_option(parser)
     parser.add_argument(

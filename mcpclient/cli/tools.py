@@ -194,7 +194,6 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 def _hints(tool: Tool) -> Iterator[str]:
-    """Yield the annotations that the server set, in words."""
     hints = tool.annotations or {}
     for key, yes, no in (
         ("readOnlyHint", "it changes nothing", "it changes things"),

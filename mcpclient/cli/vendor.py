@@ -15,7 +15,7 @@ from .screen import Screen
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with", dest="wanted", metavar="PART,…", help="only these parts")
     parser.add_argument("--without", metavar="PART,…", help="all parts but these")
-    parser.add_argument("--update", action="store_true", help="make an earlier copy anew")
+    parser.add_argument("--update", action="store_true", help="replace an earlier copy")
     parser.add_argument("--force", action="store_true", help="with --update: overwrite changes")
     parser.add_argument("--parts", action="store_true", help="list the parts and their sizes")
 

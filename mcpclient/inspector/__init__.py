@@ -1,1 +1,1 @@
-"""The inspector: a page in the browser that shows what happens between client and server."""
+"""The inspector: a page in the browser that shows the traffic of client and server."""

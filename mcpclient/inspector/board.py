@@ -1,4 +1,4 @@
-"""The board of an inspector: what its page shows besides the wire, asks and calls."""
+"""The board of an inspector: all that its page shows and does except for the wire."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Questions:
         """Answer a question. Raises `UsageError` if it is not pending or the answer is invalid."""
         waiting = self._waiting.get(name)
         if waiting is None or waiting.done():
-            raise UsageError("this question has been answered, or is no longer asked")
+            raise UsageError("this question has been answered or withdrawn")
         problem = self._problems[name](answer) if name in self._problems else None
         if problem is not None:
             raise UsageError(f"the answer does not fit the form: {problem}")

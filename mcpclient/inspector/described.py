@@ -120,7 +120,7 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
 
 
 async def expect_login(client: Client) -> None:
-    """Let the user be asked again, even after a login that was needed and not completed."""
+    """Allow a new login, even after one that was required and not completed."""
     authorizer = _authorizer_of(client)
     if authorizer is not None:
         await authorizer.expect_login()
@@ -156,7 +156,7 @@ def _authorizer_of(client: Client) -> OAuthAuthorizer | None:
 
 
 Word = list[Union[str, dict[str, str]]]
-"""Strings, and ``{"variable": NAME}`` in the place of a variable's value."""
+"""Strings, and ``{"variable": NAME}`` in place of the values of variables."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:(=)(.*))?", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The routes of the inspector's web server: its page, and who may ask for which data."""
+"""The routes of the inspector's web server: its page, its data, and their authorization."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .described import described_error, finish_login, log_out
 from .lists import compared_calls, compared_tools, schema_issues
 from .servers import Room, Watch
 
-# Seconds between two updates of a page. Users see no delay, and a server that sends a thousand
-# messages in this time costs the page one redraw.
+# Seconds between two updates of a page: too short to notice, and long enough that a server that
+# sends a thousand messages costs the page one redraw.
 _INTERVAL = 0.1
 # Seconds of silence after which an event stream sends a comment, to keep the connection alive.
 _QUIET = 15.0
@@ -121,7 +121,7 @@ class Routes:
                 await asyncio.sleep(_INTERVAL)
 
     def _wire(self, told: dict[str, int]) -> dict[str, Any]:
-        """Return the new rows of each server's wire, and update ``told``, what has been sent."""
+        """Return the new rows of each server's wire; ``told`` counts those sent already."""
         news = {}
         for name, watch in self._room.watches.items():
             journal, known = watch.journal, told.get(name, -1)
@@ -220,7 +220,9 @@ class Routes:
     async def _finish_login(self, request: LocalRequest) -> LocalResponse:
         name = str(_body(request).get("server"))
         client = self._room.watch(name).client
-        await finish_login(client, str(_body(request).get("address")))  # which no variable holds
+        await finish_login(
+            client, str(_body(request).get("address"))
+        )  # not in a variable, which a traceback would show
         self._room.connect(name)
         return _json({})
 
@@ -337,7 +339,7 @@ def _template() -> str:
         return source.decode()
 
     scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
-    # A copied program imports this package, so the page needs the name that it has here.
+    # A copied program imports this package, so the page needs its current name.
     markup = read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
     return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
 

@@ -50,7 +50,7 @@ class ServerState:
 
 
 class Source:
-    """The origin of the servers that a page shows. These have nothing to connect to: recordings."""
+    """The origin of the servers that a page shows; this base class shows recordings."""
 
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
         self._recordings: dict[str, ServerState] = {}
@@ -172,7 +172,7 @@ class ManagerSource(Source):
         return {name: _managed(server) for name, server in self._manager.servers.items()}
 
     async def connect(self, name: str) -> None:
-        """Have the manager connect a server; the manager keeps the reason of a failure."""
+        """Connect a server of the manager, which keeps the reason of a failure."""
         try:
             await self._manager.connect(name)
         except UsageError:
@@ -181,11 +181,11 @@ class ManagerSource(Source):
             pass
 
     async def disconnect(self, name: str) -> None:
-        """Have the manager disconnect a server."""
+        """Disconnect a server of the manager."""
         await self._manager.disconnect(name)
 
     async def add(self, name: str, target: Any) -> None:
-        """Have the manager add a server."""
+        """Add a server to the manager."""
         await self._manager.add(name, target)
 
 
@@ -282,7 +282,7 @@ class Watch:
         return read_calls(self.journal.transcripts()).calls
 
 
-# Seconds after the last page has gone until recording stops: a reload is back sooner.
+# Seconds between the last page's end and the end of recording: a reload takes less.
 _STOP_AFTER = 30.0
 
 
@@ -329,7 +329,7 @@ class Room:
 
     @contextmanager
     def being_watched(self) -> Iterator[None]:
-        """Count one more open page for as long as the block lasts."""
+        """Count an open page for the duration of the block."""
         self._pages += 1
         if self._parting is not None:
             self._parting.cancel()

@@ -1,8 +1,8 @@
-"""How a confined server is started on each platform: the command that confines it and runs it.
+"""The command that confines and runs a server, on each platform.
 
 Linux: a launcher with Landlock and seccomp; where the kernel lacks what they need, ``bwrap`` if it
-is installed. macOS: ``sandbox-exec`` with a profile. Elsewhere, and where nothing is at hand, a
-confined server is not started, unless it was asked for with ``best_effort``.
+is installed. macOS: ``sandbox-exec`` with a profile. Without any of these, a confined server is
+started only with ``best_effort``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SECCOMP_ACTION_NOTIFY = 0x7FC00000
 
 
 class Launch(NamedTuple):
-    """What to start in place of a command; ``descriptors``: those it inherits, to be closed."""
+    """The command to start; ``descriptors``: those it inherits, which the caller closes."""
 
     command: list[str]
     env: Mapping[str, str]
@@ -50,7 +50,7 @@ def confined(
     executable: str,
     system: str = sys.platform,
 ) -> Launch:
-    """Return how to start ``command`` with the rights of ``sandbox`` and nothing more.
+    """Return the launch of ``command`` with the rights of ``sandbox`` and nothing more.
 
     ``env``: the server's whole environment. ``directory``: its working directory. ``executable``:
     the path of its program. Raises `UsageError` for a path that does not exist, and
@@ -81,7 +81,7 @@ def confined(
 
 
 def shortcoming(system: str) -> str:
-    """Return why this system cannot confine a server by itself; empty when it can."""
+    """Return the reason why this system cannot confine a server by itself, or ""."""
     if system == "darwin":
         return "" if os.path.exists("/usr/bin/sandbox-exec") else "sandbox-exec is not installed"
     if not system.startswith("linux"):
@@ -123,7 +123,9 @@ def _granted(paths: Sequence[str | os.PathLike[str]], directory: str, name: str)
         path = os.fspath(given)
         full = os.path.realpath(os.path.join(directory, os.path.expanduser(path)))
         if not os.path.exists(full):
-            if path.startswith("~"):  # a set for many users: not each has every folder
+            if path.startswith(
+                "~"
+            ):  # a named set is for many users, not all of whom have every folder
                 continue
             raise UsageError(f"{name} of the sandbox names {path!r}, which does not exist")
         found.append(full)
@@ -138,7 +140,7 @@ def _orders(
     executable: str,
     command: Sequence[str],
 ) -> dict[str, object]:
-    """Return what the launcher is told, as values that `marshal` carries between Pythons."""
+    """Return the orders of the launcher, as values that `marshal` carries between Pythons."""
     machine = platform.machine()
     return {
         "client": os.getpid(),
@@ -162,7 +164,7 @@ def _orders(
 
 
 def _with_launcher(orders: Mapping[str, object]) -> Launch:
-    """Return the launcher's command; its orders hold secrets, so they go by an unnamed file."""
+    """Return the launcher's command. Its orders hold secrets, so an unnamed file passes them."""
     file = _unnamed_file(marshal.dumps(dict(orders), 2))
     source = [os.path.join(os.path.dirname(__file__), "launcher.py")]
     if not os.path.isfile(source[0]):  # in an archive
@@ -170,7 +172,7 @@ def _with_launcher(orders: Mapping[str, object]) -> Launch:
         source = ["-c", __loader__.get_source(f"{package}.launcher")]  # type: ignore[name-defined]
     python = _python()
     assert python is not None
-    # Its own environment is empty: variables of the server's may change what a program loads.
+    # The launcher's own environment is empty: the server's variables may change what it loads.
     return Launch([python, "-I", "-S", *source, str(file)], {}, (file,))
 
 
@@ -194,7 +196,7 @@ def _with_bwrap(
     for link in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         if os.path.islink(link):
             words += ["--symlink", os.readlink(link), link]
-    # Namespaces leave all the kernel's calls open: the filter closes those that reach beyond them.
+    # Namespaces allow every system call: the filter denies those that reach beyond them.
     file = _unnamed_file(
         syscall_filter(platform.machine(), network=sandbox.network, brokered=False)
     )
@@ -202,8 +204,8 @@ def _with_bwrap(
     temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp")
     for name, value in {**env, **temporary}.items():
         words += ["--setenv", name, value]
-    # The server's variables may change what a program loads, and hold secrets: so they are read
-    # from a file by bwrap, and no program outside of the sandbox has them.
+    # The server's variables may hold secrets and change what a program loads, so bwrap reads them
+    # from a file, and no program outside the sandbox has them.
     arguments = _unnamed_file(b"".join(os.fsencode(word) + b"\0" for word in words))
     limits = [_found("prlimit"), "--core=0", f"--fsize={_MAX_FILE_SIZE}"]
     if sandbox.seconds:

@@ -1,15 +1,15 @@
-"""A program of its own: confines itself as it is told, and becomes the server.
+"""A stand-alone program that confines itself by its orders and becomes the server.
 
 It is run as ``python -I -S launcher.py FD``, or by its source where the package is in an archive.
 It imports nothing of this package, and as little as possible, since its start delays the server's.
-FD holds what to do, made by `confine`.
+FD holds its orders, made by `confine`.
 
 Three processes, so that nothing outlives the client, whichever of them is killed:
 
 - the front, which the client sees: it passes signals on and ends as the server ends. When the
-  client dies, or somebody kills the front, the keeper learns of it from the kernel.
-- the keeper, in a session of its own: it adopts what the server leaves behind (a "subreaper"),
-  answers for the system calls that the filter hands to it, watches limits, and kills everything
+  client dies, or the front is killed, a parent-death signal reaches the keeper.
+- the keeper, in a session of its own: it adopts orphans of the server (a "subreaper"),
+  decides on the system calls that the filter hands to it, watches limits, and kills everything
   when the server ends or the front dies.
 - the server, which confines itself before it executes the command.
 
@@ -39,7 +39,7 @@ _PREFIX = "[mcpclient sandbox]"
 
 _SET_PARENT_DEATH_SIGNAL, _SET_SECUREBITS, _DROP_BOUNDING, _SET_SUBREAPER = 1, 28, 24, 36
 _SET_NO_NEW_PRIVS, _AMBIENT, _AMBIENT_CLEAR = 38, 47, 4
-# SECBIT_NOROOT and SECBIT_NO_SETUID_FIXUP, both locked: a program of root is one without rights.
+# SECBIT_NOROOT and SECBIT_NO_SETUID_FIXUP, both locked: even root's programs get no capabilities.
 _NO_ROOT_SECUREBITS = 0b1111
 _CAPABILITY_VERSION = 0x20080522
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -51,7 +51,7 @@ _RECEIVE, _ANSWER, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = -100, 0x100, 0x1000
 _SET_ID_BITS = 0o6000
 
-# Rights of Landlock's ABI 5 and 6. Nobody gets MAKE_CHAR (6) or MAKE_BLOCK (11): devices.
+# Rights of Landlock's ABI 5 and 6. MAKE_CHAR (6) and MAKE_BLOCK (11), devices, are never granted.
 _ALL_FILE_RIGHTS, _ALL_TCP_RIGHTS, _ALL_SCOPES = (1 << 16) - 1, 0b11, 0b11
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 _WRITE = _ALL_FILE_RIGHTS & ~(1 << 6 | 1 << 11 | 1 << 15)
@@ -84,7 +84,7 @@ def _say(text: str) -> None:
 
 
 def _drop_streams(count: int) -> None:
-    """Let go of the server's streams, so that the client sees their ends when the server ends."""
+    """Close our copies of the server's streams: the client sees EOF when the server ends."""
     null = os.open(os.devnull, os.O_RDWR)
     for stream in range(count):
         os.dup2(null, stream)
@@ -112,7 +112,7 @@ def main() -> NoReturn:
     while True:
         process, status = os.waitpid(-1, 0)
         if process == keeper:
-            _kill_descendants()  # there are some only where somebody has killed the keeper
+            _kill_descendants()  # there are some only if the keeper was killed
             _end_as(status)
 
 
@@ -158,14 +158,13 @@ def _descendants() -> list[int]:
                 with open(f"/proc/{process}/task/{task}/children", "rb") as file:
                     children = [int(each) for each in file.read().split()]
             except OSError:
-                continue  # it ended while we looked
+                continue  # it ended meanwhile
             found += children
             queue += children
     return found
 
 
 def _reap() -> dict[int, int]:
-    """Collect the children that have ended, with their statuses."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -178,7 +177,7 @@ def _reap() -> dict[int, int]:
 
 
 def _kill_descendants() -> None:
-    # Stopped first, so that none makes another while its neighbours are being killed.
+    # All are stopped first, so that none forks while the others are being killed.
     for number in (19, SIGKILL):  # SIGSTOP
         for process in _descendants():
             _pass_on(process, number)
@@ -190,7 +189,7 @@ def _kill_descendants() -> None:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder with all that is in it; links are not followed, and nobody runs any more."""
+    """Remove a folder and its content without following links; no process uses it any more."""
     try:
         os.chmod(folder, 0o700)
         for entry in os.scandir(folder):
@@ -200,14 +199,14 @@ def _remove(folder: str) -> None:
                 os.unlink(entry.path)
         os.rmdir(folder)
     except OSError:
-        pass  # it stays behind, in the folder for temporary files
+        pass  # it stays in the folder for temporary files
 
 
 # The keeper
 
 
 class _Keeper:
-    """Adopts, answers, watches and ends what the server starts."""
+    """Adopts, watches and ends the server's processes, and decides on their system calls."""
 
     def __init__(self, orders: dict[str, Any], front: int) -> None:
         self._orders = orders
@@ -241,7 +240,7 @@ class _Keeper:
             self._finish()
         listener = _received_descriptor(ours)
         ours.close()
-        _drop_streams(2)  # stderr stays: the user is told of what was denied
+        _drop_streams(2)  # stderr stays open, for reports of what was denied
         status = self._serve(server, wake, listener)
         self._finish(status=status)
 
@@ -252,14 +251,13 @@ class _Keeper:
             _pass_on(server, number)  # it has not made its own group yet
 
     def _finish(self, *_: object, status: int = SIGKILL) -> NoReturn:
-        """Kill what is left, remove the server's folder, and end as the server ended."""
+        """Kill the remaining processes, remove the server's folder, and end as the server ended."""
         self._is_over = True
         _kill_descendants()
         _remove(self._folder)
         _end_as(status)
 
     def _serve(self, server: int, wake: int, listener: int | None) -> int:
-        """Work until the server ends; return its status."""
         poll = select.poll()
         poll.register(wake, select.POLLIN)
         if listener is not None:
@@ -311,9 +309,11 @@ class _Keeper:
     def _judged(
         self, name: str, process: int, arguments: list[int], listener: int, notice: int
     ) -> tuple[int, int]:
-        """Return the error of a system call, 0 for none, and 1 where the kernel goes on with it."""
+        """Return the errno of a system call, 0 for success, or 1 to let the kernel continue it."""
         if name == "socket":
-            if arguments[0] != AF_UNIX:  # C libraries try a name service there, and do without
+            if (
+                arguments[0] != AF_UNIX
+            ):  # C libraries try a name service there, and continue without it
                 self._tell("network", "a connection to the network was denied")
             return errno.EACCES, 0
         if name in ("clone", "fork", "vfork"):
@@ -323,12 +323,14 @@ class _Keeper:
                 return errno.EAGAIN, 0
             return 0, 1
         place = _place(name, process, arguments)
-        ioctl(listener, _IS_VALID, struct.pack("=Q", notice))  # else `process` may be another now
+        ioctl(
+            listener, _IS_VALID, struct.pack("=Q", notice)
+        )  # otherwise the id may belong to another process by now
         self._change_mode(*place)
         return 0, 0
 
     def _change_mode(self, folder: str, path: str, mode: int, follow: bool) -> None:
-        """Change the mode of a file beneath what the server may write to."""
+        """Change the mode of a file below a folder that the server may write to."""
         opened = [os.open(folder, os.O_PATH)]
         try:
             if path:
@@ -347,14 +349,14 @@ class _Keeper:
                 os.close(descriptor)
 
     def _tell(self, right: str, text: str) -> None:
-        """Say what was denied, once for each right: the server's own error rarely does."""
+        """Report a denial, once for each right: the server's own error rarely names it."""
         if right not in self._told and not self._is_over:
             self._told.add(right)
             _say(f"{text}; the right it needs is {right!r}")
 
 
 def _memory_of(process: int) -> int:
-    """Return the memory of a process in bytes, its share of what it has in common with others."""
+    """Return the memory of a process in bytes, with its share of shared memory (PSS)."""
     try:
         with open(f"/proc/{process}/smaps_rollup", "rb") as file:
             for line in file:
@@ -366,7 +368,7 @@ def _memory_of(process: int) -> int:
 
 
 def _place(name: str, process: int, arguments: list[int]) -> tuple[str, str, int, bool]:
-    """Return whose mode a system call changes: folder, path in it, mode, whether links count."""
+    """Return the folder, path and mode of a chmod, and whether it follows links."""
     if name == "fchmod":
         return f"/proc/{process}/fd/{arguments[0] & 0xFFFFFFFF}", "", arguments[1], True
     folder, flags = f"/proc/{process}/cwd", 0
@@ -453,7 +455,7 @@ def _drop_capabilities(machine: str) -> None:
                 break  # the kernel knows no more
         _control(_AMBIENT, _AMBIENT_CLEAR)
     except PermissionError:
-        pass  # a root without these rights has few others; those go below
+        pass  # root without this capability has few others, which are dropped below
     header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
     _system_call(_CAPSET[machine], header, bytes(24))
 

@@ -37,7 +37,7 @@ SYSTEM_FOLDERS = (
         )
     ),
 )
-"""What programs of the system read, as patterns: no keys, no passwords."""
+"""Patterns of the files that system programs read, without keys and passwords."""
 
 # Variables of the server's environment that name files with certificates.
 _CERTIFICATES = (
@@ -59,7 +59,7 @@ _REASONS = {
     ),
 }
 
-# Folders that package runners write to, and what they download needs the network.
+# Folders that package runners write to; they need the network, too, for downloads.
 _RUNNERS = {
     **dict.fromkeys(("npx", "npm"), ("~/.npm", "~/.cache/node-gyp")),
     **dict.fromkeys(("uvx", "uv"), ("~/.cache/uv", "~/.local/share/uv")),
@@ -85,13 +85,13 @@ class Sandbox:
       as Docker's or an SSH agent's, are never allowed.
     - ``memory``: bytes that the server and all it starts may use, as a number or as ``"512M"`` or
       ``"2G"``; checked five times a second. Default: no limit.
-    - ``processes``: how many there may be at once. Default: no limit.
-    - ``seconds``: after how many it is ended. Default: never.
-    - ``best_effort``: True starts the server also where the system cannot deny all of this, and
+    - ``processes``: the most at the same time. Default: no limit.
+    - ``seconds``: the time after which it is ended. Default: never.
+    - ``best_effort``: True starts the server even if the system cannot deny all of this, and
       warns of what it cannot; otherwise connecting raises `SandboxUnavailable`. Default: False.
 
-    A file may have 1 GiB at most. Sandboxes can be added up: ``GIT | Sandbox(write=["~/notes"])``.
-    Raises `UsageError` for values that make no sense.
+    A file can have 1 GiB at most. Sandboxes can be combined: ``GIT | Sandbox(write=["~/notes"])``.
+    Raises `UsageError` for invalid values.
     """
 
     read: Sequence[str | os.PathLike[str]] = ()
@@ -144,7 +144,7 @@ class Sandbox:
 
     @classmethod
     def for_command(cls, command: Sequence[str]) -> Sandbox:
-        """Return what a server is likely to need, judged by its command; nothing is started.
+        """Return the rights that a server is likely to need, by its command; nothing is started.
 
         Package runners such as npx and uvx get their caches and the network: they download the
         server at its first start.
@@ -176,7 +176,7 @@ class Sandbox:
 
 
 def sandbox_in(entry: Mapping[str, Any]) -> Sandbox | None:
-    """Return the sandbox that a server's entry asks for, None where it asks for none.
+    """Return the sandbox that a server's entry asks for, or None.
 
     It is in ``sandbox``, and VS Code switches it on and off with ``sandboxEnabled``. Raises
     `UsageError` for one that cannot be carried out.
@@ -245,7 +245,7 @@ def system_files() -> Iterator[str]:
 
 def _interpreter_of(program: str, env: Mapping[str, str]) -> str | None:
     try:
-        if not os.path.isfile(program):  # a pipe would be waited for
+        if not os.path.isfile(program):  # opening a pipe would block
             return None
         with open(program, "rb") as file:
             first = file.readline(256)
@@ -269,7 +269,7 @@ def _links_of(program: str) -> Iterator[str]:
 
 
 def _prefix_files(program: str, home: str) -> list[str]:
-    """Return what belongs to a program: its prefix's own parts, or the folder it stands in."""
+    """Return the files of a program: parts of its prefix, or its folder."""
     folder = os.path.dirname(os.path.abspath(program))
     if os.path.basename(folder) == "shims":  # of pyenv, asdf and the like, which find the program
         return [os.path.dirname(folder)]
@@ -290,7 +290,7 @@ def _prefix_files(program: str, home: str) -> list[str]:
 
 
 def _folder_of(path: str, home: str) -> list[str]:
-    """Return the folder of a program or script; that file alone where the folder is too much."""
+    """Return the folder of a program or script; only the file if the folder is too wide."""
     parts = path.split("/node_modules/")
     folder = f"{parts[0]}/node_modules" if len(parts) > 1 else os.path.dirname(path)
     real = os.path.realpath(folder)

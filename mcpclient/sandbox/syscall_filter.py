@@ -1,4 +1,4 @@
-"""The seccomp filter of a confined server: a program for the kernel that judges each system call.
+"""The seccomp filter of a confined server: a BPF program that decides on each system call.
 
 Landlock confines files, TCP, signals and abstract sockets. It does not see other sockets, other
 processes' memory, namespaces, the keyring, io_uring (which makes sockets past any filter on
@@ -19,7 +19,7 @@ MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 _COLUMNS = ("x86_64", "aarch64")
 
-# Each is denied: it reaches other processes, the kernel, or something Landlock does not watch.
+# All are denied: they reach other processes, the kernel, or things that Landlock does not confine.
 _DENIED = """
     ptrace 101 117            process_vm_readv 310 270   process_vm_writev 311 271
     process_madvise 440 440   kcmp 312 272               pidfd_getfd 438 438
@@ -80,7 +80,7 @@ _CLONE_THREAD = 0x00010000
 _SET_ID_BITS = 0o6000
 _O_CREAT_OR_TMPFILE = 0x40 | 0x400000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _SOCK_DGRAM = 1, 2, 10, 16, 2
-# Characters typed into the terminal of whoever started the client.
+# They type characters into the terminal from which the client was started.
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 
 _Instruction = tuple[int, int, int, int]
@@ -111,9 +111,9 @@ BROKERED: dict[str, dict[int, str]] = {
 def syscall_filter(machine: str, *, network: bool, brokered: bool = True) -> bytes:
     """Return the filter as the kernel takes it: instructions of 8 bytes each.
 
-    ``network``: Internet sockets are allowed. Unix sockets are not, whatever it says: a path such
-    as Docker's or an SSH agent's leads out of any sandbox. A connected pair is allowed.
-    ``brokered``: there is a launcher that answers for the calls in `BROKERED`; without one, sockets
+    ``network``: Internet sockets are allowed. Unix sockets never are: a path such as
+    Docker's or an SSH agent's leads out of any sandbox. A connected pair is allowed.
+    ``brokered``: a launcher decides on the calls in `BROKERED`; without one, sockets
     are denied here, and the others are allowed.
     """
     program: list[_Instruction] = [
@@ -201,7 +201,7 @@ def _verdicts(first: int, second: int) -> list[_Instruction]:
 
 
 def _mode_check(flags: str, mode: str) -> list[_Instruction]:
-    """Deny a new file with a set-ID bit; without creation, the mode means nothing."""
+    """Deny a new file with a set-ID bit; the mode is ignored unless a file is created."""
     block = [_load(int(mode)), (_ANY_BIT, 0, 1, _SET_ID_BITS), *_verdicts(_DENY, _ALLOW)]
     if flags != "-":
         block = [

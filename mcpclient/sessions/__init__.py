@@ -1,1 +1,1 @@
-"""Sessions that stay: a process in the background that holds a client between two commands."""
+"""Sessions: background processes that keep a client open between commands."""

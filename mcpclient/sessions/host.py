@@ -1,8 +1,8 @@
 """The process of a session: it holds a client, and passes the messages of callers on to the server.
 
-Callers speak JSON-RPC in lines. What opens a connection was answered when the session was opened;
-everything else is passed on as it is, so that a command behaves as if it had connected by itself:
-timeouts, questions to the user, checks and output are the business of the caller's own client.
+Callers send JSON-RPC in lines. Opening requests are answered from the session's own connection;
+everything else is passed on unchanged, so that a command behaves as if it had connected by itself:
+its own client does timeouts, questions to the user, checks and output.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .transport import packed
 if TYPE_CHECKING:
     import socket
 
-# The most that waits for a caller who does not read, in bytes; then the caller is dropped.
+# The most bytes queued for a caller that does not read; beyond them it is dropped.
 _MAX_UNREAD = 256 * 1024 * 1024
 
-# Progress goes to the caller who asked for it, what is withdrawn to the one who was asked.
+# Progress goes to the caller of the request, a cancellation to the one that was asked.
 _NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
 _ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "elicitation/create": ("elicitation", {"form": {}, "url": {}}),
@@ -70,35 +70,35 @@ class Host(Observer):
             connection.options.handlers.add(_Question(self, method, capability, settings))
 
     async def serve(self, listener: socket.socket) -> asyncio.AbstractServer:
-        """Begin to accept callers; they wait until `opened` is done."""
+        """Start accepting callers; they wait until `opened` is done."""
         loop = asyncio.get_running_loop()
         self.watch_idleness()
         return await loop.create_server(lambda: Caller(self), sock=listener)
 
     def watch_idleness(self) -> None:
-        """Begin to count the seconds without a caller anew."""
+        """Restart the idle timer."""
         if self._timer is not None:
             self._timer.cancel()
         if self._idle and not any(caller.joined for caller in self.callers):
             self._timer = asyncio.get_running_loop().call_later(self._idle, self.end)
 
     def end(self, reason: McpError | None = None) -> None:
-        """End the session, and tell the callers why."""
+        """End the session, and send its callers the reason."""
         if not self.over.done():
             self.over.set_result(reason)
         for caller in self.callers:
             if caller.joined and reason is not None:
                 caller.send({"jsonrpc": "2.0", "id": None, "lost": packed(reason)})
-            if caller.joined:  # one who asked for the end sees it at the end of this process
+            if caller.joined:  # the caller of `close` sees the end of this process
                 caller.transport.close()
 
     def lost(self, error: McpError) -> None:
-        """End with the server's process: what it knew is lost. Remote servers are reached anew."""
+        """End with the server's process, whose state is lost. Remote servers are reconnected."""
         if self.process_id is not None:
             self.end(error)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Pass a notification on to all callers, or to the one whose subscription it is of."""
+        """Pass a notification on to all callers, or to the one that holds its subscription."""
         meta = params.get("_meta")
         subscription = meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
         if subscription is not None:
@@ -113,11 +113,11 @@ class Host(Observer):
 
     @property
     def process_id(self) -> int | None:
-        """The id of the server's process, where it has one."""
+        """The id of the server's process, None for a remote server."""
         return connection_of(self.client).session.transport.process_id
 
     def state(self) -> dict[str, Any]:
-        """Return the facts that `mcpclient sessions` shows, and those that open a connection."""
+        """Return the state for `mcpclient sessions`, and for opening a connection."""
         connection = connection_of(self.client)
         agreement = connection.agreement
         found: dict[str, Any] = {
@@ -139,7 +139,7 @@ class Host(Observer):
 
 @dataclass(frozen=True)
 class _Question:
-    """Lets a caller answer one kind of question: the one who has begun the latest call."""
+    """Forwards one kind of question to the caller of the latest request."""
 
     host: Host
     method: str
@@ -147,7 +147,6 @@ class _Question:
     settings: dict[str, Any]
 
     async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
-        """Return the result of the caller. Raises `PeerError`."""
         busy = [caller for caller in self.host.callers if caller.running]
         if not busy:
             raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of this session is in flight")
@@ -155,7 +154,7 @@ class _Question:
 
 
 class Caller(asyncio.Protocol):
-    """The connection of one command. ``joined``: it has shown that it may use the session."""
+    """The connection of one command. ``joined``: it has sent the session's token."""
 
     def __init__(self, host: Host) -> None:
         self.running: dict[RequestId, asyncio.Task[None]] = {}
@@ -167,10 +166,10 @@ class Caller(asyncio.Protocol):
         self._last_id = 0
         self._subscribed: set[str] = set()
         self._connection = connection_of(host.client)
-        self._tasks = BackgroundTasks(lambda error: None)  # of callers who have gone
+        self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let in only the user whose session it is."""
+        """Accept only the user who owns the session."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self._host.callers.append(self)
@@ -225,7 +224,7 @@ class Caller(asyncio.Protocol):
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
         if not compare_digest(self._host.token, params["token"]):
-            raise ValueError("no such token")
+            raise ValueError("invalid token")
         method = message["method"]
         if method == "mcpclient/join":
             self.joined = True
@@ -238,12 +237,12 @@ class Caller(asyncio.Protocol):
 
     async def _welcome(self, request_id: RequestId) -> None:
         await asyncio.shield(self._host.opened)
-        with suppress(McpError):  # the call itself says it
+        with suppress(McpError):  # the call itself will fail with it
             await self._restore()
         self.send(messages.response(request_id, self._host.state()))
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ask the caller what the server asks, and return the result. Raises `PeerError`."""
+        """Send the server's question to the caller; return the result. Raises `PeerError`."""
         self._last_id += 1
         waiter = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
         self.send(messages.request(self._last_id, method, params))
@@ -258,7 +257,6 @@ class Caller(asyncio.Protocol):
         return messages.result_of(waiter.result())
 
     async def _forward(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        """Let the server answer a request of the caller's."""
         try:
             answer = messages.response(
                 request_id, await self._ask_server(request_id, method, params)
@@ -309,7 +307,6 @@ class Caller(asyncio.Protocol):
         return result
 
     async def _restore(self) -> None:
-        """Connect to a remote server anew, where the connection was lost."""
         if not self._connection.is_open:
             await self._connection.restore()
 
@@ -319,7 +316,7 @@ class Caller(asyncio.Protocol):
         mirrored = era.header_parameters if era is not None else None
         if method == "tools/list" and mirrored is not None:
             for tool in result.get("tools") or ():
-                with suppress(McpError, AttributeError):  # the caller is told of it, too
+                with suppress(McpError, AttributeError):  # the caller gets it, too
                     mirrored.learn(tool)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))

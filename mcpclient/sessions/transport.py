@@ -1,4 +1,4 @@
-"""The way of a command to a session that stays: a transport, as any other."""
+"""The transport between a command and an open session."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ _OPENERS = ("server/discover", "initialize")
 class SessionTransport(LineSocketTransport):
     """Talks to a server through the session called ``name``.
 
-    The requests that open a connection are answered from what the session knows: a command costs
-    no round trip of them.
+    Opening requests are answered from the session's state, without a round trip to the server.
     """
 
     def __init__(self, name: str, environ: Mapping[str, str] | None = None) -> None:
@@ -41,7 +40,7 @@ class SessionTransport(LineSocketTransport):
         return f"@{self._place.name}"
 
     async def open(self, receiver: Receiver) -> None:
-        """Connect. Raises `UsageError` for a session that is not there, or of another version."""
+        """Connect. Raises `UsageError` for a session that does not exist or has another version."""
         self._is_opened = False
         joined: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         check_private(self._place.folder)
@@ -96,7 +95,7 @@ class SessionTransport(LineSocketTransport):
 
 
 class _Intake:
-    """The receiver of a session's messages, of which two kinds are its own."""
+    """The receiver of a session's messages; it handles two kinds itself."""
 
     def __init__(self, receiver: Receiver, joined: asyncio.Future[Mapping[str, Any]]) -> None:
         self._receiver = receiver
@@ -106,7 +105,7 @@ class _Intake:
         self.channel_lost = receiver.channel_lost
 
     def message_received(self, message: Message) -> None:
-        """Pass a message on, or make the error again that it tells of."""
+        """Pass a message on, or the error that it carries."""
         if not self._joined.done():
             self._joined.set_result(message.get("result") or {})
         elif "failed" in message:
@@ -117,7 +116,7 @@ class _Intake:
             self._receiver.message_received(message)
 
     def connection_lost(self, error: McpError) -> None:
-        """Pass the end on; a session that ends before it has greeted is none."""
+        """Pass the end on; a session that ends before its greeting counts as missing."""
         if not self._joined.done():
             self._joined.set_exception(ConnectFailed("session", str(error)))
         else:
@@ -125,7 +124,7 @@ class _Intake:
 
 
 def packed(error: McpError) -> str:
-    """Return an error as a string, which `unpacked` makes an error of again."""
+    """Serialise an error for `unpacked`."""
     return json.dumps([type(error).__name__, error.args, vars(error)], default=_plain)
 
 

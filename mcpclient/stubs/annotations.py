@@ -1,7 +1,7 @@
-"""JSON Schemas as types of Python: annotations, and the definitions that they name.
+"""Python types for JSON Schemas: annotations, and the definitions that they name.
 
-What a schema says beyond Python's types (patterns, bounds) is left to the server. A schema that is
-too deep, or that refers to nothing, is `Any`: a stub is never wrong, only less exact.
+Constraints beyond Python's types (patterns, bounds) are left to the server. A schema that is too
+deep, or has a dangling reference, is `Any`: a stub is never wrong, only less exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_LITERALS = 200
 _WIDTH, _MAX_LINE = 80, 88
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
-"""Names that annotations use, and that a function or a field must not take from them."""
+"""Names that annotations use, and that a function or a field must not shadow."""
 
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _OBJECT = "dict[str, Any]"
@@ -33,7 +33,7 @@ _BUILT_IN = re.compile(
 
 
 def identifier(text: str, taken: Container[str] = (), *, fallback: str = "value") -> str:
-    """Return a name of Python for a name of a server that is not among those ``taken``."""
+    """Return a Python identifier for a server's name that is not among those ``taken``."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:_MAX_NAME].rstrip("_") or fallback
     if name[0].isdigit():
         name = f"{fallback}_{name}"
@@ -58,7 +58,7 @@ def _free(name: str, taken: Container[str]) -> str:
 
 
 def literal(value: object) -> str:
-    """Return the source of a value: ASCII, in double quotes where it is a string."""
+    """Return the source of a value: ASCII, strings in double quotes."""
     if not isinstance(value, str):
         return repr(value)
     quoted = ascii(value)[1:-1].replace("\\'", "'")
@@ -66,7 +66,7 @@ def literal(value: object) -> str:
 
 
 def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
-    """Return the lines of a docstring; whatever a server wrote stays a string."""
+    """Return the lines of a docstring; a server's text cannot end the string."""
     lines: list[str] = []
     for paragraph in paragraphs:
         if lines:
@@ -88,20 +88,20 @@ def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
 class Annotations:
     """Makes annotations, and collects the definitions that they need.
 
-    ``taken``: names that the file uses otherwise. ``definitions``: the lines of each type that was
-    made, in the order in which they can stand in a file.
+    ``taken``: other names of the file. ``definitions``: the lines of each type that was made,
+    ordered by dependency.
     """
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.definitions: list[list[str]] = []
         self._taken = set(taken)
         self._root: Any = None
-        # Where a reference leads, by the identity of its schema: recursion ends there.
+        # The target of a reference, by the identity of its schema: it ends recursion.
         self._named: dict[int, str] = {}
-        self._kept: list[object] = []  # no identity is used again while it counts
+        self._kept: list[object] = []  # keeps each schema alive, so that no id() is reused
 
     def of(self, schema: Any, name: str) -> str:
-        """Return the annotation for a schema; ``name`` is that of a type which it may need."""
+        """Return the annotation for a schema; ``name`` is for a type that it may need."""
         self._root = schema
         return self._annotation(schema, name, 0)
 
@@ -112,7 +112,7 @@ class Annotations:
         return found, required
 
     def member(self, root: Any, schema: Any, name: str) -> str:
-        """Return the annotation for a part of the schema ``root``, to which references lead."""
+        """Return the annotation for a part of ``root``, in which references are resolved."""
         self._root = root
         return self._annotation(schema, name, 1)
 
@@ -193,7 +193,6 @@ class Annotations:
         return properties, required
 
     def _followed(self, schema: Any) -> Any:
-        """Return the schema that a reference leads to, in the same document."""
         for _ in range(_MAX_DEPTH):
             reference = schema.get("$ref") if isinstance(schema, Mapping) else None
             if not isinstance(reference, str):
@@ -250,7 +249,7 @@ def _is_field(key: str) -> bool:
 
 
 def _quoted(annotation: str) -> str:
-    """Return an annotation that may name a type that stands further down."""
+    """Quote an annotation that may name a type defined further down."""
     if _BUILT_IN.fullmatch(annotation):
         return annotation
     return f"'{annotation}'" if '"' in annotation else f'"{annotation}"'

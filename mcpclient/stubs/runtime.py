@@ -1,4 +1,4 @@
-"""The classes that stubs are made of: a client, and methods that call it by the server's names."""
+"""The base classes of stubs: a client, and methods that call it by the server's names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ B = TypeVar("B", bound="Stub")
 A = TypeVar("A", bound="AsyncStub")
 
 Check = Literal["warn", "refuse", "ignore"]
-"""What to do about a server whose tools are not those that a stub was made from."""
+"""The reaction to a server whose tools are not those that a stub was made from."""
 
 
 class Unset:
@@ -49,7 +49,7 @@ UNSET = Unset()
 
 
 def digest_of(tools: Sequence[Tool]) -> str:
-    """Return the digest of what a stub is made from: names, descriptions and schemas of tools."""
+    """Return a digest of the tools' names, descriptions and schemas."""
     wanted = ("name", "description", "inputSchema", "outputSchema")
     offer = sorted(
         json.dumps({key: tool.raw.get(key) for key in wanted}, sort_keys=True) for tool in tools
@@ -58,12 +58,12 @@ def digest_of(tools: Sequence[Tool]) -> str:
 
 
 class _Made:
-    """The facts of a server that the stub of it was made from."""
+    """The server that a stub was made from."""
 
     TARGET: ClassVar[str | Sequence[str] | None] = None
     """The URL or the command of the server."""
     CONFIGURED: ClassVar[str | None] = None
-    """The name of the server, where configuration files have it."""
+    """The name of the server in configuration files, if it has one."""
     DIGEST: ClassVar[str] = ""
 
     @classmethod
@@ -101,8 +101,8 @@ class Stub(_Made):
     def connect(cls: type[B], target: Any = None, *, check: Check = "warn", **options: Any) -> B:
         """Connect to the server, by default to the one that the class was made from.
 
-        ``options`` are those of `mcpclient.sync.connect`. ``check``: what to do where its tools
-        have changed since. Raises what connecting does, and `UsageError` for ``"refuse"``.
+        ``options`` are those of `mcpclient.sync.connect`. ``check``: the reaction to tools that
+        have changed since. Raises as connecting does, and `UsageError` with ``"refuse"``.
         """
         if target is None and cls.CONFIGURED is not None:
             owner = sync.connect_all(cls._configured(), required=True, **options)

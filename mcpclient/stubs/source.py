@@ -1,4 +1,4 @@
-"""The file of a server's stubs: a class that blocks, one that awaits, and the types they need."""
+"""The source of stubs: a blocking class, an async one, and the types they need."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _IMPORTED = frozenset(
 class Offer:
     """The part of a server that stubs are made from.
 
-    ``name``: of the server, for the class. ``target``: its URL or command; None where configuration
-    files have it as ``name``, and empty where the file is not to name it.
+    ``name``: of the server, for the class. ``target``: its URL or command; None if it is configured
+    as ``name``, and empty if the file must not name it.
     """
 
     name: str
@@ -64,8 +64,8 @@ class _Method:
 def stubs_for(offer: Offer) -> str:
     """Return the source of a module with the stubs of a server.
 
-    It is the same for the same offer, imports the standard library and this package only, and runs
-    nothing when it is imported: whatever the server wrote is in strings and names.
+    The same offer gives the same source, which imports only the standard library and this package,
+    and runs nothing on import: the server's text appears only in strings and names.
     """
     blocking = class_name(offer.name, _IMPORTED)
     awaiting = class_name(f"{blocking}Async", {blocking, *_IMPORTED})
@@ -93,7 +93,7 @@ def stubs_for(offer: Offer) -> str:
 
 
 def _imports(text: str) -> list[str]:
-    """Return the lines that import the names which a file uses, in the order of formatters."""
+    """Return the import lines for the names that a file uses, sorted as formatters do."""
 
     def used(names: str) -> list[str]:
         return [name for name in names.split() if re.search(rf"\b{name}\b", text)]
@@ -112,7 +112,7 @@ def _imports(text: str) -> list[str]:
 
 
 def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
-    # A name that the base class has would change what the class does.
+    # A method must not replace one of the base class.
     taken = {*dir(Stub), *dir(AsyncStub), "client", *TYPES}
 
     def add(text: str) -> str:

@@ -23,7 +23,7 @@ _LICENCE = "LICENSE"
 
 
 class Copied(NamedTuple):
-    """What was copied: the parts, those that others brought along included, and its size."""
+    """The outcome of a copy: its parts, including those that others need, and its size."""
 
     parts: tuple[str, ...]
     files: int
@@ -40,7 +40,7 @@ class _Modules:
         self._imports: dict[str, tuple[set[str], set[str]]] = {}
 
     def closure(self, parts: Collection[str]) -> tuple[set[str], set[str]]:
-        """Return the parts with those that they need, and the paths of their files."""
+        """Return the parts and those that they need, and the paths of their files."""
         chosen = {"stdio", *parts}
         while True:
             modules = self._reached(chosen)
@@ -54,7 +54,7 @@ class _Modules:
             chosen |= implied
 
     def _reached(self, parts: set[str]) -> set[str]:
-        """Return the modules that parts begin at, and all that these import."""
+        """Return the first modules of parts, and all that these import."""
         queue = ["", *(name for name, all_of in TOGETHER.items() if parts.issuperset(all_of))]
         for name in parts:
             for root in PARTS[name].modules:
@@ -75,7 +75,7 @@ class _Modules:
         return reached
 
     def _imported(self, module: str) -> tuple[set[str], set[str]]:
-        """Return what a module imports at once, and what it may import later."""
+        """Return the modules that a module imports at once, and those it imports lazily."""
         if module not in self._imports:
             path = self._names[module]
             package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
@@ -85,13 +85,12 @@ class _Modules:
         return self._imports[module]
 
     def lines(self, paths: Collection[str]) -> int:
-        """Return how many lines of Python these files have."""
         return sum(self.files[path].count(b"\n") for path in paths if path.endswith(".py"))
 
     def _is_included(self, path: str, modules: Collection[str]) -> bool:
         if path.endswith(".py"):
             return _module_name(path) in modules
-        # What is not a module comes with the nearest module above it: a page, a chapter, a stub.
+        # Other files (a page, a chapter, a stub) come with the nearest module above them.
         folder = path.rpartition("/")[0].replace("/", ".")
         while folder and folder not in self._names:
             folder = folder.rpartition(".")[0]
@@ -99,8 +98,6 @@ class _Modules:
 
 
 class _ImportReader(ast.NodeVisitor):
-    """Collects the modules of this package that one module names."""
-
     def __init__(self, package: str, known: Collection[str]) -> None:
         self.always: set[str] = set()
         self.on_demand: set[str] = set()
@@ -152,7 +149,7 @@ def chosen_parts(
 
 
 def part_sizes() -> dict[str, int]:
-    """Return how many lines of Python each part adds to a copy of ``stdio`` alone."""
+    """Return the lines of Python that each part adds to a copy of ``stdio`` alone."""
     modules = _Modules()
     base = modules.closure(())[1]
     sizes = {"stdio": modules.lines(base)}
@@ -172,8 +169,8 @@ def copy_package(
     """Write a copy of this package, or of parts of it, into the folder ``destination``.
 
     The last part of its path is the name of the copy and may be any identifier. The copy holds the
-    licence, a manifest with a digest of each file, and a list of the files in CycloneDX. What the
-    named parts cannot do without comes along.
+    licence, a manifest with a digest of each file, and a list of the files in CycloneDX. Parts that
+    the named parts need are included.
 
     ``update``: replace an earlier copy. Raises `UsageError` where there is a folder already, and,
     with ``update``, where it is not such a copy or differs from its manifest, unless ``force``.
@@ -210,7 +207,7 @@ def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]
 
 
 def changes_since(version: str) -> list[str]:
-    """Return what the changelog says of the versions after ``version``; empty without one."""
+    """Return the changelog of the versions after ``version``; empty without a changelog."""
     place = getattr(resources.files(_OWN), "parent", None)
     try:
         text = place.joinpath("CHANGELOG.md").read_text("utf-8") if place is not None else ""
@@ -234,7 +231,7 @@ def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
 
 
 def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
-    """Return modules that say why the public modules of left-out parts are not there."""
+    """Return modules that raise an error in place of the public modules of omitted parts."""
     return {
         f"{name}.py": (
             f'"""Left out of this copy."""\n\nfrom .errors import UsageError\n\n'
@@ -247,7 +244,7 @@ def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
 
 
 def _package_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the files of this package, also where it lies in an archive."""
+    """Yield the files of this package, which may be in an archive."""
 
     def walk(folder: Any, prefix: str) -> Iterator[tuple[str, bytes]]:
         for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
@@ -282,7 +279,7 @@ def _licence() -> bytes:
 
 
 def _parts_list(name: str, parts: Sequence[str], contents: Mapping[str, bytes]) -> bytes:
-    """Return a CycloneDX document that lists the files; the same copy makes the same one."""
+    """Return a CycloneDX document that lists the files, the same for the same copy."""
     library = {
         "type": "library",
         "bom-ref": name,
@@ -314,14 +311,14 @@ def _parts_list(name: str, parts: Sequence[str], contents: Mapping[str, bytes]) 
         "dependencies": [{"ref": name, "dependsOn": []}],
     }
     seed = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    # A UUID of version 8 (RFC 9562): its bits are ours to choose.
+    # A UUID of version 8 (RFC 9562), whose bits are free.
     serial = f"{seed[:8]}-{seed[8:12]}-8{seed[13:16]}-a{seed[17:20]}-{seed[20:32]}"
     document["serialNumber"] = f"urn:uuid:{serial}"
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
 def _write(target: Path, contents: Mapping[str, bytes]) -> None:
-    """Write a folder beside ``target``, then put it in its place."""
+    """Write a folder beside ``target``, then rename it: an error leaves the old copy intact."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
         made = Path(name, "new")

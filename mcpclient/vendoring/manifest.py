@@ -1,4 +1,4 @@
-"""The manifest of a vendored copy, which every copy can be held against."""
+"""The manifest of a vendored copy, and its verification."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    # A link is not what was copied, whatever it leads to.
-    # Nor is a pipe, which would be waited for.
+    # A link is never what was copied, whatever it leads to.
+    # Nor is a pipe, and opening one would block.
     is_copy = path.is_file() and not path.is_symlink()
     return "" if not is_copy else hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -90,5 +90,5 @@ def main() -> int:
         for name in names:
             print(f"{kind}: {name!a}"[:200])
     if verification.is_intact:
-        print(f"{len(read_manifest(_FOLDER))} files are as they were made")
+        print(f"{len(read_manifest(_FOLDER))} files match the manifest")
     return 0 if verification.is_intact else 1

@@ -1,4 +1,4 @@
-"""The parts that a copy of this package can be made of. Every copy has this module.
+"""The parts of this package that a copy can have. Every copy has this module.
 
 A part is named by the modules it begins at; what they import comes with them. A module that another
 one imports only when it is needed (see `lazy`) may be left out with its part.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """One part: what it is for, and the modules, or folders of them (``auth.``), it begins at."""
+    """A part: its purpose, and its first modules or folders of modules (``auth.``)."""
 
     purpose: str
     modules: tuple[str, ...]
@@ -35,7 +35,7 @@ PARTS: dict[str, Part] = {
     ),
     "websocket": Part("servers at ws and wss URLs", ("transports.websocket",)),
     "auth": Part(
-        "OAuth and the other logins, where they are kept",
+        "OAuth and the other logins, and their storage",
         ("auth.", "net.login."),
     ),
     "answers": Part(
@@ -87,7 +87,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
     "sync.manager": ("sync", "manager"),
     "sync.toolbox": ("sync", "models"),
 }
-"""Modules that come where all of several parts do."""
+"""Modules that come with a combination of parts."""
 
 
 # Modules of the standard library that some Pythons are built without.
@@ -108,7 +108,7 @@ def parts_of(module: str) -> tuple[str, ...]:
 
 
 def missing_part(error: ModuleNotFoundError, package: str) -> Exception | None:
-    """Return what to raise for a module that this copy was made without; None for another one."""
+    """Return the error for a module that this copy was made without; None for another one."""
     name = error.name or ""
     if name.lstrip("_") in _OPTIONAL:
         usage: type[Exception] = import_module(f"{package}.errors").UsageError

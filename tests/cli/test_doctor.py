@@ -144,7 +144,7 @@ LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
     ),
     "a revision that is none": (offering([FINE], "1.0"), "era", "failed", 3, ""),
     "tools as an object": (offering({"t": FINE}), "tools", "failed", 5, ""),
-    "two tools of one name": (offering([FINE, FINE]), "tools", "warning", 0, "a name of its own"),
+    "two tools of one name": (offering([FINE, FINE]), "tools", "warning", 0, "a unique name"),
     "a schema that is none": (
         offering([{"name": "t", "inputSchema": {"type": "object", "properties": 5}}]),
         "schemas",

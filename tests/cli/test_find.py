@@ -46,7 +46,7 @@ def test_all_that_fits_is_found_the_best_first(tmp_path: Path, capsys: Capture) 
 
 def test_servers_of_other_applications(nothing_configured: Path, capsys: Capture) -> None:
     """F-SHOW-21, F-SAFE-2: they are listed without being started, and used once agreed to."""
-    assert run(capsys, "servers", "--found")[0] == "no other servers are found\n"
+    assert run(capsys, "servers", "--found")[0] == "no servers found\n"
     (nothing_configured / ".cursor").mkdir()
     file = nothing_configured / ".cursor" / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"demo": ENTRY}}))

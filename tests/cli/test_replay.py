@@ -161,4 +161,4 @@ def test_a_session_in_which_nothing_was_asked(tmp_path: Path, capsys: Capture) -
     path = tmp_path / "s.jsonl"
     path.write_text('{"transcript": 1}\n')
     assert main(["replay", str(path)]) == 0
-    assert capsys.readouterr().out == "nothing was asked in this session\n"
+    assert capsys.readouterr().out == "this session has no calls\n"

@@ -288,7 +288,7 @@ def test_tools_are_locked_and_compared(capsys: Capture) -> None:
     add_demo(capsys, "--config", "c.json")
     config = ("--config", "c.json")
     assert run(capsys, "lock", *config)[0] == "locked 4 tools of demo\n"
-    assert run(capsys, "lock", "--check", *config)[0] == "everything is as it was locked\n"
+    assert run(capsys, "lock", "--check", *config)[0] == "nothing differs from the lock\n"
     path = Path("mcp.lock")
     locked = json.loads(path.read_text())
     tools = locked["servers"]["demo"]["tools"]
@@ -296,7 +296,7 @@ def test_tools_are_locked_and_compared(capsys: Capture) -> None:
     del tools["add"]
     path.write_text(json.dumps(locked))
     out, _ = run(capsys, "lock", "--check", *config, code=1)
-    assert "demo: tool 'add': it is not in the lock file (look at it, and if it is meant" in out
+    assert "demo: tool 'add': it is not in the lock file (review it; to accept it" in out
     assert '-  "description": "Harmless\\u001b[2J",' in out.splitlines()
     assert "\x1b" not in out
     found = json.loads(run(capsys, "lock", "--check", "--json", *config, code=1)[0])

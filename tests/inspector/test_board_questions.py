@@ -90,7 +90,7 @@ def test_a_question_nobody_waits_for_is_taken_away() -> None:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         assert questions.board.since(0)[-1].value is None
-        with pytest.raises(UsageError, match="no longer asked"):
+        with pytest.raises(UsageError, match="answered or withdrawn"):
             questions.answer("1", {})
 
     run(main())

@@ -1,4 +1,4 @@
-"""The commands of the shell: of its own, those that ask the server in use, and ``help``."""
+"""The commands of the shell: its own, those that query the server in use, and ``help``."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _OWN = (
     Builtin(
         "expect",
         "PATH [== VALUE | != VALUE | contains VALUE]",
-        "fail unless the last result is so",
+        "fail unless the last result matches",
         _expect,
         least=1,
         most=None,
@@ -123,7 +123,7 @@ _STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or
 async def call_tool(
     session: Session, tool: ManagedTool, words: Sequence[str], *, checked: bool = True
 ) -> Finding:
-    """Call a tool with arguments as they were typed, and ``checked`` against its schema."""
+    """Call a tool with typed arguments, which are ``checked`` against its schema."""
     if list(words) == ["-"]:
         raise UsageError(_STDIN_IS_TAKEN)
     typed = parse_arguments(words)
@@ -154,7 +154,7 @@ async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Ans
 
 
 def _asking(command: Command, kind: Callable[[Any], Any] = dict) -> Any:
-    """Return a function that runs a command of the command line; ``kind`` makes `_` of its raw."""
+    """Return a function that runs a command; ``kind`` converts its raw answer into `_`."""
 
     async def run(session: Session, words: Sequence[Word]) -> Finding:
         answer = await _ask(session, command, words)
@@ -190,7 +190,7 @@ async def _resources(session: Session, words: Sequence[Word]) -> Finding:
 
 
 _OF_SERVERS = (
-    Builtin("tools", "[PATTERN]", "list the tools, those that fit", _tools, most=1),
+    Builtin("tools", "[PATTERN]", "list the tools, or those that match", _tools, most=1),
     Builtin(
         "tool", "NAME", "describe the arguments and the result of a tool", _tool, least=1, most=1
     ),
@@ -221,7 +221,7 @@ _OF_SERVERS = (
         least=3,
         most=None,
     ),
-    Builtin("info", "", "say who the server is", _asking(features.INFO)),
+    Builtin("info", "", "show who the server is", _asking(features.INFO)),
     Builtin("ping", "", "see whether the server answers", _asking(features.PING)),
 )
 
@@ -282,7 +282,6 @@ async def _listen(session: Session, words: Sequence[Word]) -> Finding:
 
 
 async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Finding:
-    """Show notifications until the server ends the subscription, or this is cancelled."""
     declared = client.capabilities
     tools, prompts, resources = (
         _tells_changes(declared, name) for name in ("tools", "prompts", "resources")
@@ -302,7 +301,7 @@ def _tells_changes(capabilities: object, name: str) -> bool:
 
 
 def end_watching(session: Session) -> None:
-    """End every trace, and let the log be as before."""
+    """End every trace and restore the level of the log."""
     for end in session.traces:
         end()
     session.traces.clear()

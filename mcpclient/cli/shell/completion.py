@@ -100,10 +100,7 @@ def candidates(typing: Typing, known: Known, suggested: Iterable[str] = ()) -> l
 
 
 def _fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
-    """Return the candidates that begin with the word, each once and quoted if necessary.
-
-    They become part of a command line and of the screen, and servers choose most of them.
-    """
+    """Return the candidates that begin with the word, each once; servers choose most of them."""
     fitting = {each.text: each for each in found if each.text.startswith(word)}
     return [
         Candidate(
@@ -238,7 +235,6 @@ def _files(beginning: str, before: str) -> list[Candidate]:
 
 
 def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
-    """Yield the names that may follow the last dot of a path."""
     before, dot, _ = word.rpartition(".")
     if result is None:
         return

@@ -60,7 +60,7 @@ class EditedLines:
         finally:
             self._screen.typed = None
         if line is None:
-            self._screen.say("")  # so that the next output does not stand beside the prompt
+            self._screen.say("")  # so that the next output starts on a new line
         return line
 
     def interrupt(self) -> None:
@@ -168,7 +168,7 @@ class History:
     """The lines of this and of earlier sessions, oldest first.
 
     ``path``: the file that keeps them, of mode 0600; None: they are kept for this session only. A
-    file that cannot be read or written is a warning in the log, once, and no more than that.
+    file that cannot be read or written is one warning in the log.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
@@ -236,7 +236,7 @@ def without_secrets(line: str, schema_of: SchemaOf) -> str:
 
 
 def _without_secret(word: Word, schema: Any) -> str | None:
-    """Return a word of which nothing but its form could be a secret; None for any other."""
+    """Return a word with its secrets emptied; None if it has none."""
     if word.text.startswith("{"):
         return _emptied_json(word.text, schema, schema)
     name, separator, value = word.text.partition("=")
@@ -252,7 +252,7 @@ def _without_secret(word: Word, schema: Any) -> str | None:
 
 
 def _emptied_json(text: str, schema: Any, root: Any) -> str | None:
-    """Return JSON without its secrets, None when it is none or has none."""
+    """Return JSON with its secrets emptied; None if it is not JSON or has none."""
     if text[:1] not in ("{", "["):
         return None
     try:

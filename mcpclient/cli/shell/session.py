@@ -64,10 +64,7 @@ def found_by(answer: Answer, value: Any) -> Finding:
 
 
 def _content_of(result: CallToolResult) -> bytes | None:
-    """Return the data of a result, as a program reads it.
-
-    That is JSON where there is any, the bytes of the only picture, sound or file, or all text.
-    """
+    """Return the JSON of a result, the bytes of its only image, sound or file, or all its text."""
     if result.structured is not None:
         return _json_line(result.structured)
     media = list(media_in(result))
@@ -101,7 +98,7 @@ def in_words(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """A line at work. ``line``: as it was typed, without values that are secret."""
+    """A line in the background. ``line``: as it was typed, without secret values."""
 
     number: int
     line: str
@@ -116,7 +113,7 @@ class Job:
 
 
 class Jobs:
-    """The lines in the background. ``ended`` is told of each that is done or cancelled."""
+    """The lines in the background. ``ended`` is called with each that is done or cancelled."""
 
     def __init__(self, ended: Callable[[Job], None]) -> None:
         self._jobs: dict[int, Job] = {}
@@ -128,11 +125,11 @@ class Jobs:
 
     @property
     def running(self) -> list[Job]:
-        """Those that have not ended."""
+        """The jobs that are still running."""
         return [job for job in self if job.state == "running"]
 
     def start(self, line: str, work: Coroutine[Any, Any, Finding]) -> Job:
-        """Begin, and return at once."""
+        """Start a job and return at once."""
         self._count += 1
         task = asyncio.get_running_loop().create_task(work)
         job = self._jobs[self._count] = Job(self._count, line, task)
@@ -165,9 +162,9 @@ class Session:
     """The state of a shell, between two lines and during one.
 
     ``is_in_front``: the next line waits for this one; see `behind`. ``server``: the name of the one
-    in use. ``result``: what `_` is, None before the first.
-    ``prompts`` and ``resources``: what each server was last seen to have. ``traces``: what ends a
-    trace that is on. ``is_over``: the user typed ``quit``.
+    in use. ``result``: the value of `_`, None before the first. ``prompts``,
+    ``resources``: those last listed, by server. ``traces``: functions that end active traces.
+    ``is_over``: the user typed ``quit``.
     """
 
     def __init__(self, manager: Manager, screen: Screen, jobs: Jobs) -> None:
@@ -207,7 +204,7 @@ class Session:
         )
 
     def tools_of(self, server: str) -> dict[str, ManagedTool]:
-        """Return the tools of a server by the names that it knows them by."""
+        """Return the tools of a server by their own names."""
         return {tool.raw_name: tool for tool in self.manager.servers[server].tools}
 
     def known_tool(self, name: str) -> ManagedTool | None:

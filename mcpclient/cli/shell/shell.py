@@ -43,10 +43,9 @@ _SUGGESTION_SECONDS = 2.0
 class Shell:
     """A shell that runs lines on the servers of an open manager.
 
-    ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
-    user.
+    ``history``: the file that keeps the lines, by default one of this user; None: no history.
     ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there is
-    one, or a script. ``asking``: who asks the user what the servers ask, in the same terminal.
+    one, or a script. ``asking``: asks the user the questions of servers, in the same terminal.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Shell:
     def _failed(self, error: BaseException) -> Outcome:
         if isinstance(error, McpError):
             code, text = exit_code(error), error_text(error, stderr_was_shown=True)
-        else:  # out of a hook of the program
+        else:  # raised by a hook of the program
             code, text = FAILED, in_words(error)
         return Outcome(code, shown_error(text, self._screen.error_style))
 
@@ -131,7 +130,7 @@ class Shell:
         return tool.input_schema if tool is not None else None
 
     def _is_known(self, line: str) -> bool:
-        """Whether a line names a command or a tool that is known, so that its secrets are, too."""
+        """Whether a line names a known command or tool: only then are its secrets recognised."""
         words = split_words(line, unfinished=True)
         texts = _called(words)
         if not texts or self._session.known_tool(texts[0]) is not None:
@@ -140,7 +139,6 @@ class Shell:
         return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
     def _job_ended(self, job: Job) -> None:
-        """Show the outcome of a call in the background as soon as it ends."""
         outcome = self._outcome_of(job)
         self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
 

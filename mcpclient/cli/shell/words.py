@@ -1,14 +1,14 @@
 """A line of the shell taken apart: its words, where the answer goes, and whether to wait for it.
 
 Words are separated by spaces. Quotes and backslashes work as in other shells, and JSON needs none
-of them: what stands in braces or brackets, or behind ``:=``, is taken as it is. Nothing is expanded
+of them: text in braces or brackets, or behind ``:=``, is taken as it is. Nothing is expanded
 or substituted. ``#`` begins a comment where a word could begin. As words of their own, and not
 quoted, these mean something: ``> FILE``, ``| PROGRAM WORD …``, and ``&`` at the end.
 
 ``_`` is the last result, and a path behind it a part of it: ``_.structured["sum"]``. A path is read
 and never evaluated: names behind a dot, and numbers or names in brackets. ``expect`` tests one:
 
-- ``expect PATH``, ``expect not PATH``: there is something, such as ``is_error``, or there is not
+- ``expect PATH``, ``expect not PATH``: a value such as ``is_error`` is true or not empty, or is not
 - ``expect PATH == VALUE``, ``expect PATH != VALUE``
 - ``expect PATH contains VALUE``: a part of a string, an item of a list, a name in an object
 
@@ -44,7 +44,7 @@ class Word:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is a text for sure, whatever it looks like."""
+        """Whether it is always a string, whatever it looks like."""
         return self.typed[:1] in ("'", '"')
 
 
@@ -63,13 +63,13 @@ class Line:
 
 
 def parse_line(text: str) -> Line:
-    """Return what a line says. Raises `UsageError`."""
+    """Parse a line. Raises `UsageError`."""
     words = split_words(text)
     in_background = bool(words) and words[-1].typed == "&"
     if in_background:
         words.pop()
     if any(word.typed == "&" for word in words):
-        raise UsageError("& stands at the end of a line; quote it where it is meant as a text")
+        raise UsageError("& belongs at the end of a line; quote it to use it as an argument")
     end = next((index for index, word in enumerate(words) if _leads_on(word)), len(words))
     own, rest = tuple(words[:end]), words[end:]
     if (rest or in_background) and not own:
@@ -87,9 +87,9 @@ def _leads_on(word: Word) -> bool:
 
 def _program(words: Sequence[Word]) -> tuple[str, ...]:
     if not words:
-        raise UsageError("| needs a program that gets the answer")
+        raise UsageError("| needs a program to pipe the answer to")
     if any(_leads_on(word) for word in words):
-        raise UsageError("the answer goes to one program; quote | and > where they are arguments")
+        raise UsageError("the answer goes to one program; quote | and > to use them as arguments")
     return tuple(word.text for word in words)
 
 
@@ -107,7 +107,7 @@ def _file(words: Sequence[Word]) -> str:
 def split_words(text: str, *, unfinished: bool = False) -> list[Word]:
     """Return the words of a text. Raises `UsageError` for a quote without an end.
 
-    With ``unfinished`` such a quote reaches to the end, as while somebody is typing.
+    With ``unfinished`` such a quote extends to the end, since the user is still typing.
     """
     words = []
     position = _skip_spaces(text, 0)
@@ -148,7 +148,7 @@ def _take_piece(text: str, start: int, position: int, unfinished: bool) -> tuple
 
 
 def _end_of_json(text: str, position: int) -> int:
-    """Return where the JSON ends that begins here; 0 when it is none."""
+    """Return the end of the JSON that begins here; 0 if it is not JSON."""
     try:
         return _DECODER.raw_decode(text, position)[1]
     except (ValueError, RecursionError):
@@ -168,7 +168,7 @@ def _take_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
 
 
 def quoted(text: str, *, is_whole: bool = True) -> str:
-    """Return a word that says this string, in quotes where it needs them.
+    """Return a string as a shell word, quoted if necessary.
 
     Without ``is_whole`` the quotes stay open, for the rest of the word.
     """
@@ -319,10 +319,9 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """``path``: of what. ``operator``: one of `OPERATORS`, or ``""`` for being there at all.
+    """A condition. ``operator``: one of `OPERATORS`, or ``""`` for a true or non-empty value.
 
-    ``value``: what it is compared with, ``wanted``: the same as it was typed. ``negated``: it is to
-    be the other way round.
+    ``value`` is compared with the part at ``path``; ``wanted``: the same as it was typed.
     """
 
     path: str
@@ -332,7 +331,7 @@ class Expectation:
     negated: bool = False
 
     def failure(self, result: Any) -> str | None:
-        """Return how a result differs from the expectation in words, None if it does not.
+        """Return the message of a result that does not meet the expectation, otherwise None.
 
         Raises `UsageError` for a path that leads nowhere.
         """
@@ -372,7 +371,7 @@ def parse_expectation(words: Sequence[Word]) -> Expectation:
 
 
 def _value(word: Word) -> Any:
-    """Return the value that a word means; a path as the tuple of its keys."""
+    """Return the value of a word; of a path, the tuple of its keys."""
     if word.is_quoted:
         return word.text
     if is_path(word.text):

@@ -61,7 +61,7 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
     async def work(world: World) -> None:
         assert await world.fail("fail reason='no paper'") == (1, "no paper")
         assert (await world.run("_.is_error")) == ["true"]
-        assert (await world.fail("fail reason="))[1] == "the tool failed and does not say why"
+        assert (await world.fail("fail reason="))[1] == "the tool failed without a message"
         for line, problem in (
             ("echoo message=hi", "did you mean 'echo'?"),
             ("demo.ecko", "did you mean 'demo.echo'?"),

@@ -64,7 +64,7 @@ def test_where_the_answer_goes(
     ("line", "problem"),
     [
         ("echo 'abc", "the quote ' at column 6 is not closed"),
-        ("echo & more", "& stands at the end"),
+        ("echo & more", "& belongs at the end"),
         ("&", "there is no command before &"),
         ("> file", "there is no command before >"),
         ("| jq", "there is no command before |"),
