@@ -220,9 +220,7 @@ class Routes:
     async def _finish_login(self, request: LocalRequest) -> LocalResponse:
         name = str(_body(request).get("server"))
         client = self._room.watch(name).client
-        await finish_login(
-            client, str(_body(request).get("address"))
-        )  # not in a variable, which a traceback would show
+        await finish_login(client, str(_body(request).get("address")))  # tracebacks show variables
         self._room.connect(name)
         return _json({})
 

@@ -456,7 +456,7 @@ def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
         await question.get_by_role("button", name="JSON").click()
         await question.get_by_label("Answer as JSON").fill("[]")
         await question.get_by_role("button", name="Answer").click()
-        await shown(page, ".question .problem", "to be an object")
+        await shown(page, ".question .problem", "must be an object")
         await question.get_by_label("Answer as JSON").fill('{"a": "x"}')
         await question.get_by_role("button", name="Answer").click()
         await page.locator(".outcomes .state").wait_for()

@@ -1,4 +1,4 @@
-// The left pane: what the server offers, and the calls made so far, to search and to choose from.
+// The left pane: a searchable list of what the server offers, and of the calls made so far.
 
 const KINDS = ["tools", "resources", "prompts", "calls", "servers"];
 const KIND_NAMES = { tools: "Tools", resources: "Resources", prompts: "Prompts", calls: "Calls", servers: "Servers" };
@@ -173,7 +173,7 @@ function refreshNotes(total, isSearching) {
   } else if (lists?.errors?.[kind]) said.push(errorBox(lists.errors[kind]));
   else if (kind === "calls" && !total) said.push(el("p", { class: "quiet" }, "No calls have been made from this page."));
   else if (lists?.loading) said.push(el("p", { class: "quiet" }, "Asking the server…"));
-  else if (isSearching && !shownNow.entries.length) said.push(el("p", { class: "quiet" }, "Nothing has all of these words."));
+  else if (isSearching && !shownNow.entries.length) said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
   else if (lists && !total) said.push(el("p", { class: "quiet" }, `The server offers no ${kind}.`));
   else if (!lists && kind !== "calls") said.push(el("p", { class: "quiet" }, "There is no connection."));
   if (odd) {

@@ -1,4 +1,4 @@
-// The start: build the panes, ask for the state, and follow the news.
+// The start: build the panes, fetch the state, and follow the updates.
 
 const narrow = matchMedia("(max-width: 899px)");
 const serverSelect = document.getElementById("servers");

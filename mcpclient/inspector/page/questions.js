@@ -1,4 +1,4 @@
-// What a server asks: forms, visits to addresses, answers of a language model; and logins.
+// The questions of servers: forms, URLs to visit, answers of a language model; and logins.
 
 const MAX_QUESTIONS = 20;
 const drawnQuestions = new Map();
@@ -120,7 +120,7 @@ function messageOf(question) {
   return text.length > 4000 ? longText(text) : el("p", { class: "description", dir: "auto" }, text);
 }
 
-/** An address whole, with its host marked. */
+/** A full address with its host marked. */
 function addressOf(url, host) {
   const text = String(url);
   const at = host ? text.indexOf(host) : -1;
@@ -130,12 +130,12 @@ function addressOf(url, host) {
 
 /** A link that opens an address elsewhere; only http and https, since others could start programs. */
 function visitLink(url, label, then) {
-  if (!/^https?:\/\//i.test(String(url))) return el("span", { class: "warning" }, "Such an address is not opened from here.");
+  if (!/^https?:\/\//i.test(String(url))) return el("span", { class: "warning" }, "The page does not open addresses of this kind.");
   return el("a", { class: "button primary", href: String(url), target: "_blank", rel: "noopener noreferrer", on: { click: () => then?.() } }, label);
 }
 
 function drawLogin(name, login) {
-  return questionBox("Log in", name, el("p", {}, "The server wants to know who you are. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
+  return questionBox("Log in", name, el("p", {}, "The server requires a login. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
 }
 
 function drawSampling(question, answer, problem) {

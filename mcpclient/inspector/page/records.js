@@ -1,4 +1,4 @@
-// What the page knows: servers, calls, questions, and of each server's wire the rows looked at.
+// The state of the page: servers, calls, questions, and the loaded rows of each server's wire.
 
 const CHUNK = 200;
 const MAX_CHUNKS = 100;
@@ -32,7 +32,7 @@ const PLACES = { server: "servers", call: "calls", asked: "asked", question: "qu
 const MAX_CALLS = 1000;
 
 const changedKinds = new Set();
-/** Take a piece of news from the stream. Of several that have come at once only the last is shown. */
+/** Handle an update from the stream. Of several at once, only the last is drawn. */
 function takeNews(news) {
   if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
@@ -76,7 +76,7 @@ function setPinned(name, pinned) {
   changed("call");
 }
 
-/** The lists of a server; asked for once, and again when they have changed. */
+/** The lists of a server, fetched once, and again when they have changed. */
 async function loadLists(name, fresh = false) {
   const state = known.servers.get(name);
   if (!state || !["connected", "recorded"].includes(state.status)) return;
@@ -98,10 +98,10 @@ async function loadLists(name, fresh = false) {
   changed("lists");
 }
 
-// Milliseconds between two times that lists are asked for because the server says they have changed.
+// Milliseconds between two fetches of lists that the server announces as changed.
 const LISTS_PAUSE = 1000;
 const listsAskedFor = new Map(); // by server: whether they are wanted once more
-/** Load the lists of a server, but not all the time when it says all the time that they change. */
+/** Load the lists of a server, at a limited rate if it announces changes all the time. */
 async function loadListsSoon(name) {
   if (listsAskedFor.has(name)) return void listsAskedFor.set(name, true);
   listsAskedFor.set(name, false);
@@ -113,7 +113,7 @@ async function loadListsSoon(name) {
   }, LISTS_PAUSE);
 }
 
-/** One server's wire: how much there is, and the rows that have been looked at, in chunks. */
+/** One server's wire: its length, and the loaded rows, in chunks. */
 class Wire {
   constructor(name) {
     this.name = name;
@@ -147,7 +147,7 @@ class Wire {
     }
   }
 
-  /** Return a row; undefined while it is on its way. */
+  /** Return a row; undefined while it is being loaded. */
   row(number) {
     const chunk = Math.floor(number / CHUNK);
     const row = this.chunks.get(chunk)?.get(number);

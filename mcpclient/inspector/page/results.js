@@ -1,4 +1,4 @@
-// What came of a call: its content as people read it, and the whole of it as a tree.
+// The result of a call: its content for people, and all of it as a tree.
 
 const SHOWN_IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const HEARD_SOUNDS = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/mp3", "audio/webm"];
@@ -27,7 +27,7 @@ function outcomeView(outcome) {
 }
 
 const MAX_PARTS = 200;
-/** Return the first parts of a result, and how many more there are. */
+/** Return the first parts of a result, and the number of the others. */
 function someOf(parts, view) {
   const left = parts.length - MAX_PARTS;
   const more = left > 0 && el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
@@ -61,7 +61,7 @@ function resourceView(resource) {
   return el("div", {}, about, longText(textOf(resource?.text)));
 }
 
-/** Bytes that the page has already: shown where a browser does so without running anything. */
+/** Bytes in the page, shown if the browser can do so without running anything. */
 function mediaView(base64, kind) {
   let bytes;
   try {

@@ -6,7 +6,7 @@ const NOTHING = Symbol("left out");
 const MAX_FIELDS = 300;
 const MAX_CHOICES = 500;
 let fieldsLeft = MAX_FIELDS;
-// References that are being followed: what is within itself again is drawn when it is asked for.
+// References that are being followed: a recursive part of a schema is drawn on demand.
 const openReferences = ["#"];
 
 /** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
@@ -30,7 +30,7 @@ function wantFields() {
   fieldsLeft = Math.max(fieldsLeft, 20);
 }
 
-/** Make the field for one value; as JSON where that would be a form within the same form. */
+/** Make the field for one value; as JSON where a form would contain itself. */
 function fieldFor(schema, root, depth, about) {
   const reference = schema?.$ref;
   if (typeof reference !== "string") return plainField(schema, root, depth, about);
@@ -168,7 +168,7 @@ function stringField(schema, about) {
   };
 }
 
-/** Say at the field, as soon as it is typed, that a text is too short or too long. */
+/** Report at the field, while typing, that a string is too short or too long. */
 function lengthProblem(schema, text) {
   const length = [...text].length; // characters, as JSON Schema counts them
   if (text && length < schema.minLength) return `It needs at least ${schema.minLength} characters.`;
@@ -337,7 +337,7 @@ function fitsRoughly(value, schema) {
   return !Array.isArray(schema.required) || schema.required.every((name) => Object.hasOwn(value, name));
 }
 
-/** A field for any JSON: where the schema says nothing that a form could show. */
+/** A field for any JSON, for a schema that no form can show. */
 function jsonField(schema, about) {
   const element = el("textarea", { rows: 2, class: "mono growing", placeholder: "JSON", ...attributesOf(about) });
   return {

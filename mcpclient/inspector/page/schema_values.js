@@ -1,4 +1,4 @@
-// What a JSON Schema says about one value: references followed, alternatives found, in plain terms.
+// The meaning of a JSON Schema for one value: references followed, alternatives found.
 
 const MAX_FORM_DEPTH = 6;
 const MAX_VARIANTS = 100;
@@ -41,7 +41,7 @@ function pointed(root, reference) {
   return found ?? {};
 }
 
-/** Return the alternatives of a schema, each a schema with a `title`; null where there is one way. */
+/** Return the alternatives of a schema, each a schema with a `title`; null if there is only one. */
 function alternatives(schema, root) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(choices) && choices.length) {
@@ -57,7 +57,7 @@ function alternatives(schema, root) {
   return null;
 }
 
-/** Return the values of an enumeration as `[value, label]`; null for a schema that is none. */
+/** Return the values of an enumeration as `[value, label]`; null for any other schema. */
 function choicesOf(schema) {
   if (Array.isArray(schema.enum)) {
     const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
@@ -84,7 +84,7 @@ function typeName(schema) {
   return schema.properties ? "object" : "any JSON";
 }
 
-/** Whether a string stands for bytes, which are better taken from a file. */
+/** Whether a string encodes bytes, which the user can take from a file. */
 function isBytes(schema) {
   return schema.contentEncoding === "base64" || ["byte", "binary", "base64"].includes(schema.format);
 }

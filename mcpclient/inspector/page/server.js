@@ -23,7 +23,7 @@ async function ask(path, about = {}) {
   try {
     response = await fetch(path, { ...about, headers });
   } catch {
-    throw new Refusal({ type: "Gone", text: "The program of this page does not answer any more." });
+    throw new Refusal({ type: "Gone", text: "The program of this page no longer responds." });
   }
   if (response.ok) return response;
   const text = await response.text();
@@ -34,7 +34,7 @@ async function ask(path, about = {}) {
     try {
       facts = JSON.parse(text).error ?? facts;
     } catch {
-      // then the text is all there is
+      // not JSON: the text itself is the error
     }
   }
   throw new Refusal(facts);
@@ -70,7 +70,7 @@ async function listen(version, take, tell) {
           pause = 500;
         }
       }
-      throw new Refusal({ type: "Gone", text: "The program of this page does not answer any more." });
+      throw new Refusal({ type: "Gone", text: "The program of this page no longer responds." });
     } catch (error) {
       tell(error);
       await new Promise((resolve) => setTimeout(resolve, pause));

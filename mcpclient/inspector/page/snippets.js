@@ -1,11 +1,11 @@
-// A request in other words: as Python, as a command line, as curl. What is secret is a variable of
-// the environment, so that the copied command runs as soon as that is set.
+// A request as Python, as a command line and as curl. Secrets are environment variables, so that the
+// copied command runs as soon as they are set.
 
-/** The name by which the library is imported: another one, where its folder lies in a package. */
+/** The name by which the library is imported; a vendored copy has another one. */
 const PACKAGE_NAME = document.documentElement.dataset.package;
 const IS_INSTALLED = PACKAGE_NAME === "mcpclient";
 
-/** Return the parts of a word of the target: texts, and objects with the name of a variable. */
+/** Return the parts of a word of the target: strings, and objects with the name of a variable. */
 function partsOf(word) {
   return Array.isArray(word) ? word : [word];
 }
@@ -100,7 +100,7 @@ function pythonOf(value) {
 
 // Shell
 
-// What a terminal acts upon while it is pasted, before any shell sees a quote; and what hides.
+// Characters that a terminal acts upon on paste, before a shell sees the quotes, and invisible ones.
 const UNPASTABLE = new RegExp(`[\\t\\n]|${UNSAFE.source}`, "u");
 
 function quoted(text) {
@@ -129,7 +129,7 @@ function asCommandLine(state, method, params) {
   if (!(method in COMMANDS)) return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
   const { url, command, cwd } = copiedOf(state);
   const words = COMMANDS[method](params).map(String);
-  // Such a name would be an option of the command, and no shell can say it is none.
+  // Such a name would be parsed as an option of the command, and quotes do not prevent that.
   if (words.some((word) => word.startsWith("-") || word.includes("\0"))) return "# no command line can say this name; copy it as Python\n";
   const [name, ...others] = words.map(quoted);
   const options = [];
@@ -149,20 +149,20 @@ function wordsOf(values) {
   return names.map((name) => (isPlainWord(values[name]) ? `${name}=${values[name]}` : `${name}:=${JSON.stringify(values[name])}`));
 }
 
-/** Return the arguments of a prompt, which are texts. */
+/** Return the arguments of a prompt, which are strings. */
 function textsOf(values) {
   const isPlain = Object.entries(values).every(([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !value.startsWith("@"));
   return isPlain ? Object.entries(values).map(([name, value]) => `${name}=${value}`) : [JSON.stringify(values)];
 }
 
-/** Whether a text could not be read as JSON of another kind, or as the name of a file. */
+/** Whether a string cannot be taken for other JSON or for the name of a file. */
 function isPlainWord(value) {
   return typeof value === "string" && /^[A-Za-z]/.test(value) && !/^(true|false|null|NaN|Infinity)$/.test(value.trim());
 }
 
 // curl
 
-/** Whether curl can say it: the server is reached by HTTP, and not by the older HTTP+SSE. */
+/** Whether curl can send it: the server is reached by HTTP, and not by the older HTTP+SSE. */
 function curlCan(state) {
   const { url } = copiedOf(state);
   return url !== undefined && state.transport !== "sse" && (typeof url[0] !== "string" || /^https?:/.test(url[0]));
@@ -198,7 +198,7 @@ function asciiJson(value) {
   return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Return a text as the value of a header: as it is or, where a header cannot carry that, in base64. */
+/** Return a string as the value of a header: as it is or, if a header cannot carry it, in base64. */
 function headerValue(text) {
   if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !/^=\?base64\?/.test(text)) return text;
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;

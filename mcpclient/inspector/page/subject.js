@@ -1,4 +1,4 @@
-// The middle pane: one tool, resource or prompt with its form, or one call with what came of it.
+// The middle pane: one tool, resource or prompt with its form, or one call with its result.
 
 const detail = () => document.getElementById("detail");
 const drafts = new Map();
@@ -73,7 +73,7 @@ function hintsOf(entry) {
   return said.length > 0 && el("p", { class: "hints" }, said.map((hint) => el("span", { class: "tag" }, cut(hint, 80))));
 }
 
-// What is asked, by kind of offer: `{verb, method, element, params()}`
+// The request, by kind of offer: `{verb, method, element, params()}`
 
 function toolRequest(entry, draft) {
   const body = argumentsEditor(entry.entry.inputSchema, draft?.arguments);
@@ -173,7 +173,7 @@ function argumentsEditor(schema, initial, label = "Arguments") {
 
   function parsed() {
     const value = JSON.parse(raw.value || "{}");
-    if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("it is to be an object");
+    if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("it must be an object");
     return value;
   }
   function change(toRaw) {
@@ -213,7 +213,7 @@ function argumentsEditor(schema, initial, label = "Arguments") {
 
 // Calls
 
-/** Make a request and show in `place` how it goes. */
+/** Make a request and show its progress in `place`. */
 async function runCall(method, params, place, timeout = null) {
   fill(place, el("p", { class: "quiet" }, "Sending…"));
   try {
@@ -332,7 +332,7 @@ function showRawRequest(method = "ping", params = {}) {
     try {
       runCall(name.value.trim(), JSON.parse(raw.value || "{}"), outcome);
     } catch (error) {
-      fill(outcome, errorBox({ type: "Not sent", text: `The params are no JSON: ${error.message}` }));
+      fill(outcome, errorBox({ type: "Not sent", text: `The params are not JSON: ${error.message}` }));
     }
   };
   fill(

@@ -5,7 +5,7 @@ const UNSAFE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
 const MAX_TEXT_LENGTH = 20000;
 
-/** Return a text with everything written out that would act instead of being read. */
+/** Return a string with its control and invisible characters written out. */
 function plain(text) {
   return textOf(text)
     .replace(/\r\n/g, "\n")
@@ -16,7 +16,7 @@ function plain(text) {
     });
 }
 
-/** Return whatever a server gave where a text should be; an object might refuse to be made one. */
+/** Return a value of a server as a string; the conversion of an object may throw. */
 function textOf(value) {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
@@ -30,7 +30,7 @@ function cut(text, limit) {
 
 /**
  * Make an element. `about` has attributes; also `class`, `on` with listeners, and properties that
- * are no attributes (`value`, `checked`, `disabled`, `hidden`). Children that are strings are text.
+ * are not attributes (`value`, `checked`, `disabled`, `hidden`). Children that are strings are text.
  */
 function el(tag, about = {}, ...children) {
   const element = document.createElement(tag);
@@ -55,7 +55,7 @@ function append(element, children) {
   }
 }
 
-/** Replace what an element holds. */
+/** Replace the children of an element. */
 function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
@@ -92,7 +92,7 @@ function lasted(milliseconds) {
   return milliseconds < 10000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** Say something to those who do not see the page. */
+/** Announce something to screen readers. */
 function announce(text) {
   document.getElementById("news").textContent = plain(cut(text, 200));
 }

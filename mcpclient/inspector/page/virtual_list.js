@@ -65,7 +65,7 @@ class VirtualList {
   redraw() {
     const count = this.count();
     const view = this.element.clientHeight || 400;
-    // Nothing is read after something was written: that would lay out the page once more.
+    // All reads come before the writes: a read after a write would force another layout.
     const end = Math.max(count * this.rowHeight - view, 0);
     const top = this.follow ? end : Math.min(this.element.scrollTop, end);
     if (this.active >= count) this.active = count - 1;
@@ -105,7 +105,7 @@ class VirtualList {
     return row;
   }
 
-  /** Make a row what `fresh` is. It stays the same element, and is left alone if it is alike. */
+  /** Update a row to `fresh`. It stays the same element, and is not touched if nothing differs. */
   update(row, fresh) {
     row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize"));
     if (row.isEqualNode(fresh)) return;

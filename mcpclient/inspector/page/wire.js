@@ -113,7 +113,7 @@ function filterAnew() {
   refreshWire();
 }
 
-/** Ask which of the records that have come since the last time fit the filter. */
+/** Query which of the new records match the filter. */
 async function findMore() {
   const wire = wireOf(known.chosen);
   if (isFinding || wireView.searched >= wire.next - 1) return;
@@ -132,7 +132,7 @@ async function findMore() {
   refreshWire();
 }
 
-/** Show one record whole, with what can be done with it. */
+/** Show a whole record and its actions. */
 async function showRecord(number) {
   const wire = wireOf(known.chosen);
   wireView.chosen = number;
@@ -197,7 +197,7 @@ function messageIn(record) {
   return data !== null && typeof data === "object" ? data : null;
 }
 
-/** Return what else a record says, headers as the lines they are. */
+/** Return the other fields of a record, its headers as lines. */
 function readable(record, message) {
   const { message: _, ...others } = record;
   const shownRecord = message === null ? { ...record } : others;
@@ -225,7 +225,7 @@ function requestButtons(message) {
   return copies;
 }
 
-/** Make a request again and show the call, unless something else has been chosen meanwhile. */
+/** Repeat a request and show the call, unless the user has chosen something else meanwhile. */
 async function replay(method, params) {
   const place = {};
   Object.assign(subject, { key: null, callName: place });
