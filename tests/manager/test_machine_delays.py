@@ -30,3 +30,9 @@ def test_chance() -> None:
 def test_nonsense(given: Any) -> None:
     with pytest.raises(UsageError):
         Reconnect(**given)
+
+
+def test_the_least_there_is() -> None:
+    """F-MANY-5: at once, and after the first failure."""
+    least = Reconnect(delays=(0,), terminal_errors=1)
+    assert (least.delay(0, 1.0), least.terminal_errors) == (0, 1)

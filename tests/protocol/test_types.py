@@ -22,6 +22,8 @@ from mcpclient.protocol.types import (
     LogMessage,
     Progress,
     Prompt,
+    PromptArgument,
+    PromptMessage,
     ReadResourceResult,
     Resource,
     ResourceContents,
@@ -29,6 +31,8 @@ from mcpclient.protocol.types import (
     ResourceTemplate,
     TextContent,
     Tool,
+    ToolResultContent,
+    ToolUseContent,
     content_block,
 )
 from mcpclient.protocol.wire_object import WireObject
@@ -298,6 +302,81 @@ def test_self_descriptions() -> None:
     assert (described.name, described.version, described.title) == ("s", "1", None)
     nobody = Implementation({})
     assert (nobody.name, nobody.version, nobody.title) == ("", "", None)
+
+
+NAMED = {"name": "", "title": None}
+DESCRIBED = {**NAMED, "description": None}
+READABLE = {**DESCRIBED, "mime_type": None, "annotations": None, "uri": ""}
+BLOCK = {"type": "", "annotations": None}
+OUTPUT: dict[str, Any] = {"content": [], "structured": None, "is_error": False, "text": ""}
+SILENT: dict[type[WireObject], dict[str, Any]] = {
+    Implementation: {**NAMED, "version": ""},
+    Tool: {**DESCRIBED, "annotations": None, "input_schema": {}, "output_schema": None},
+    Resource: {**READABLE, "size": None},
+    ResourceContents: {"uri": "", "mime_type": None, "text": None, "blob": None, "data": b""},
+    Content: BLOCK,
+    TextContent: {**BLOCK, "text": ""},
+    ImageContent: {**BLOCK, "mime_type": "", "data": b""},
+    AudioContent: {**BLOCK, "mime_type": "", "data": b""},
+    ResourceLink: {**READABLE, **BLOCK},
+    ToolUseContent: {**BLOCK, "id": "", "name": "", "input": {}},
+    ToolResultContent: {**BLOCK, **OUTPUT, "tool_use_id": ""},
+    CallToolResult: {**OUTPUT, "data": "", "is_wrapped": False, "warnings": []},
+    PromptArgument: {**DESCRIBED, "required": False},
+    Prompt: {**DESCRIBED, "arguments": []},
+    PromptMessage: {"role": ""},
+    GetPromptResult: {"description": None, "messages": [], "text": ""},
+    ReadResourceResult: {"contents": [], "text": "", "data": b""},
+    Completion: {"values": [], "total": None, "has_more": False},
+    Progress: {"progress": 0.0, "total": None, "message": None},
+    LogMessage: {"level": "info", "logger": None, "data": None},
+}
+
+
+@pytest.mark.parametrize("kind", SILENT, ids=lambda kind: kind.__name__)
+def test_what_a_server_leaves_out(kind: type[WireObject]) -> None:
+    """F-WIRE-8: has a value of the same type as what is there, or None."""
+    silent = kind({})
+    assert {name: getattr(silent, name) for name in SILENT[kind]} == SILENT[kind]
+
+
+def test_blocks_that_only_sampling_has() -> None:
+    """F-API-3, F-API-10: a call of a tool, and its result."""
+    use = content_block({"type": "tool_use", "id": "1", "name": "t", "input": {"a": 1}})
+    assert isinstance(use, ToolUseContent)
+    assert (use.id, use.name, use.input) == ("1", "t", {"a": 1})
+    found = content_block(
+        {
+            **{"type": "tool_result", "toolUseId": "1", "isError": True},
+            **{"structuredContent": {"a": 1}, "content": [{"type": "text", "text": "x"}]},
+        }
+    )
+    assert isinstance(found, ToolResultContent)
+    assert (found.tool_use_id, found.is_error, found.text) == ("1", True, "x")
+    assert found.structured == {"a": 1}
+
+
+def test_annotations_and_descriptions_are_read() -> None:
+    """F-API-2, F-API-4, F-API-5: under the names that the protocol gives them."""
+    hints = {"audience": ["user"]}
+    described = {"annotations": hints, "description": "d"}
+    for kind in (Tool, Resource, ResourceTemplate, ResourceLink):
+        assert (kind(described).annotations, kind(described).description) == (hints, "d")
+    assert GetPromptResult(described).description == PromptArgument(described).description == "d"
+
+
+def test_the_wrapper_of_a_result_is_taken_off_where_it_is_one() -> None:
+    """F-API-3: by the tool's schema, and only where there is nothing beside it."""
+    for structured, is_wrapped, data in (
+        ({"result": 1}, True, 1),
+        ({"result": 1}, False, {"result": 1}),
+        ({"result": 1, "more": 2}, True, {"result": 1, "more": 2}),
+        ({"other": 1}, True, {"other": 1}),
+        ([1], True, [1]),
+    ):
+        result = CallToolResult({"structuredContent": structured})
+        result.is_wrapped = is_wrapped
+        assert result.data == data
 
 
 junk = st.recursive(

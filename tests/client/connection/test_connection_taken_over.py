@@ -1,4 +1,4 @@
-"""Another server at an address that the client remembers, as when a developer starts another one."""
+"""Another server at an address that the client remembers, as a developer may start it."""
 
 from __future__ import annotations
 

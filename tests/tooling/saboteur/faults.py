@@ -808,4 +808,46 @@ OTHERS = [
         "return self.read_only or (self.annotations",
         "return (self.annotations",
     ),
+    Fault(
+        "protocol.negotiate",
+        "a server of the other era at a remembered address is a failure",
+        "        yield from self._restart(refusal)\n        try:",
+        "        raise refusal\n        try:",
+    ),
+    Fault(
+        "protocol.types",
+        "a suggestion that says nothing has more to come",
+        'Field("hasMore", (bool,), False)',
+        'Field("hasMore", (bool,), True)',
+    ),
+    Fault(
+        "protocol.types",
+        "the result of a tool, in sampling, names no call",
+        '"toolUseId", _STRING',
+        '"tool_use_id", _STRING',
+    ),
+    Fault(
+        "protocol.types",
+        "what stands beside a wrapped result is lost",
+        'list(structured) == ["result"]',
+        '"result" in structured',
+    ),
+    Fault(
+        "adapters.google",
+        "videos do not reach a model that takes them",
+        '*("video/mp4", "video/mpeg", "video/webm", "video/quicktime"),',
+        '*("video/mpeg", "video/webm", "video/quicktime"),',
+    ),
+    Fault(
+        "adapters.openai_chat",
+        "images of more bytes than the API takes are sent",
+        '{"image": 20_000_000}',
+        '{"image": 50_000_000}',
+    ),
+    Fault(
+        "manager.machine",
+        "one failure cannot be enough",
+        "if self.terminal_errors < 1:",
+        "if self.terminal_errors <= 1:",
+    ),
 ]
