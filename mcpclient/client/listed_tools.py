@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..errors import McpError, ProtocolViolation, UsageError
+from ..errors import ClientClosed, McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
 from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
@@ -132,8 +132,9 @@ class ListedTools(Observer):
         """
         result.is_wrapped = tool in self._wrapping
         if self._stderr_of_sandbox is not None and result.is_error:
-            denied = _DENIED.findall(self._stderr_of_sandbox())
-            result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
+            with suppress(ClientClosed):  # the client may be closed since the result came
+                denied = _DENIED.findall(self._stderr_of_sandbox())
+                result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
         if tool not in self._schemas or result.is_error:
             return
         schema = self._schema_of(tool)

@@ -134,9 +134,8 @@ class Listening(Requests):
         It is a `listen` for this one resource, so it survives a reconnection. Raises what the
         server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
         """
-        earlier = self._subscriptions.get(
-            uri
-        )  # of a caller who may still wait for the server to agree
+        # Of a caller who may still wait for the server to agree.
+        earlier = self._subscriptions.get(uri)
         if earlier is not None and earlier._feed.is_over:  # the client was closed, or the feed lost
             del self._subscriptions[uri]
             earlier = None

@@ -100,8 +100,12 @@ class FileLock:
 
     def _try_to_lock(self) -> bool:
         try:
-            self._release = take_lock(self._path)
+            descriptor = _open_private(self._path)
         except OSError:
+            return True  # there is no other process that could share this folder
+        try:
+            self._release = _lock_opened(descriptor)
+        except OSError:  # some network file systems do not support locks
             return self._try_to_create()
         return self._release is not None
 
@@ -145,8 +149,15 @@ def take_lock(path: Path) -> Callable[[], None] | None:
     Raises `OSError` where no other process could share its folder, and where the file system does
     not support locks, as some network file systems.
     """
+    return _lock_opened(_open_private(path))
+
+
+def _open_private(path: Path) -> int:
     make_private_folder(path.parent)
-    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    return open_regular(path, os.O_RDWR | os.O_CREAT)
+
+
+def _lock_opened(descriptor: int) -> Callable[[], None] | None:
     try:
         lock_descriptor(descriptor)
     except OSError as error:

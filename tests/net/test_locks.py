@@ -221,6 +221,23 @@ def test_a_lock_by_existence_is_kept_alive(tmp_path: Path, monkeypatch: pytest.M
     asyncio.run(main())
 
 
+def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> None:
+    """F-AUTH-9: a lock by existence is only for file systems without locks, and leaves no file."""
+
+    async def main() -> None:
+        lock = LockFolder(tmp_path).lock("name")
+        lock._path.mkdir()
+        planted = lock._path.with_suffix(".held")
+        async with lock:
+            assert not planted.exists()
+        planted.write_text("")
+        await asyncio.wait_for(lock.__aenter__(), 10)
+        await lock.__aexit__(None, None, None)
+        assert planted.exists()
+
+    asyncio.run(main())
+
+
 def test_a_lock_by_existence_that_was_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
