@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# Longer header fields are not read to the end; no known server sends as much.
+# Longer header fields are cut off; no known server sends as much.
 _MAX_FIELD_LENGTH = 16_384
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -58,7 +58,7 @@ def _parse_field(text: str) -> list[Challenge]:
         if parameter and found:
             quoted, plain = parameter["quoted"], parameter["plain"]
             value = plain if quoted is None else _ESCAPED.sub(r"\1", quoted)
-            # Of a parameter that is named twice, the first counts.
+            # The first of two parameters with the same name counts.
             found[-1].parameters.setdefault(parameter["name"].lower(), value)
             position = parameter.end()
         elif scheme:
@@ -102,7 +102,7 @@ def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
 
 OFFLINE_ACCESS = "offline_access"
 
-# Bounds on the scopes that a server makes a client store and send; no known server comes near.
+# Bounds on the scopes that a server can make a client store and send.
 _MAX_SCOPES = 200
 _MAX_SCOPE_LENGTH = 256
 # A scope token by RFC 6749 section 3.3.

@@ -3,10 +3,10 @@
 The client is pre-registered, or names its own metadata document, or registers dynamically (RFC
 7591), which is stored under the issuer.
 
-Where the user named no issuer for credentials, they are bound to one. A secret cannot be taken back
-once it was shown, so it is bound by credential: whichever server names another authorization
-server, it does not get the secret. A client without a secret is bound server by server. Both are
-remembered once a grant was obtained, and not before: one wrong answer must not lock out the user.
+Credentials for which the user named no issuer are bound to the first one. A secret cannot be
+revoked once it was sent, so it is bound by credential: no other authorization server gets it,
+whichever server names that. A client without a secret is bound server by server. Both are stored
+only once a grant was obtained: one wrong response must not lock out the user.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SECRET_BASIC = "client_secret_basic"
 SECRET_POST = "client_secret_post"
 PRIVATE_KEY_JWT = "private_key_jwt"
 
-# How long an assertion is good for, in seconds; it is used at once.
+# Seconds that an assertion is valid; it is used at once.
 _ASSERTION_LIFETIME = 300
 
 _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -119,7 +119,7 @@ def authenticate(
 ) -> Flow[None]:
     """Add the client's proof of its identity to ``form`` and ``headers``. Raises AuthError."""
     if client.method == NONE:
-        # A workload's assertion may stand for its client as well.
+        # A workload's assertion may identify its client as well.
         if client.client_id:
             form.append(("client_id", client.client_id))
     elif client.method == PRIVATE_KEY_JWT:
@@ -298,8 +298,8 @@ T = TypeVar("T")
 def bound(options: OAuthOptions, server_name: str, issuer: str, flow: Flow[T]) -> Flow[T]:
     """Run ``flow``, which shows credentials to ``issuer``, unless they belong to another issuer.
 
-    Where several servers try the same unbound secret at once, the first is trusted before the next
-    may try: hence the lock. Raises RegistrationRequired.
+    The lock is needed where several servers try the same unbound secret at once: the first one is
+    trusted before the next may try. Raises RegistrationRequired.
     """
 
     def checked() -> Flow[T]:

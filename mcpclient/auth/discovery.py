@@ -52,7 +52,7 @@ _READERS: Mapping[str, Callable[[StoredItem, str], object]] = {
 
 @dataclass(frozen=True)
 class _Metadata:
-    """Metadata of a server, as far as a client needs it. Of the lists, None means: not said."""
+    """Metadata of a server, as far as a client needs it. A list is None when it is not stated."""
 
     @classmethod
     def parse(cls: type[M], document: Mapping[str, object]) -> M:
@@ -183,7 +183,7 @@ def discover(
     endpoints = trust.endpoints
     if endpoints is not None:
         issuer = trust.issuer or _site_and_path(endpoints.token_endpoint)[0]
-        # A user who names the endpoints vouches for PKCE, which no metadata shows here.
+        # A user who names the endpoints vouches for PKCE, since there is no metadata to state it.
         pkce = ("S256",)
         server = AuthorizationServer(
             issuer, **vars(endpoints), code_challenge_methods_supported=pkce
@@ -310,7 +310,7 @@ class _Finder:
     def _first(
         self, urls: list[str], issuer_url: str | None, read: Callable[[str, StoredItem], M | None]
     ) -> Flow[M | None]:
-        """Return the first metadata at one of ``urls`` that ``read`` takes."""
+        """Return the first metadata at one of ``urls`` that ``read`` accepts."""
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)

@@ -1,8 +1,8 @@
 """The effects that a flow yields, their answers, and the protocols of a host that performs them.
 
-A flow is a generator. It asks for an effect with ``answer = yield from Load(key)``; the runner
-performs each effect that comes out and sends the answer back with ``flow.send(answer)``, or throws
-a failure in with ``flow.throw(error)``. `get_document` and `post` are HTTP as flows use it:
+A flow is a generator. It requests an effect with ``answer = yield from Load(key)``; the runner
+performs each yielded effect and returns the answer with ``flow.send(answer)``, or raises a failure
+in the flow with ``flow.throw(error)``. `get_document` and `post` are HTTP as flows use it:
 guarded, bounded, and with no redirect for anything secret.
 
 Effects hold tokens, codes and verifiers, so no repr shows more than an address.
@@ -32,7 +32,7 @@ Flow = Generator["Effect[object]", object, T]
 
 
 class Effect(Generic[T_co]):
-    """One thing that a flow wants done: ``answer = yield from effect``."""
+    """An action that a flow requests: ``answer = yield from effect``."""
 
     def __iter__(self) -> Flow[T_co]:
         return cast(T_co, (yield self))
@@ -141,26 +141,26 @@ class ShowDeviceCode(Effect[None]):
 
 @dataclass(frozen=True)
 class Now(Effect[float]):
-    """T_co with the time in seconds since the epoch."""
+    """Answer with the time in seconds since the epoch."""
 
 
 @dataclass(frozen=True)
 class Wait(Effect[None]):
-    """T_co after ``seconds``."""
+    """Answer after ``seconds``."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class RandomBytes(Effect[bytes]):
-    """T_co with ``count`` random bytes fit for secrets, as from `secrets.token_bytes`."""
+    """Answer with ``count`` random bytes fit for secrets, as from `secrets.token_bytes`."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class Load(Effect[Optional[StoredItem]]):
-    """T_co with the record stored under ``key``; None also for one that is not an object."""
+    """Answer with the record stored under ``key``; None also for one that is not an object."""
 
     key: str
 

@@ -47,7 +47,7 @@ from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .signing import DpopProver, Es256Key, wants_nonce
 from .url_guard import UrlPolicy, origin_of, without_query
 
-# Any request will do, since only its refusal matters. A ping is harmless if it is not refused.
+# Any request works, since only its refusal matters. A ping is harmless if it is not refused.
 _PROBE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
 _PROBE_HEADERS = {
     "Accept": "application/json, text/event-stream",
@@ -68,8 +68,8 @@ def grant_key(kind: str, server_name: str) -> str:
     return f"grant {kind} {server_name}"
 
 
-# How tokens that a server has refused were replaced: by those that another task or process had got
-# already, by the refresh token, or by a new grant.
+# How refused tokens were replaced: by those that another task or process had already obtained, by
+# the refresh token, or by a new grant.
 Replacement = Literal["adopted", "refreshed", "obtained"]
 
 
@@ -102,10 +102,10 @@ class Authorization:
         return AuthorizedRequest(self, method, url)
 
     def current_grant(self) -> Flow[Grant | None]:
-        """Return the grant to use now, renewed if it is time; None for none. Raises as `log_in`."""
+        """Return the grant to use now, renewed if due; None without one. Raises as `log_in`."""
         if not self._loaded:
             stored = yield from self.stored_grant()
-            if not self._loaded:  # another request may have got a newer one while this one loaded
+            if not self._loaded:  # another request may have loaded a newer one meanwhile
                 self._adopt(stored)
         grant = self._grant
         if grant is None or grant.tokens.renew_at is None:
@@ -324,7 +324,7 @@ class Authorization:
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
         if grant.tokens.refresh_token is None and isinstance(self.options, OAuth):
-            # Only the user can renew it, who should not be asked before it has expired.
+            # Only a login can renew it, so the user is not asked before it has expired.
             return grant.tokens.has_expired(time)
         return grant.tokens.should_renew(time)
 
@@ -358,7 +358,7 @@ def _differs(grant: Grant, sent: Grant | None) -> bool:
 
 
 class AuthorizedRequest:
-    """The authorization of one HTTP request, through all its repetitions."""
+    """The authorization of one HTTP request and its retries."""
 
     def __init__(self, owner: Authorization, method: str, url: str) -> None:
         self._owner = owner

@@ -30,7 +30,7 @@ _SECRET_FIELDS = frozenset(
 Form = Sequence[tuple[str, str]]
 
 Keep = Callable[["Grant"], Flow[None]]
-"""A way to store a grant, at once after the server's response."""
+"""A function that stores a grant directly after the server's response."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class GrantTerms:
     def request_tokens(
         self, form: Form, policy: UrlPolicy, previous: TokenSet | None
     ) -> Flow[TokenSet]:
-        """Return new tokens for ``form``; see `token_set` for ``previous``."""
+        """Request new tokens for ``form``; see `token_set` for ``previous``."""
         if self.resource is not None:
             form = [*form, ("resource", self.resource)]
         response = yield from self.request(form, policy)
@@ -182,7 +182,7 @@ class Grant(GrantTerms):
     def is_as_asked(
         self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool
     ) -> bool:
-        """Whether it fits these options; without scopes, any fit. ``dpop``: it must have a key."""
+        """Whether it fits these options; without scopes, any do. ``dpop``: it must have a key."""
         if scopes is not None:
             asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
             if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:

@@ -2,9 +2,9 @@
 
 Client credentials (RFC 6749 section 4.4), workload identity (RFC 7523 section 2.1),
 enterprise-managed authorization (RFC 8693, then RFC 7523), the device grant (RFC 8628), and the
-authorization code grant with PKCE (RFC 7636), resource (RFC 8707) and iss (RFC 9207): out to the
-user's browser, and back with a code. Between the way out and the way back a `Pending` record is
-stored, so that another process can continue with the callback.
+authorization code grant with PKCE (RFC 7636), resource (RFC 8707) and iss (RFC 9207), which sends
+the user's browser to a page and gets it back with a code. In between, a `Pending` record is stored,
+so that another process can continue with the callback.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def scopes_for(
 
 
 def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:
-    """Return the resource indicator to send (RFC 8707), None for none.
+    """Return the resource indicator to send (RFC 8707), or None.
 
-    It is byte for byte as the metadata has it; without metadata, the server's own URL, required
+    It is exactly that of the metadata; without metadata, the server's own URL, required
     "regardless of whether authorization servers support it" (MCP authorization).
     """
     if options.resource is not None:
@@ -81,7 +81,7 @@ def canonical(server_url: str) -> str:
 def needs_dpop(
     options: OAuthOptions, discovery: Discovery, challenge: AuthorizationChallenge
 ) -> bool:
-    """Whether the tokens are to be bound to a key (RFC 9449, and RFC 9728 section 2)."""
+    """Whether to bind the tokens to a key (RFC 9449, and RFC 9728 section 2)."""
     resource = discovery.resource
     required = resource is not None and resource.dpop_bound_access_tokens_required
     return options.dpop or challenge.dpop_only or required
@@ -186,7 +186,7 @@ def _slower(error: TokenRequestFailed) -> float:
         raise AuthorizationDenied(error.error, error.description) from None
     if error.is_refusal or error.status < 400:
         raise error
-    return _SLOW_DOWN  # the server fails for now, while the user may be entering the code
+    return _SLOW_DOWN  # a temporary failure: the user may still be entering the code
 
 
 def _request_codes(
@@ -233,7 +233,7 @@ def _seconds(value: object, default: float) -> float:
     return float(min(value, _MAX_LIFETIME))
 
 
-# How many unfinished authorizations of one server are remembered, and for how many seconds.
+# The most unfinished authorizations stored for one server, and the seconds they are kept.
 _MAX_PENDING = 4
 _PENDING_LIFETIME = 3600
 
@@ -242,7 +242,7 @@ _MAX_CALLBACK_LENGTH = 65536
 
 @dataclass(frozen=True, repr=False)
 class Pending(GrantTerms):
-    """An authorization between the way out and the way back.
+    """An authorization that waits for its callback.
 
     ``client.issuer`` is the issuer the user was sent to; ``iss_expected``: its callbacks always
     name it (RFC 9207). ``created_at``: in seconds since the epoch.

@@ -28,8 +28,8 @@ from .url_guard import origin_of
 _FIPS_FLAG = "/proc/sys/crypto/fips_enabled"
 
 # A key of this curve has each element at a fixed place (RFC 5915 section 3, RFC 5958 section 2):
-# the private key in 32 octets, then perhaps the curve, which PKCS#8 names outside, and the public
-# key, uncompressed or compressed. PKCS#8 may have attributes behind it.
+# the private key in 32 octets, then optionally the curve, which PKCS#8 names outside, and the
+# public key, uncompressed or compressed. PKCS#8 may append attributes.
 _EC_PUBLIC_KEY = re.escape(bytes.fromhex("06072a8648ce3d0201"))  # 1.2.840.10045.2.1
 _P256 = re.escape(bytes.fromhex("06082a8648ce3d030107"))  # 1.2.840.10045.3.1.7
 _SEQUENCE = rb"\x30(?:[\x00-\x7f]|\x81.)"
@@ -70,7 +70,7 @@ def read_private_pem(text: str | bytes) -> int:
 
 
 def _public_forms(private: int) -> tuple[bytes, bytes]:
-    """The public key as a bit string holds it: uncompressed and compressed (SEC 1, 2.3.3)."""
+    """Return the public key in both encodings: uncompressed and compressed (SEC 1, 2.3.3)."""
     x, y = (number.to_bytes(32, "big") for number in generator_multiple(private))
     return b"\x00\x04" + x + y, b"\x00" + bytes([2 + y[-1] % 2]) + x
 
@@ -84,7 +84,7 @@ class Signer(Protocol):
 
     @property
     def algorithm(self) -> str:
-        """The JWS name of what `sign` does (RFC 7518 section 3.1)."""
+        """The JWS name of the signature algorithm (RFC 7518 section 3.1)."""
         ...
 
     @property
@@ -111,9 +111,9 @@ def _forbid_under_fips() -> None:
 class Es256Key:
     """An ECDSA P-256 key that signs with SHA-256 (JWS "ES256"); a `Signer`.
 
-    Signatures are deterministic (RFC 6979). Not constant-time; see above. Under FIPS, which is
-    where the environment variable ``MCPCLIENT_FIPS`` is 1, or Linux says so and the variable is not
-    0, making one raises `UsageError`: give a `Signer` of your own there.
+    Signatures are deterministic (RFC 6979). Not constant-time; see above. In FIPS mode, which
+    the environment variable ``MCPCLIENT_FIPS=1`` turns on, or Linux unless the variable is 0,
+    making one raises `UsageError`: use a `Signer` of your own there.
     """
 
     algorithm = "ES256"

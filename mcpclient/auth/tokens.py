@@ -18,7 +18,7 @@ from .url_guard import origin_of
 # A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60
 
-# Longer lifetimes are as good as none, and some stores have no number for them.
+# Longer lifetimes count as unlimited, and some stores cannot represent them.
 _MAX_LIFETIME = 10 * 365 * 24 * 3600
 
 # The characters of an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5). With a
@@ -46,7 +46,7 @@ class TokenSet:
     scopes: tuple[str, ...] | None = None
 
     def should_renew(self, now: float) -> bool:
-        """Whether it is time for a new token, though the old one may still be valid."""
+        """Whether to get a new token, though the old one may still be valid."""
         return self.renew_at is not None and now >= self.renew_at
 
     def has_expired(self, now: float) -> bool:

@@ -20,7 +20,7 @@ class _Change(NamedTuple):
 
 
 def set_member(text: str, path: Sequence[str], value: object) -> str:
-    """Return the text with the member at ``path`` set; objects on the way are made.
+    """Return the text with the member at ``path`` set; missing objects on the way are created.
 
     A new member comes after the others, indented as they are. Raises `JsoncError` when the text
     cannot be read, or something else than an object is in the way.
@@ -87,7 +87,7 @@ class _Style:
         self.unit = first.group(1) if first is not None else "  "
 
     def indent_at(self, offset: int) -> str:
-        """Return the white space that the line of a place begins with."""
+        """Return the indentation of the line at an offset."""
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# How long front matter and a number in it may be, in characters; how deep blocks and brackets nest.
+# The most characters of front matter and of a number in it; the deepest nesting.
 _MAX_LENGTH = 64 * 1024
 _MAX_NUMBER_LENGTH = 300
 _MAX_DEPTH = 32
 
-# Expressions stay text until their first use, because most clients meet no skill.
+# Expressions are compiled on first use, because most clients read no skill.
 _OPENING = r"---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
 _BLOCK_SCALAR = r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?"
@@ -53,7 +53,7 @@ _GAP = r"(?:[ \t\n]|(?<=[ \t\n])#[^\n]*)*"
 # A plain scalar inside brackets: ends at a comma, a bracket, a colon with a gap, a comment.
 _PLAIN = r"(?:[^,\[\]{}:#]|:(?![ \t\n,\[\]{}]|\Z)|(?<![ \t\n])#)+"
 
-# What YAML 1.1, which many libraries still read, takes for booleans.
+# The booleans of YAML 1.1, which many libraries still read.
 _OLD_BOOLEANS = {"yes": True, "on": True, "no": False, "off": False}
 
 
@@ -82,7 +82,7 @@ def parse_front_matter(text: str) -> dict[str, Any]:
 
 
 def same_content(parsed: object, claimed: object) -> bool:
-    """Whether a value of the front matter is the one that a server claims, in JSON, it to be.
+    """Whether a value of the front matter is the one that a server claims, in JSON.
 
     Where YAML libraries read the same text differently, any of their readings will do: a date may
     be claimed with a time of midnight, and ``yes``, ``no``, ``on`` and ``off`` may be booleans.

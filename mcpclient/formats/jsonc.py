@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, as people write it, with the place of every part.
+"""JSON with comments and trailing commas, parsed with the place of every part.
 
 Source: RFC 8259, and the "JSON with Comments" of editors. Anything else outside RFC 8259 is
 refused: NaN, single quotes, names without quotes. One pass, at a cost linear in the length.
@@ -102,7 +102,7 @@ def parse_jsonc(text: str) -> Any:
 
 
 class Lines:
-    """The lines of one text, for many questions."""
+    """The line numbers of the offsets in one text."""
 
     def __init__(self, text: str) -> None:
         self._ends = [match.start() for match in re.finditer("\n", text)]

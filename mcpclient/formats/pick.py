@@ -48,7 +48,7 @@ class _Parser:
         self.next()
 
     def next(self) -> str:
-        """Go on to the next token, and return the one before."""
+        """Advance to the next token, and return the current one."""
         word = getattr(self, "word", "")
         self._start = self._end
         rest = self._text[self._end :]
@@ -66,7 +66,7 @@ class _Parser:
         return error.advise("Write it as in: items[].{id, title}")
 
     def take(self, mark: str) -> bool:
-        """Whether the next token is this one, which is passed then."""
+        """Whether the next token is this one; if so, consume it."""
         is_next = self.word == mark and self.kind == "mark"
         if is_next:
             self.next()

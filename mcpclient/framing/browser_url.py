@@ -1,11 +1,11 @@
 """The host that a browser visits for an http or https URL, however odd the URL is.
 
 Browsers remove tabs and line ends from URLs, take a backslash for a slash, decode percent signs in
-the host, and know many spellings of one IPv4 address. Whoever is shown another host than the one
-visited is deceived.
+the host, and accept many spellings of one IPv4 address. A user who is shown another host than the
+one visited is deceived.
 
 Source: the URL Standard (https://url.spec.whatwg.org), "URL parsing" and "Host parsing", and UTS
-#46, of which only the certain part is done: a domain that could be read in two ways has no host.
+#46, of which only the unambiguous part is done: a domain with two readings has no host.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 
 _FORBIDDEN_IN_DOMAIN = re.compile(r"[\x00-\x20\x7f#/:<>?@\[\\\]^|%]")
 _IPV4_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
-_MAX_HOST_LENGTH = 1000  # a name has 253 characters at most; nothing is computed of more
+_MAX_HOST_LENGTH = 1000  # a name has 253 characters at most; longer ones are not parsed
 
 # UTS #46: what is left out, and the dots of Chinese and Japanese. NFKC does most of the rest.
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u180f\u200b\u2060\u2064\ufe00-\ufe0f\ufeff]")
 _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
-# Characters that NFKC takes for others, in the editions of Unicode that are in use: a dot within,
-# a compatibility ideograph.
+# Characters that NFKC maps differently in the versions of Unicode in use: a dot within, a
+# compatibility ideograph.
 _MAPPED_DIFFERENTLY = re.compile(
     "[\u2024-\u2026\u2488-\u249b\u33c2\u33c7\u33d8\ufe12\ufe19\ufe30\ufe52\U0001f100\U0002f800-\U0002fa1f]"
 )
-# Beyond Cyrillic, what is an upper case letter depends on the edition, too.
+# Beyond Cyrillic, the set of upper case letters depends on the version, too.
 _LAST_CASED = 0x052F
-# Letters whose reading depends on the edition, or on their neighbours; and fillers.
+# Letters whose mapping depends on the version, or on their neighbours; and fillers.
 _UNCERTAIN = frozenset("\u04c0\u04cf\u0640\u115f\u1160")
 _CERTAIN_CATEGORIES = frozenset({"Ll", "Lo", "Lm", "Nd"})
 
@@ -50,8 +50,8 @@ _CERTAIN_CATEGORIES = frozenset({"Ll", "Lo", "Lm", "Nd"})
 def browser_host(url: str) -> str:
     """Return the host, as ``new URL(url).hostname`` of JavaScript: in ASCII and in lower case.
 
-    An IPv6 address stands in brackets. Empty when a browser would not take the URL, when it is
-    neither http nor https, and when it is not certain which host it would be.
+    An IPv6 address is in brackets. Empty when a browser would reject the URL, when it is neither
+    http nor https, and when the host is ambiguous.
     """
     found = _SPECIAL.match(_REMOVED.sub("", url.strip(_C0_AND_SPACE)))
     if found is None:
@@ -77,7 +77,7 @@ def is_read_alike(url: str) -> bool:
     named, seen = strict.group(1).lower(), browser_host(url)
     if not seen:
         return False
-    if named.startswith("["):  # one address has many spellings, which mean the same to all
+    if named.startswith("["):  # all programs read the many spellings of one address alike
         return True
     if named.isascii():
         return seen == named
@@ -116,7 +116,7 @@ def parse_canonical_ipv4(text: str) -> int | None:
 
 
 def _ipv4_number(part: str) -> int:
-    """Return the number that a part of an IPv4 address is; -1 when it is none."""
+    """Return the number in a part of an IPv4 address; -1 when it is not a number."""
     # Far more digits than any address has; int() of a megabyte is slow.
     if len(part) > _MAX_HOST_LENGTH or not _IPV4_NUMBER.fullmatch(part):
         return -1

@@ -19,13 +19,13 @@ ACCEPT_ENCODING = "identity" if zlib is None else "gzip, deflate"
 """The value for ``Accept-Encoding``: what `ContentDecoder` can undo, and nothing else."""
 
 MAX_CODINGS = 4
-"""How many codings one body may have on top of each other."""
+"""The most codings that one body may have on top of each other."""
 
 MAX_PIECE = 65_536
-"""Bytes one piece of decompressed output has at most."""
+"""The most bytes in one piece of decompressed output."""
 
-# DEFLATE makes at most 1032 bytes of one (RFC 1951, section 3.2.5), so one coding never reaches
-# this. Several on top of each other could make a terabyte of a kilobyte; they are kept to it, too.
+# DEFLATE expands one byte to at most 1032 (RFC 1951, section 3.2.5), so one coding never reaches
+# this. Several on top of each other could expand a kilobyte to a terabyte; they are limited, too.
 _MAX_EXPANSION = 1100
 _FREE_EXPANSION = 1 << 20
 
@@ -37,8 +37,8 @@ class ContentDecoder:
     """One body's decoded bytes, for one value of ``Content-Encoding``; empty means no coding.
 
     No bytes make it raise. The output is an iterator of pieces of at most `MAX_PIECE` bytes, some
-    of them empty, so that the expansion of a small input is never held at once, and a caller can
-    stop or yield to others between two pieces.
+    of them empty, so that the expansion of a small input is never in memory at once, and a caller
+    can stop or yield to other tasks between two pieces.
 
     ``max_output`` bounds the bytes that each coding of the whole body decodes to; None is for event
     streams, whose events are bounded one by one. Several codings together may expand no more than a
@@ -93,7 +93,7 @@ class ContentDecoder:
 
 
 class _Identity:
-    """The coding that changes nothing, and what all codings share: counting their output."""
+    """The coding that changes nothing, and the base of all codings: it counts the output."""
 
     def __init__(self, max_output: int | None) -> None:
         self._max_output = max_output
@@ -101,7 +101,7 @@ class _Identity:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the coded data has begun and not reached its end."""
+        """Whether the coded data has begun but not ended."""
         return False
 
     def decode(self, pieces: Iterator[bytes], expansion: int) -> Iterator[bytes]:
@@ -155,7 +155,7 @@ class _Gzip(_Identity):
                 self._members += 1
 
     def _open(self, data: bytes) -> bytes:
-        """Begin a member if there is one; give the data that belongs to it."""
+        """Begin a member if there is one; return the data that belongs to it."""
         if self._members:
             data = data.lstrip(b"\0")
         if data:

@@ -1,4 +1,4 @@
-"""A server's words made harmless for a terminal or a log.
+"""Escaping of a server's strings for a terminal or a log.
 
 An escape sequence could rewrite the screen, a bidirectional override could show a name as another
 one, an invisible character could hide an instruction, a line feed could forge a line of a log.
@@ -13,7 +13,7 @@ from functools import lru_cache
 # Control, format, surrogate and private characters; separators of lines and of paragraphs.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
-# What no category tells, ends included. First what Unicode calls Default_Ignorable_Code_Point
+# Invisible characters of other categories, ends included. First Default_Ignorable_Code_Point
 # (DerivedCoreProperties.txt: variation selectors, fillers, a joiner, code points reserved for
 # more), then the blanks that are not spaces, then the noncharacters.
 _INVISIBLE = (
@@ -37,7 +37,7 @@ _FIRST_JOINED = 0x0600
 
 
 def escape(text: str) -> str:
-    r"""Return the text with everything a terminal would act upon, or hide, written out: ``\x1b``.
+    r"""Return the text with all characters that a terminal obeys or hides written out: ``\x1b``.
 
     Line feeds and tabs stay; line ends become line feeds. So do the joiners inside of words and
     emoji that need them, and the one character that makes a symbol an emoji.

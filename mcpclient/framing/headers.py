@@ -1,4 +1,4 @@
-"""HTTP field lines: the values received, and how one is written (RFC 9110, section 5)."""
+"""HTTP field lines: parsing received ones and encoding one (RFC 9110, section 5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..display import HIDDEN
 from ..errors import ProtocolViolation, UsageError
 
 MAX_FIELDS = 256
-"""How many field lines one head or one trailer section may have."""
+"""The most field lines of one head or one trailer section."""
 
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 """The grammar of methods and field names (RFC 9110, section 5.6.2)."""
@@ -18,7 +18,7 @@ TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 T = TypeVar("T")
 
 _WHITESPACE = " \t"
-# What a repr shows the values of. Any other may hold a secret: a key has many names.
+# The fields whose values a repr shows. Any other may hold a secret: a key has many names.
 _PUBLIC = frozenset(
     (
         *("accept", "accept-ranges", "age", "allow", "cache-control", "connection"),
@@ -28,8 +28,8 @@ _PUBLIC = frozenset(
 )
 
 # One pass over a whole block: every match is one whole line, so that equal counts of matches and
-# of line ends prove that nothing was passed over. No part of it can match what its neighbour
-# matches, which keeps a hostile block from making it backtrack.
+# of line ends prove that nothing was skipped. No two neighbouring parts of it match the same
+# characters, so a hostile block cannot make it backtrack.
 _FIELD_LINE = re.compile(rf"^({TOKEN.pattern}):([^\r\n\0]*)\r?\n", re.MULTILINE)
 _FOLD = re.compile(r"\r?\n[ \t]+")
 
@@ -66,7 +66,7 @@ class Headers(Mapping[str, str]):
     @overload
     def get(self, name: str, /, default: str | T) -> str | T: ...
     def get(self, name: str, /, default: str | T | None = None) -> str | T | None:
-        """Return the value of a name, else ``default``; no exception is made for one absent."""
+        """Return the value of a name, or ``default``, without the cost of an exception."""
         values = self._values.get(name.lower())
         if values is None:
             return default

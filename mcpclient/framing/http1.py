@@ -1,6 +1,6 @@
 """HTTP/1.1 (RFC 9112): requests to bytes and a connection's bytes to events, without any I/O.
 
-The end turns this around for the small server of this machine.
+The last part parses requests and encodes responses, for the small local server.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ MAX_CHUNK_LINE = 4_096
 _TARGET = re.compile(r"[!-~]+")
 _FRAMING_NAMES = frozenset(("content-length", "transfer-encoding"))
 _STATUS_LINE = re.compile(r"HTTP/(1\.[0-9]) ([1-9][0-9][0-9])(?: ([^\r\n\0]*))?\r?\n")
-# With CRLF or LF, in one search: that for the one could pass many of the other, again and again.
+# CRLF and LF in one search: a search for one could skip many of the other, again and again.
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 # Lengths of so many digits always fit a signed 64-bit integer; no real body is longer.
-# Unlike the lines of a head, these end with CRLF and nothing else (RFC 9112, section 7.1): what one
-# hop takes for the end of a chunk, another must not take for its data.
+# Unlike the lines of a head, these end with CRLF only (RFC 9112, section 7.1): two hops must not
+# disagree about the end of a chunk.
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 class InformationalHead(NamedTuple):
-    """An interim answer, status 100 to 199 except 101; the real one follows."""
+    """An interim response, status 100 to 199 except 101; the final one follows."""
 
     status: int
     headers: Headers
@@ -119,7 +119,7 @@ class ResponseParser:
         self.fault: ProtocolViolation | ConnectionLost | None = None
         self.answer_begun: bool = False
         # The state of the machine is the function that reads next. It takes the bytes and a
-        # position in them, and gives the position up to which it has used them.
+        # position in them, and returns the position up to which it has consumed them.
         self._read: _Reader = ResponseParser._read_unsolicited
         self._method = ""
         self._keep_alive = True
@@ -130,7 +130,7 @@ class ResponseParser:
 
     @property
     def reusable(self) -> bool:
-        """Whether `start` may be called: no answer is due, and the connection is still good."""
+        """Whether `start` may be called: no response is due, and the connection is intact."""
         return self._keep_alive and self._read is ResponseParser._read_unsolicited
 
     def start(self, method: str) -> None:
@@ -169,7 +169,7 @@ class ResponseParser:
         return events
 
     def _fail(self, cause: ProtocolViolation | ConnectionLost, events: list[Event]) -> None:
-        self.fault = cause.with_traceback(None)  # which would keep this parser and its data alive
+        self.fault = cause.with_traceback(None)  # it would keep this parser and its data alive
         self._buffer.clear()
         self._read = ResponseParser._ignore
         events.append(Fault(cause.reason))
@@ -230,8 +230,8 @@ class ResponseParser:
             if coding.strip(", \t").lower() != "chunked":
                 reason = f"the server used an unsupported Transfer-Encoding: {coding[:40]!r}"
                 raise ProtocolViolation(reason)
-            # With both lengths, or from a sender that cannot know chunks, some other hop may have
-            # seen another end than we do: such a connection ends here (RFC 9112, section 6.1).
+            # With both lengths, or chunks from HTTP/1.0, another hop may have seen another end of
+            # the body: such a connection is closed afterwards (RFC 9112, section 6.1).
             if length is not None or version == "1.0":
                 self._keep_alive = False
             self._read = ResponseParser._read_chunk_line
@@ -348,7 +348,7 @@ class ResponseParser:
 
 _Reader = Callable[[ResponseParser, bytes, int, "list[Event]"], int]
 
-# Where the answer is cut when the peer closes, by the part to be read next.
+# The missing part of the response when the peer closes, by the part to be read next.
 _CUT_SHORT: dict[_Reader, str] = {
     ResponseParser._read_head: "its head is incomplete",
     ResponseParser._read_sized: "{missing} bytes of its body are missing",
@@ -390,7 +390,7 @@ class GatheredResponse:
     """A response as far as it has arrived. Start its ``parser`` before the request is written.
 
     ``head``: None until it is complete. ``body``: the bytes so far, ``longest_body`` at most.
-    ``is_complete``: whether the response has ended as it should.
+    ``is_complete``: whether the response has ended properly.
     """
 
     def __init__(self, longest_body: int = 0) -> None:
@@ -419,7 +419,7 @@ _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[!-~]*) HTTP/1\.[01]\r?\n")
 
 
 class RequestHead(NamedTuple):
-    """A request line and its fields. ``length``: how many bytes of body follow."""
+    """A request line and its fields. ``length``: the bytes of the body that follows."""
 
     method: str
     target: str

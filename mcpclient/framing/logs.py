@@ -1,4 +1,4 @@
-"""The loggers of the package: quoted strings cannot forge another line, or hide."""
+"""The loggers of the package: strings in a record cannot forge a line, or hide."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple, Union
 
 DEFAULT_MAX_MESSAGE_SIZE = 64 * 1024 * 1024
-"""How many bytes one message may have unless the caller says otherwise, however it is framed."""
+"""The default limit for the bytes of one message, in any framing."""
 
-# What is kept of a line that is thrown away: enough to find the id at either end of a message.
+# Bytes kept of a discarded line: enough to find the id at either end of a message.
 _KEPT_START = 4096
 _KEPT_END = 512
 
@@ -35,17 +35,17 @@ class LineFramer:
 
     def __init__(self, limit: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:
         self._limit = limit
-        # The line that has no end yet. One buffer, because a list of the chunks would cost many
+        # The unfinished line. One buffer, because a list of the chunks would cost many
         # times the limit if a peer sent them a few bytes at a time.
         self._held = bytearray()
-        # How many bytes of a line that has no end yet have arrived.
+        # The bytes of the unfinished line that have arrived.
         self.unfinished: int = 0
         # The last bytes of a line over the limit; ``_held`` has its first ones then.
         self._end: bytes | None = None
 
     @property
     def start(self) -> bytes:
-        """The first bytes of the line that has no end yet, all of them up to the limit."""
+        """The first bytes of the unfinished line, all of them up to the limit."""
         return bytes(self._held)
 
     def feed(self, data: bytes) -> list[Line]:

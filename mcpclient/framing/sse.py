@@ -1,4 +1,4 @@
-"""Server-sent events: bytes to events, exactly as the WHATWG algorithm has it.
+"""Server-sent events: bytes to events, exactly by the WHATWG algorithm.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple, Union
 from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
 
 MAX_RETRY = 86_400_000
-"""The longest reconnection time in milliseconds that is believed: one day."""
+"""The longest reconnection time that is accepted, in milliseconds: one day."""
 
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]+")
@@ -57,8 +57,8 @@ class EventDecoder:
         self._max_event_size = max_event_size
         self._max_line = max_event_size + _MAX_NAME_LENGTH
         self._bom_due = True
-        self._after_cr = False  # a LF that comes next belongs to a CR already seen
-        self._line = bytearray()  # the part of a line that has no end yet
+        self._after_cr = False  # a LF as the next byte belongs to a CR already seen
+        self._line = bytearray()  # the unfinished line
         self._skipping_line = False  # that part was too long and is gone
         # The buffers of the algorithm. None is its empty data buffer; b"" is what one empty
         # data line leaves there. UTF-8 is decoded when all of the data is known.
@@ -132,7 +132,7 @@ class EventDecoder:
         if len(line) > self._max_line:
             self._drop(events)
         elif line.startswith(b"data:"):
-            # A bytearray, which a long line is, lets go of its beginning without a copy.
+            # A bytearray, which a long line is, drops its beginning without a copy.
             begin = 6 if line[5:6] == b" " else 5
             if isinstance(line, bytearray):
                 del line[:begin]

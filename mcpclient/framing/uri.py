@@ -11,15 +11,15 @@ from ..display import shown_path
 from ..errors import UsageError
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-"""The port that a URL means which names none, by scheme."""
+"""The default port of each scheme."""
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
-"""The hosts that are this machine, as they are mostly written."""
+"""The usual spellings of the loopback host."""
 
 SOCKS_PORTS = {"socks5": 1080, "socks5h": 1080}
 """The usual port of a SOCKS proxy, by scheme."""
 
-# Byte streams without a protocol of their own: one has no usual port, the other no port at all.
+# Plain byte streams: one has no default port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
 _MAX_SHOWN_LENGTH = 200
@@ -33,7 +33,7 @@ class Url(NamedTuple):
     """One parsed URL.
 
     ``target``: path and query, percent-encoded. ``credentials``: the value for ``Authorization``
-    that the URL's userinfo amounts to; None when it has no userinfo.
+    for the URL's userinfo; None when it has no userinfo.
     """
 
     scheme: str
@@ -65,7 +65,7 @@ class Url(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The URL as messages show it: without credentials, query, and what looks like a key."""
+        """The URL for messages: without credentials, query, and parts that look like a key."""
         return f"{self.scheme}://{self.authority}{shown_path(self.path)}"
 
     def __str__(self) -> str:

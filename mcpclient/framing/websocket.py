@@ -1,6 +1,6 @@
 """The WebSocket protocol as a client speaks it (RFC 6455): the opening handshake, then messages.
 
-`WebSocketHandshake` gives the header fields of the HTTP request and judges the response, which are
+`WebSocketHandshake` makes the header fields of the HTTP request and checks the response; both are
 written and read elsewhere. `WebSocketProtocol` turns received bytes into events and calls into
 bytes to write. A fault of the server is an event and a recorded ending, never an exception.
 """
@@ -20,7 +20,7 @@ from .websocket_frames import DeflateParameters, FrameViolation
 
 _MAX_CLOSE_REASON = frames.MAX_CONTROL_PAYLOAD - 2
 
-# Section 1.3: it makes the accept key one that no other kind of server would send.
+# Section 1.3: with it, only a WebSocket server sends the right accept key.
 _ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _SUBPROTOCOL = "mcp"
 
@@ -52,7 +52,7 @@ class WebSocketHandshake:
         key = base64.b64encode(random_bytes(16))
         try:
             digest = hashlib.sha1(key + _ACCEPT_GUID, usedforsecurity=False).digest()
-        except ValueError as error:  # OpenSSL of a system that allows no SHA-1 for any purpose
+        except ValueError as error:  # an OpenSSL that is configured to refuse SHA-1 for any purpose
             raise UsageError(
                 "this Python refuses SHA-1, which the handshake of a WebSocket needs: "
                 "use the server's http or https URL"
@@ -68,7 +68,7 @@ class WebSocketHandshake:
         ]
 
     def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
-        """Judge the server's answer by RFC 6455 section 4.1. Never raises for it.
+        """Check the server's response by RFC 6455 section 4.1. Never raises for it.
 
         ``headers`` is looked up by names in lower case. A server that names no subprotocol is
         accepted: the RFC lets it decline the offer and forbids only one that was not offered.
@@ -137,7 +137,7 @@ class Write(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The connection is over; no event follows.
+    """The connection has ended; no event follows.
 
     ``code`` and ``reason`` are those of the server's close frame; ``code`` is 1005 if that frame
     had none, and 1006 without a close frame. ``clean``: both sides sent one. Unless the stream has
@@ -157,7 +157,7 @@ class Closed(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """The server broke the protocol and is told ``code``; the stream has to be closed."""
+    """The server broke the protocol and gets ``code``; the stream has to be closed."""
 
     code: int
     reason: str
@@ -193,7 +193,7 @@ class WebSocketProtocol:
         """The end of the connection, or None."""
         # An incomplete frame head or control frame: never more than 127 bytes.
         self._pending = b""
-        # What is still to come of the data frame being read; None between frames.
+        # The bytes missing from the data frame being read; None between frames.
         self._remaining: int | None = None
         self._frame_is_final = False
         # The message being read, None between messages.
@@ -280,7 +280,7 @@ class WebSocketProtocol:
 
     def _fail(self, violation: FrameViolation, events: list[Event]) -> None:
         if not self._close_sent:
-            # The words of zlib may be too many for a control frame.
+            # A message of zlib may be too long for a control frame.
             reason = violation.reason[:_MAX_CLOSE_REASON]
             events.append(Write(self._close_frame(violation.code, reason)))
         self.ending = Fault(violation.code, violation.reason)
@@ -326,7 +326,7 @@ class WebSocketProtocol:
                 return
 
     def _reads_whole(self, length: int) -> bool:
-        """Whether a message that is there in one piece can skip being assembled."""
+        """Whether a message that arrived in one piece can skip `MessageAssembly`."""
         return self._message is None and not self._close_sent and length <= self._max_message_size
 
     def _begin_frame(self, first: int, length: int) -> None:
@@ -387,7 +387,7 @@ class WebSocketProtocol:
 
 
 def _check_control(first: int, length: int) -> None:
-    """A control frame is small, whole and without flags (section 5.5)."""
+    """Check that a control frame is small, whole and without flags (section 5.5)."""
     if first & 0x0F > frames.PONG:
         opcode = first & 0x0F
         raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")

@@ -1,7 +1,7 @@
 """WebSocket frames as bytes: heads, masking, close payloads, messages (RFC 6455 sections 5, 7.4).
 
-permessage-deflate, their compression (RFC 7692), is at the end. Which frame may come when is
-decided by `mcpclient.framing.websocket`.
+permessage-deflate, their compression (RFC 7692), is at the end. The order of frames is checked by
+`mcpclient.framing.websocket`.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ def encode_frame(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
 
 
 def _repeat(mask_key: bytes, length: int) -> int:
-    """The mask for ``length`` bytes of payload, as a little-endian number."""
+    """Return the mask for ``length`` bytes of payload, as a little-endian number."""
     return int.from_bytes((mask_key * (length // 4 + 1))[:length], "little")
 
 
 def _mask(payload: bytes | memoryview, mask: int) -> bytes:
-    """The payload XOR a mask of the same length, as one operation on two large numbers."""
+    """Return the payload XOR a mask of its length, as one operation on two large numbers."""
     return (int.from_bytes(payload, "little") ^ mask).to_bytes(len(payload), "little")
 
 
@@ -150,7 +150,7 @@ def parse_close(payload: bytes) -> tuple[int, str]:
 
 
 class MessageAssembly:
-    """A text or binary message in the making, of at most ``limit`` bytes, on the wire and inflated.
+    """An incomplete text or binary message, of at most ``limit`` bytes, on the wire and inflated.
 
     ``inflater`` is the connection's if the message is compressed, else None. Every method raises
     `FrameViolation`: 1009 for a message over the limit, 1007 for text that is not UTF-8 and for
@@ -331,8 +331,8 @@ class MessageInflater:
 
     def _inflate_step(self, data: bytes | memoryview) -> Iterator[bytes]:
         while True:
-            # A stream may end within a message (BFINAL, section 7.2.3.4). What follows is a
-            # stream of its own; senders that do this begin it with an empty window.
+            # A stream may end within a message (BFINAL, section 7.2.3.4). The next bytes are a
+            # stream of their own; senders that do this begin it with an empty window.
             if self._decompressor.eof:
                 self._decompressor = _new_decompressor()
             inflated = self._decompressor.decompress(data, _OUTPUT_STEP)
@@ -345,5 +345,5 @@ class MessageInflater:
 
 
 def _new_decompressor() -> zlib._Decompress:
-    # The full window reads what any smaller one has written.
+    # The full window can read the output of any smaller one.
     return zlib.decompressobj(wbits=-zlib.MAX_WBITS)

@@ -1,7 +1,7 @@
-"""Messages to JSON and back, and the memory they take; one bad message costs only itself.
+"""Messages to JSON and back, and the memory they take; a bad message affects no other.
 
 Outgoing JSON is what ``JSON.stringify`` would write: compact UTF-8. Incoming JSON is read as
-leniently as by `json` (NaN and duplicate keys are accepted), and may begin with a BOM.
+leniently as `json` does (NaN and duplicate keys are accepted), and may begin with a BOM.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ else:
 
 
 MAX_MEMORY = 512 * 1024 * 1024
-"""Bytes one message may take once it is decoded, unless its text is in proportion."""
+"""The most bytes a decoded message may take, unless its JSON is in proportion."""
 
 # Bytes that CPython takes for an object with a member, for an array, and for a value in either.
 _OBJECT, _ARRAY, _VALUE = 200, 60, 40
-# Values that take so many times the size of their JSON are out of proportion.
+# The bytes per character of JSON from which the decoded values are out of proportion.
 _MAX_PER_CHARACTER = 12
 # Shorter JSON cannot take too much, whatever it holds.
 _HARMLESS = MAX_MEMORY // ((_OBJECT + _VALUE) // 2)
 
-# Commas and brackets in strings make nothing. Strings are looked for where that is quickly done.
+# Commas and brackets in strings make no values. Strings are skipped where that is fast.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _MAX_QUOTES = 1_000_000
 
 
 def takes_too_much(text: str) -> bool:
-    """Whether JSON becomes far more memory than it is: 60 MB of ``[],`` would become 1.5 GB."""
+    """Whether JSON takes far more memory once decoded: 60 MB of ``[],`` would take 1.5 GB."""
     if len(text) < _HARMLESS:
         return False
     allowed = max(MAX_MEMORY, len(text) * _MAX_PER_CHARACTER)
@@ -66,7 +66,7 @@ def is_deep(value: Any, most: int) -> bool:
 
 
 def weight_of(value: Any, most: float) -> int:
-    """Return about how many bytes a decoded value takes; the count ends beyond ``most``."""
+    """Return the approximate bytes a decoded value takes; counting stops beyond ``most``."""
     weight = 0
     pending = [value]
     while pending and weight <= most:
@@ -82,7 +82,7 @@ def weight_of(value: Any, most: float) -> int:
             pending += part
         else:
             weight += _VALUE
-            if not isinstance(part, (int, float, type(None))):  # an object that holds a value
+            if not isinstance(part, (int, float, type(None))):  # containers take memory, too
                 pending += [getattr(part, name, None) for name in ("raw", "args")]
     return weight
 
@@ -92,9 +92,9 @@ _WHITE_SPACE = " \t\r\n"
 
 
 def _encoder() -> Callable[[Any, Any], Iterable[str]]:
-    """Make once what `json.JSONEncoder` makes for each message: that takes a third of the time.
+    """Make the encoder once; `json.JSONEncoder` makes one for each message, a third of the time.
 
-    Reference loops are not looked for; they run into the recursion limit.
+    Reference loops are not detected; they hit the recursion limit.
     """
     encoder = json.JSONEncoder(
         ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False

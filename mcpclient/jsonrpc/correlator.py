@@ -1,7 +1,7 @@
 """Requests in flight: ids, waiters, deadlines and progress. No I/O and no clock of its own.
 
 One `Correlator` belongs to one connection. It is the only gate through which the set of requests
-in flight changes; whoever opens a request also removes it, in a ``finally``.
+in flight changes; the code that opens a request also removes it, in a ``finally``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Waiter(Protocol):
 
 
 class Pending:
-    """One request in flight: who waits for it, and until when.
+    """One request in flight: its waiter and its deadlines.
 
     ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress postpones the idle
     deadline; only a pause of the `Correlator` postpones the total one.
@@ -78,7 +78,7 @@ class Pending:
         return None
 
     def fail(self, error: BaseException) -> bool:
-        """Give the waiter an exception. False: it already has an outcome."""
+        """Give the waiter an exception. Return False if it already has an outcome."""
         if self.waiter.done():
             return False
         self.waiter.set_exception(error)
@@ -124,7 +124,7 @@ class Correlator:
         return pending
 
     def close(self, pending: Pending) -> None:
-        """Forget a request, whatever became of it. A later answer is then unknown."""
+        """Remove a request, whatever its outcome. A later response is then unknown."""
         self._pending.pop(pending.id, None)
 
     def find(self, request_id: object) -> Pending | None:
@@ -134,7 +134,7 @@ class Correlator:
         return self._pending.get(plain_id(request_id))  # type: ignore[arg-type]
 
     def settle(self, message: Message) -> bool:
-        """Deliver a response to its waiter. False: no request is pending for it."""
+        """Deliver a response to its waiter. Return False if no request is pending for it."""
         pending = self.find(message.get("id"))
         if pending is None or pending.waiter.done():
             self._note_stray(message.get("id"))
@@ -149,7 +149,7 @@ class Correlator:
             self.stray_ids += (request_id,)
 
     def fail(self, request_id: object, error: McpError) -> bool:
-        """Fail one request. False: it is not pending."""
+        """Fail one request. Return False if it is not pending."""
         pending = self.find(request_id)
         return pending is not None and pending.fail(error)
 
@@ -159,7 +159,7 @@ class Correlator:
             pending.fail(error())
 
     def progress(self, params: Mapping[str, Any], now: float) -> bool:
-        """Handle a progress notification. False: its token is late or unknown.
+        """Handle a progress notification. Return False if its token is late or unknown.
 
         A request without a progress callback sends no token, so progress never postpones it.
         """
@@ -172,7 +172,7 @@ class Correlator:
         return True
 
     def lift_limits(self, request_id: object) -> None:
-        """Let a request wait without end from now on."""
+        """Remove the limits of a request."""
         pending = self.find(request_id)
         if pending is not None:
             pending.idle = pending.total = None
@@ -198,7 +198,7 @@ class Correlator:
         return min((pending.deadline for pending in self._pending.values()), default=_NEVER)
 
     def pause(self, now: float) -> None:
-        """Stop all deadlines, as while a human is being asked, until as many calls of `resume`."""
+        """Pause all deadlines, such as while a human is asked, until as many calls of `resume`."""
         if not self._pauses:
             self.paused_at = now
         self._pauses += 1
@@ -208,7 +208,7 @@ class Correlator:
         return now if self.paused_at is None else self.paused_at
 
     def resume(self, now: float) -> None:
-        """Undo one `pause`. After the last, deadlines run again, later by the paused time."""
+        """Undo one `pause`. After the last, deadlines run again, postponed by the paused time."""
         self._pauses -= 1
         if self._pauses or self.paused_at is None:
             return

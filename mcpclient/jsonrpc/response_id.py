@@ -23,7 +23,7 @@ _ID_AT_END = re.compile(
     + rb"\s*)?\}\s*$"
 )
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
-# How much of a broken message is searched: its id stands near one of the ends.
+# Bytes of a broken message that are searched at either end, where the id is.
 _SCANNED = 64 * 1024
 _SCANNED_END = 512
 

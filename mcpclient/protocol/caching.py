@@ -23,7 +23,7 @@ CACHEABLE = frozenset(
 MAX_LIFETIME = 24 * 3600.0
 """Seconds after which a result is stale, whatever the server says: one day."""
 
-# What a notification makes stale; updates of a single resource are a case of their own.
+# The results that a notification makes stale; updates of a single resource are handled apart.
 _STALE_AFTER = {
     "notifications/tools/list_changed": ("tools/list",),
     "notifications/prompts/list_changed": ("prompts/list",),
@@ -59,14 +59,14 @@ def key_of(method: str, params: Mapping[str, Any] | None) -> Key | None:
     try:
         text = json.dumps(params, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
-        return None  # it cannot be sent either, and whoever sends it will say so
+        return None  # it cannot be sent either, and sending it raises the error
     return Key(method, text, string_at(params, "uri") or "")
 
 
 def lifetime_of(result: Mapping[str, Any]) -> float:
     """Return for how many seconds a result is fresh; 0 when it is not to be kept.
 
-    A ``ttlMs`` that is missing, negative or no number counts as 0, one over `MAX_LIFETIME` as that.
+    A ``ttlMs`` that is missing, negative or not a number counts as 0; `MAX_LIFETIME` is the most.
     """
     milliseconds = result.get("ttlMs")
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
@@ -150,7 +150,7 @@ class ResponseCache:
         if entry is not None:
             self._size -= len(entry.text)
 
-    # What makes results stale
+    # Invalidation
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """Drop the results that a notification declares stale."""
@@ -193,5 +193,5 @@ def _has_part(uri: str, part: str) -> bool:
 
 
 def _places(key: Key, context: Hashable) -> list[tuple[Key, Hashable]]:
-    """Return where a result may be that is for this context."""
+    """Return the places of results that are valid in this context."""
     return [(key, _ANYONE)] if context is None else [(key, context), (key, _ANYONE)]

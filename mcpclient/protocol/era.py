@@ -53,13 +53,13 @@ class EraRules(Protocol):
     """The request that checks whether the server answers."""
 
     repeats_log_level: bool
-    """Whether the log level travels with every request, and is not the session's."""
+    """Whether every request carries the log level, instead of the session having one."""
 
     caches_answers: bool
-    """Whether results say how long they may be used again."""
+    """Whether results state how long they may be cached."""
 
     listens_with_a_request: bool
-    """Whether one request that stays open brings the news of changes, and not the session."""
+    """Whether one request that stays open reports changes, instead of the session."""
 
     tasks_are_an_extension: bool
     """Whether tasks are those of the extension, and not those of revision 2025-11-25."""

@@ -98,7 +98,7 @@ _NAMED_BY = {
 
 
 class StatelessEra(EraRules):
-    """The stateless era, revision 2026-07-28: each request says who asks, and in which revision."""
+    """The stateless era, revision 2026-07-28: each request names the client and the revision."""
 
     allows_server_requests = False
     ping_method = "server/discover"
@@ -141,7 +141,7 @@ class StatelessEra(EraRules):
         return self.request(request_id, "server/discover", None, None)
 
     def _meta_with(self, given: Mapping[str, Any], log_level: str | None) -> dict[str, Any]:
-        # The revision is this era's to say: a header repeats it.
+        # The caller cannot replace the revision, since a header repeats it.
         meta = {**self._meta, **given, _PREFIX + "protocolVersion": self.version}
         if log_level is not None:
             meta.setdefault(_PREFIX + "logLevel", log_level)

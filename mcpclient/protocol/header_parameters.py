@@ -21,7 +21,7 @@ else:
 _ANNOTATION = "x-mcp-header"
 _MIRRORED_TYPES = ("string", "integer", "boolean")
 _MAX_INTEGER = 2**53 - 1
-# How deep annotations are looked for; a schema nested deeper than this is not one of a tool.
+# The depth to which annotations are searched; no real tool has a deeper schema.
 _MAX_DEPTH = 64
 
 # Keywords whose values are data, not schemas: an annotation's name in there means nothing.

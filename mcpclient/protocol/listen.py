@@ -18,12 +18,12 @@ from .tasks import Task
 from .wire_object import object_in, string_at, strings_in
 
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
-"""The member of ``_meta`` in which news name the request that asked for them."""
+"""The member of ``_meta`` in which a notification names the request that asked for it."""
 
 
 @dataclass(frozen=True)
 class ListenEvent:
-    """Something the server told a listener. An unknown notification is a plain `ListenEvent`.
+    """An event for a listener. An unknown notification is a plain `ListenEvent`.
 
     ``method`` of the notification, and ``raw``, its params as the server sent them.
     """
@@ -156,7 +156,7 @@ class ListenFilter:
         return cls(tools, prompts, resources)
 
     def without(self, granted: ListenFilter) -> ListenFilter:
-        """Return what of this filter has not been granted."""
+        """Return the part of this filter that was not granted."""
         return ListenFilter(
             self.tools and not granted.tools,
             self.prompts and not granted.prompts,
@@ -196,7 +196,7 @@ _WIRE = {
 class Stream:
     """One ``subscriptions/listen`` request: which notifications are its own.
 
-    ``acknowledged``: what the server agreed to tell, None before it said so.
+    ``acknowledged``: the events that the server agreed to report, None before that.
     """
 
     def __init__(self, request_id: RequestId, wanted: ListenFilter) -> None:
@@ -220,7 +220,7 @@ class Stream:
         return event if own else None
 
     def ended_by(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Whether a notification takes this subscription down, as servers on stdio may do."""
+        """Whether a notification ends this subscription, as servers on stdio may do."""
         return method == "notifications/cancelled" and self._is_own(params.get("requestId"))
 
     def _is_own(self, request_id: object) -> bool:

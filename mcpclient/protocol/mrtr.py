@@ -1,4 +1,4 @@
-"""Multi round-trip requests: a result that asks for input, and the retry that brings it.
+"""Multi round-trip requests: a result that asks for input, and the retry that carries it.
 
 Source: the "Multi Round-Trip Requests" page of revision 2026-07-28.
 """
@@ -11,10 +11,10 @@ from typing import Any
 from ..errors import ProtocolViolation, safe_repr
 
 MAX_ROUNDS = 10
-"""How often one call may be answered with a request for input."""
+"""The most requests for input in response to one call."""
 
 INPUT_METHODS = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
-"""What a server may ask for in this way."""
+"""The methods of the requests for input."""
 
 _MAX_PAUSE = 2.0
 

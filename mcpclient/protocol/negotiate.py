@@ -1,7 +1,7 @@
 """The opening of a connection: finding out which era the server speaks, without I/O.
 
-`negotiate` is a generator. It yields effects; its driver carries each out and sends it the result,
-or throws in the exception; and at last it returns an `Agreement`.
+`negotiate` is a generator. It yields effects; its driver performs each and sends the result, or
+throws the exception; and at the end it returns an `Agreement`.
 
 Sources: the versioning page and the "Backward Compatibility" sections of the stdio and Streamable
 HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
@@ -52,14 +52,14 @@ from .negotiation import (
     is_past_handshakes,
 )
 
-# How many seconds a server may leave the probe unanswered until `initialize` is sent as well. One
-# that merely starts slowly then has two openers to choose from, see `_confirm`.
+# Seconds that a server may leave the probe unanswered until `initialize` is sent as well. One that
+# merely starts slowly then gets two opening requests, see `_confirm`.
 PROBE_TIMEOUT = 1.0
-# The same where silence tells nothing: over HTTP, and of a server that is known to answer.
+# The same where silence proves nothing: over HTTP, and for a server that is known to answer.
 LONG_PROBE_TIMEOUT = 15.0
-# How long a server that has refused `initialize`, so that it runs, may take to describe itself.
+# Seconds for server/discover with a server that has refused `initialize`, which proves it runs.
 SECOND_PROBE_TIMEOUT = 5.0
-# How long a server that has just answered `initialize` may take for a ping.
+# Seconds for a ping to a server that has just answered `initialize`.
 PING_TIMEOUT = 1.5
 
 _logger = logger_for("mcpclient.negotiate")
@@ -110,7 +110,7 @@ class _Negotiation:
     def _open_stateless(
         self, version: str = LATEST_STATELESS, timeout: float | None = SECOND_PROBE_TIMEOUT
     ) -> Steps:
-        """Ask the server about itself, once more if it names a revision to ask in.
+        """Send ``server/discover``, and again if the server names a revision for it.
 
         By default, ask one that has shown that it runs.
         """
@@ -124,8 +124,7 @@ class _Negotiation:
             other = _version_to_ask_in(error)
             if other is None:
                 raise
-        # A server may name the very revision it has just refused; taking it at its word costs one
-        # request.
+        # A server may name the very revision it has just refused; trying it costs one request.
         return (yield from self._ask(self._discovery(other, timeout)))
 
     def _discovery(self, version: str, timeout: float | None) -> Ask:
@@ -166,9 +165,9 @@ class _Negotiation:
         return (yield from self._confirm(agreement))
 
     def _confirm(self, agreement: Agreement) -> Steps:
-        """Find out which opener counted, with a ping, which only a session answers.
+        """Find out which opening request took effect, by a ping, which only a session answers.
 
-        The order of the answers does not tell. With TypeScript SDK 2.4 `initialize` ends the
+        The order of the answers proves nothing. With TypeScript SDK 2.4 `initialize` ends the
         stateless era that the probe has begun; with rmcp it is answered, and changes nothing.
         """
         try:
@@ -222,7 +221,7 @@ class _Negotiation:
             raise ProtocolViolation(f"{reason}; server/discover gave: {error}") from error
 
     def _handshake_or_switch(self, version: str) -> Steps:
-        """Initialize; where the endpoint turns out to be none, try HTTP+SSE at the same URL."""
+        """Initialize; if there is no MCP endpoint, try HTTP+SSE at the same URL."""
         try:
             return (yield from self._handshake(version))
         except HttpError as error:
@@ -240,7 +239,7 @@ class _Negotiation:
             kind = ConnectKind.NOT_AN_ENDPOINT
             raise ConnectFailed(self._plan.target, reason, (first, second), kind) from second
 
-    # Finding out which
+    # Finding out the era
 
     def _probe(self) -> Steps:
         """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
@@ -303,7 +302,7 @@ class _Negotiation:
         return None
 
     def _fall_back(self) -> Steps:
-        """Initialize with a server that has seen the probe, and may have been upset by it."""
+        """Initialize with a server that has seen the probe, and may have failed on it."""
         try:
             return (yield from self._handshake_or_stateless())
         except ConnectionLost as lost:
@@ -341,7 +340,7 @@ class _Negotiation:
     def _open_as_remembered(self) -> Steps:
         """Initialize with a server that did so before; probe it if it refuses to.
 
-        One that ends at its start is not started again: it has shown that a probe is not to blame.
+        One that exits at its start is not restarted: there was no probe that could be the cause.
         """
         try:
             return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
@@ -360,7 +359,7 @@ class _Negotiation:
             raise refusal from None
 
     def _restart(self, error: McpError) -> Generator[Effect, Any, None]:
-        """Begin anew with a server that has ended, but once only: it is not the probe then."""
+        """Restart a server that has exited, but only once: then the probe is not the cause."""
         if self._has_restarted:
             raise error
         self._has_restarted = bool((yield Restart()))

@@ -71,7 +71,7 @@ PROBE = "server/discover"
 class Plan(NamedTuple):
     """The plan for a connection.
 
-    - ``target``: what is connected to, for messages.
+    - ``target``: the server's name for messages.
     - ``version``: the only revision to speak; None for the newest that both sides speak.
     - ``remembered``: the era that this server spoke before.
     - ``strict``: a server that answers with an unknown revision is an error.
@@ -115,7 +115,7 @@ class LateAnswer(NamedTuple):
 
 
 class KeepWaiting(NamedTuple):
-    """Wait on for the answer to the `Ask` that a `LateAnswer` came before, as long as an `Ask`."""
+    """Continue waiting for the answer to the last `Ask` after a `LateAnswer`."""
 
     timeout: float | None = None
 
@@ -141,7 +141,7 @@ class Restart:
 
 
 class SwitchToLegacySse:
-    """Go on over HTTP+SSE of revision 2024-11-05, at the same URL."""
+    """Continue over HTTP+SSE of revision 2024-11-05, at the same URL."""
 
 
 Effect = Union[Ask, KeepWaiting, Tell, OpenServerChannel, Restart, SwitchToLegacySse]

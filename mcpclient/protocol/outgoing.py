@@ -1,6 +1,6 @@
-"""One message on its way out, and all that a transport has to know to send it.
+"""One outgoing message, and the rules by which a transport sends it.
 
-An era fills it in; a transport does as it says, and never looks at method names or revisions.
+An era fills it in; a transport follows it, and never checks method names or revisions.
 """
 
 from __future__ import annotations

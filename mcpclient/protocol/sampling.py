@@ -26,7 +26,7 @@ from .wire_object import (
 )
 
 UNKNOWN_MODEL = "unknown"
-"""The model that the server is told, which requires one, when the handler names none."""
+"""The model in the result, where one is required, when the handler names none."""
 
 # The names of stop reasons in the APIs of models, and those of the protocol.
 _STOP_REASONS = {
@@ -164,7 +164,7 @@ def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
     blocks = _blocks(answer.get("content"))
     result = {key: answer[key] for key in ("_meta",) if key in answer}
     result["role"] = answer.get("role", "assistant")
-    # One block goes alone, as the revisions before 2025-11-25 want it.
+    # A single block is not put into a list: revisions before 2025-11-25 require that.
     result["content"] = blocks[0] if len(blocks) == 1 else blocks
     result["model"] = answer.get("model") or model
     uses_tools = any(block["type"] == "tool_use" for block in blocks)

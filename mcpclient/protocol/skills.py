@@ -1,4 +1,4 @@
-"""Skills over MCP: the entry of a skill, and whether the files that are read agree with it.
+"""Skills over MCP: the entry of a skill, and the verification of its files.
 
 Source: the Skills extension, ``io.modelcontextprotocol/skills`` (SEP-2640), "Skill Entries" and
 "Integrity and Verification". A digest proves that entry and content agree, and nothing more: both
@@ -25,9 +25,9 @@ from .wire_object import Converted, Field, WireObject, WireObjectList, object_in
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-# A segment of a path that some system takes for more than the name of a file: an empty one, one of
-# dots (Windows drops trailing spaces and dots), one with a separator or a control character in it,
-# and one that begins with a drive.
+# A segment of a path that is not a plain file name on some system: an empty one, one of dots
+# (Windows drops trailing spaces and dots), one with a separator or a control character in it, and
+# one that begins with a drive.
 _NO_FILE_NAME = re.compile(r"[. ]*|.*[/\\\x00-\x1f\x7f].*|[A-Za-z]:.*", re.DOTALL)
 # A name that is encoded more often is meant to hide something.
 _MAX_ENCODINGS = 8
@@ -77,7 +77,7 @@ class Skill(WireObject):
         return self.uri[: -len(_MAIN_FILE)] if self.uri.endswith(_MAIN_FILE) else self.uri
 
     def resolve(self, reference: str) -> str:
-        """Return the URI that a relative path in the skill's text stands for.
+        """Return the URI of a relative path in the skill's text.
 
         A URI is returned as it is. Raises `SkillVerificationError` for a path that leads out of
         the skill.
@@ -216,7 +216,7 @@ def _are_file_names(path: str) -> bool:
     """Whether each segment is the name of a file or a folder, however often it is decoded."""
     separators = path.count("/")
     for _ in range(_MAX_ENCODINGS):
-        # A separator that was encoded is none to those who split before they decode.
+        # Programs that split before they decode do not see an encoded separator.
         if path.count("/") != separators or any(map(_NO_FILE_NAME.fullmatch, path.split("/"))):
             return False
         encoded, path = path, unquote(path)

@@ -1,4 +1,4 @@
-"""Tasks: work that goes on after the request that began it.
+"""Tasks: work that continues after the request that began it.
 
 There are two designs. Revision 2025-11-25 has tasks in its core ("Tasks" page): the client asks
 for one with ``task`` in the params of a call and fetches the result with ``tasks/result``. In the
@@ -17,7 +17,7 @@ from .wire_object import Field, WireObject, object_in, string_at
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
-"""How much input one task may ask for, in all the time it runs."""
+"""The most requests for input by one task in its lifetime."""
 
 RELATED_TASK = "io.modelcontextprotocol/related-task"
 

@@ -1,4 +1,4 @@
-"""Finding the tools that fit a few words, when there are too many to show them all.
+"""Search for the tools that fit a few words, when there are too many to show them all.
 
 Ranked by the words of a tool's name, title, description and parameters. Nothing is learned or kept:
 the same query over the same tools gives the same order.
@@ -17,9 +17,9 @@ from .types import Tool
 
 AnyTool = TypeVar("AnyTool", bound=Tool)
 
-# How much a word counts, by where it stands.
+# The weight of a word, by the field it is in.
 _NAME, _TITLE, _PARAMETER, _DESCRIPTION = 6.0, 4.0, 2.0, 1.0
-# What the beginning of a longer word is worth: "issue" in "issues".
+# The share of the weight for the beginning of a longer word: "issue" in "issues".
 _PREFIX_SHARE = 0.6
 # Shorter beginnings fit too many words.
 _MIN_PREFIX_LENGTH = 3

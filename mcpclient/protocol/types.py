@@ -56,7 +56,7 @@ class _Readable(_Described):
 
 
 class Implementation(_Named):
-    """The name and version the other side gives itself. Unverified: use it for display only."""
+    """The name and version that the peer reports. Unverified: use it for display only."""
 
     __slots__ = ()
     version: Field[str] = Field("version", _STRING, "")
@@ -83,7 +83,7 @@ class Tool(_Described):
     def read_only(self) -> bool:
         """Whether the annotations say that the tool changes nothing; False where they are silent.
 
-        Like the next two, it is the server's word: believe it only of a server you trust
+        Like the next two, it is the server's claim: believe it only of a server you trust
         ("Tool annotations" of the specification).
         """
         return (self.annotations or {}).get("readOnlyHint") is True

@@ -1,1 +1,1 @@
-"""An `Outgoing` goes in, messages come out."""
+"""Transports: they send each `Outgoing`, and deliver the messages of the server."""

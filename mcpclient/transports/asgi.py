@@ -1,8 +1,8 @@
 """Streamable HTTP to an ASGI application of the same program, in place of a network.
 
-Between the client and the application everything is as it is over a socket: the same bytes, in the
-same order, with backpressure. Only the socket is not there. Source: the ASGI specification, version
-3, with its HTTP (2.4) and lifespan (2.0) parts.
+The client and the application exchange the same bytes as over a socket, in the same order and with
+backpressure, but without the socket. Source: the ASGI specification, version 3, with its HTTP
+(2.4) and lifespan (2.0) parts.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AsgiTransport(StreamableHttpTransport):
 
 
 class _Dialer(Dialer):
-    """Connects every URL to one application; ``state``: what its lifespan has set up."""
+    """Connects every URL to one application; ``state``: set up by its lifespan."""
 
     def __init__(
         self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
@@ -88,7 +88,7 @@ class _Dialer(Dialer):
 class Lifespan:
     """The lifespan of an application: its work before the first request and after the last.
 
-    ``state`` belongs to the application. One that knows nothing of lifespans has none.
+    ``state`` belongs to the application; empty without support for lifespans.
     """
 
     def __init__(self, application: Application) -> None:
@@ -142,7 +142,7 @@ class Lifespan:
         try:
             await self._application(scope, self._told.get, self._answers.put)
         except Exception as error:
-            # It knows no lifespans (the specification has it raise), or it failed and has said so.
+            # It does not support lifespans (the specification has it raise), or reported a failure.
             _logger.debug("the application's lifespan: %r", error)
 
 

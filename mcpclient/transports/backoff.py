@@ -20,7 +20,7 @@ def delays(
     """Yield `MAX_TRIES` delays in seconds, each twice the one before, with up to 25 % of jitter.
 
     ``first`` is the delay to begin with, ``longest`` the limit before jitter is added. Jitter keeps
-    the clients of a restarted server from coming back all at once. Begin a new iterator after
+    the clients of a restarted server from reconnecting all at once. Begin a new iterator after
     progress, and only then.
     """
     delay = first
@@ -29,13 +29,13 @@ def delays(
         delay *= 2
 
 
-# Answers of a server that is there and cannot answer now (RFC 9110 section 15.5.9, RFC 6585, 5xx).
+# Temporary failures of a server that is reachable (RFC 9110 section 15.5.9, RFC 6585, 5xx).
 _PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 def may_pass(error: McpError) -> bool:
-    """Whether a retry may succeed a little later: nothing came back, the server was busy, or it
-    has forgotten the session, and there can be another.
+    """Whether a retry may succeed a little later: there was no response, the server was busy, or
+    it has forgotten the session, and there can be another.
     """
     if isinstance(error, HttpError):
         return error.status in _PASSING_STATUSES or isinstance(error, SessionExpired)
@@ -43,17 +43,17 @@ def may_pass(error: McpError) -> bool:
 
 
 class Retries:
-    """Counts failures in a row, and waits longer after each."""
+    """The retries of one operation: counts failures in a row, and waits longer after each."""
 
     def __init__(self) -> None:
         self._delays: Iterator[float] = delays()
 
     def succeeded(self) -> None:
-        """Count from zero again."""
+        """Reset the count."""
         self._delays = delays()
 
     async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
-        """Wait before trying again; raise the error when that is pointless or tries are used up.
+        """Wait before a retry; raise the error when that is pointless or the tries are used up.
 
         The server's ``Retry-After`` is respected, for ``longest`` seconds at most.
         """

@@ -16,11 +16,11 @@ from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId, peer_error
 from ..protocol.outgoing import Outgoing
 
-# How many messages may come as one array. Within the limit of size there could be twenty million,
-# and while they are delivered nothing else happens.
+# The most messages in one array. Within the limit of size there could be twenty million, and their
+# delivery blocks the event loop.
 _MAX_BATCH = 10_000
 
-# A JSON object without any of them is not meant as a JSON-RPC message.
+# A JSON object without any of these members is not a JSON-RPC message.
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "result", "error"})
 _SHOWN = 200
 
@@ -44,7 +44,7 @@ class Receiver(Protocol):
         """Handle the loss of the server's own channel; calls can still be made.
 
         The transport gave up reconnecting it, or, if the error is `SessionExpired`, the server has
-        forgotten the session, and the transport learned so without a call.
+        forgotten the session, and the transport noticed that without a call.
         """
 
     def connection_lost(self, error: McpError) -> None:
@@ -62,8 +62,8 @@ class Abandoned(enum.Enum):
 class Transport(abc.ABC):
     """A way to exchange messages with one server.
 
-    ``name`` is what logs and hooks call this kind of transport. ``description``
-    names the peer, without secrets.
+    ``name`` is the kind of transport in logs and hooks. ``description`` names the peer, without
+    secrets.
     """
 
     name: str = "custom"
@@ -86,7 +86,7 @@ class Transport(abc.ABC):
 
     @property
     def cookies(self) -> str:
-        """The cookies that a message would carry now: the server may know who calls by them."""
+        """The cookies that a message would carry now: they may identify the caller."""
         return ""
 
     @property
@@ -171,7 +171,7 @@ def deliver_text(
         receiver.message_received(value)
         if request_id is None or value.get("id") is not None or "error" not in value:
             return [value]
-        # The server could not tell the id, and there may be other calls that it could be about.
+        # The server did not know the id, so the error may be about another call.
         receiver.request_failed(request_id, peer_error(value["error"]))
         return []
     # Revision 2025-03-26 lets a server send several messages as one array.

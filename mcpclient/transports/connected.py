@@ -26,7 +26,7 @@ else:
 
 
 class Connection(Protocol):
-    """A stream, a server process or a WebSocket, as the transport above it sees it."""
+    """The interface of a stream, a server process or a WebSocket to the transport above it."""
 
     @property
     def paused(self) -> bool:
@@ -40,7 +40,7 @@ class Connection(Protocol):
         """Drop the connection at once."""
 
 
-# How many messages may wait for a server that does not read; then only requests are still taken.
+# The most messages queued for a server that does not read; after that only requests are queued.
 _MAX_WAITING = 10_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
 
@@ -77,7 +77,7 @@ class ConnectedTransport(Transport):
         """Make the connection."""
 
     def _frame(self, message: bytes) -> bytes:
-        """Return an encoded message as the bytes to write next: a line, where nothing else is.
+        """Return an encoded message as the bytes to write next: by default, a line.
 
         Called right before they are written, and in order.
         """
@@ -86,7 +86,7 @@ class ConnectedTransport(Transport):
     def send(self, outgoing: Outgoing) -> None:
         """Write a message at once if it is the first of this turn, or queue it.
 
-        Raises `ConnectionLost` when there is no connection, and why it ended when it has.
+        Raises `ConnectionLost` without a connection, and the reason if it has ended.
         """
         if self._ended is not None:
             raise self._ended.again()
@@ -96,8 +96,8 @@ class ConnectedTransport(Transport):
         message = outgoing.encode()
         if self._flusher is not None or self._waiting or connection.paused:
             is_full = len(self._waiting) >= _MAX_WAITING or self._waiting_size >= _MAX_WAITING_BYTES
-            # A response to a server that never reads would wait for ever. A request is always
-            # taken, since its time limit takes it back.
+            # A response to a server that never reads would stay queued for ever. A request is
+            # always queued, since its timeout removes it.
             if is_full and outgoing.request_id is None and connection.paused:
                 raise ConnectionLost("the server does not read its input")
             self._waiting.append((outgoing.request_id, message))
@@ -146,7 +146,7 @@ class ConnectedTransport(Transport):
         if self._ended is None:
             self._ended = error or ConnectionLost("the connection was closed")
 
-    # What connections report
+    # Events of the connection
 
     def writing_resumed(self) -> None:
         self._flush()
@@ -158,14 +158,14 @@ class ConnectedTransport(Transport):
 
 _logger = logger_for("mcpclient.transport")
 
-# Lines that are not messages, kept for the text of an error.
+# The most lines kept that are not messages, for errors.
 _MAX_SKIPPED = 5
 _SHOWN = 200
-# The first so many of them cost a warning each.
+# The number of the first such lines that are logged one by one.
 _NAMED = 3
 
-# How long a line without an end may get: so many times the limit, or, when it is known which call
-# it answers, and that has failed, so many bytes. Then nothing but a flood is to be expected.
+# The longest unfinished line before the connection counts as flooded: so many times the limit, or,
+# once the call that it answers is known and has failed, so many bytes.
 _FLOOD = 4
 _MAX_FLOOD = 1024 * 1024 * 1024
 
@@ -175,10 +175,10 @@ _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
-    Of lines that are not messages, such as a banner printed to stdout, the first three cost a
-    warning each, then their number does. ``peer`` names the server in warnings; ``known_lines``
-    cause none. ``flooded`` is called when a line over the limit does not end: to end the
-    connection, since no response can come any more.
+    The first three lines that are not messages, such as a banner printed to stdout, are logged one
+    by one, and later only their number. ``peer`` names the server in warnings; ``known_lines``
+    cause none. ``flooded`` is called when a line over the limit does not end, to end the
+    connection, since no response can follow.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class LineReader:
     def feed_eof(self) -> None:
         """End the stream; a last line without a line feed still counts.
 
-        Half a message does not: the call it would have answered fails because the stream ended.
+        Half a message does not: its call fails because the stream ended.
         """
         for line in self._framer.feed_eof():
             if isinstance(line, bytes) and _is_cut_off(line):
@@ -248,7 +248,7 @@ class LineReader:
                 self._warn(shown)
 
     def _warn(self, shown: str) -> None:
-        """Warn of the first lines of noise, and then of their number whenever that is tenfold."""
+        """Log the first lines of noise, and then their number each time it has grown tenfold."""
         self._noise += 1
         if self._noise <= _NAMED:
             _logger.warning(

@@ -1,10 +1,10 @@
-"""Server-sent events that carry messages, over as many connections as it takes.
+"""Server-sent events that carry messages, over any number of connections.
 
 An `EventStream` is one logical stream: the answer to a POST, or the server's own channel. It
-remembers how far it got, so that after a broken connection the next one can continue there with
+remembers its position, so that after a broken connection the next one can continue there with
 ``Last-Event-ID`` (Streamable HTTP, "Resumability and Redelivery", revisions 2025-03-26 to
 2025-11-25). A `ServerStream` does that with GETs: it opens the stream, reads until it ends, and
-opens it again from where it stopped, for as long as that brings anything.
+reopens it from where it stopped, for as long as that makes progress.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .http_messages import Refusal, Sending, answer_error
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
 
-# The longest id that is remembered, in characters. It comes back in a header, where servers take
-# no more; and so many ids as long as a message would take all the memory there is.
+# The longest id that is remembered, in characters. It is sent back in a header, where servers
+# accept no more; and 256 ids as long as a message would exhaust the memory.
 _MAX_ID_LENGTH = 8192
 
 # Requests of the server's remembered for each stream; no more are answered at the same time. An id
@@ -53,7 +53,7 @@ class EventStream:
     ``request_id`` is the request whose answer the stream carries, None for the server's own
     channel. ``answered`` tells whether that answer has come, ``progressed`` whether anything has
     since the last call of `next_delay`. ``questions``: the ids of the requests that came on the
-    stream; whoever knows them answered takes them out.
+    stream; the code that answers them removes them.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class EventStream:
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
-        # Text that cannot be read and names no method is taken for the answer, so that
-        # its caller does not wait any longer; a broken notification costs only itself.
+        # Invalid JSON without a method counts as the response, so that its caller does not
+        # wait any longer; a broken notification affects no call.
         answers = None if '"method"' in text else self._request_id
         messages = deliver_text(text, self._receiver, answers)
         for message in messages:
@@ -152,9 +152,9 @@ class EventStream:
         self._replaying = bool(self.last_event_id)
 
 
-# A caller who waits for an answer is to know within a second when the server is gone: so soon, in
-# seconds, the stream is asked for when it has broken and again when that was not answered, and
-# so many unanswered GETs in a row are proof.
+# A caller who waits for a response must learn within a second that the server is gone. These are
+# the seconds before the GET for a broken stream and before its retry, and the number of unanswered
+# GETs in a row that prove it.
 _QUICK = 0.4
 _MAX_UNANSWERED = 2
 
@@ -166,7 +166,7 @@ class ServerStream:
     """Follows one `EventStream` over any number of GETs.
 
     ``liveness``: seconds without a byte after which a connection counts as dead (None: never).
-    ``reached``: told of every GET that is answered (None) or fails (why).
+    ``reached``: called for every GET with None for a response, or with its error.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class ServerStream:
         Returns None when the stream is complete, the reason when it cannot be continued: an
         `HttpError` when the server does not offer it (it is then asked only once). A caller who
         waits for an answer waits no longer than for two unanswered GETs in a row; for its
-        own channel, the server may take the time to start again.
+        own channel, the server may take the time to restart.
         """
         while True:
             error = await self._read_once(accepted)
@@ -295,7 +295,7 @@ class _StreamSink:
         self._end(error)
 
     def _end(self, error: McpError | None) -> None:
-        if not self.is_answered:  # otherwise its head has told
+        if not self.is_answered:  # otherwise its head has reported that
             self._answer(False)
         if not self.ended.done():
             self.ended.set_result(error)

@@ -1,4 +1,4 @@
-"""What requests carry, and errors made of responses, for all that begins as an HTTP request.
+"""Headers and authorization of requests, and errors from responses, for every HTTP-based transport.
 
 An `AuthorizedExchange` stands between a transport and its HTTP client: the transport's sink sees
 one response, however often the request had to be sent because the server wanted another
@@ -32,9 +32,9 @@ HeaderSource = Union[
 """The caller's headers: a mapping, or a function, plain or async, called before every request."""
 
 ERROR_BODY_LIMIT = 64 * 1024
-"""How many bytes of an error response's body are kept."""
+"""The most bytes kept of an error response's body."""
 
-# Only so many bytes of a refusal that is no JSON-RPC error are looked at: it is a short one.
+# The most bytes searched of a refusal that is not a JSON-RPC error: the ones we know are short.
 _SHORT_BODY = 1024
 
 _CANCELLED = "the request was not sent: the function for headers was cancelled"
@@ -56,11 +56,11 @@ _RESERVED = frozenset(
     }
 )
 
-# What servers say of a session that they do not know, in a 400: "No valid session ID provided",
+# The words of servers about an unknown session, in a 400: "No valid session ID provided",
 # "Session not found", "Server not initialized".
 _SESSION = re.compile(r"\bsessions?\b|\bsession[_-]?id\b|\bnot initialized\b", re.IGNORECASE)
 
-# Answers a modern server gives in the name of a request whose id it could not or did not read.
+# Error codes that a modern server sends with the id of a request it did not fully read.
 _MODERN_CODES = frozenset(
     {
         ErrorCode.HEADER_MISMATCH,
@@ -152,7 +152,7 @@ def answer_error(
     When the body is a JSON-RPC error that answers this very request, that is the exception, as on
     any other transport, with the HTTP error as its cause. Everything else is an `HttpError`: a
     `SessionExpired` for a 404 ``in_session``, and for a 400 that speaks of the session where that
-    ``has_worked`` before, so that it is not the request that is wrong.
+    ``has_worked`` before, so that the request itself cannot be at fault.
     """
     says_so = head.status == 400 and has_worked and speaks_of_the_session(body)
     is_expired = in_session and (head.status == 404 or says_so)
@@ -230,14 +230,14 @@ class RequestAuthorization(Protocol):
         """Handle a response that is not a refusal."""
 
     async def recover(self, head: ResponseHead) -> bool:
-        """Whether to send the request again after a 401 or 403, having done what that takes."""
+        """Get other credentials after a 401 or 403; return whether to send the request again."""
         ...
 
 
 class Authorizer(Protocol):
     """A source of the caller's identity, request by request.
 
-    ``clocks``: the clocks to stop while a human is asked; None: none.
+    ``clocks``: the clocks to pause while a human is asked, if any.
     """
 
     clocks: PausableClocks | None
@@ -339,7 +339,7 @@ class AuthorizedExchange:
         except (Exception, asyncio.CancelledError) as error:
             if self._is_given_up:
                 raise
-            # This was not cancelled: a task that the caller's own function awaited was.
+            # Not this task was cancelled, but one that the caller's own function awaited.
             raise _as_ours(error) from error
         if self._is_given_up:  # the caller's own function may have swallowed that
             raise asyncio.CancelledError
@@ -365,7 +365,7 @@ class AuthorizedExchange:
         try:
             again = await self._answer(self._authorization.recover(head))
         except Exception as error:
-            if error.__cause__ is None:  # about a server without OAuth, the refusal says the most
+            if error.__cause__ is None:  # for a server without OAuth, the refusal is the best error
                 error.__cause__ = http_error(head, body, self.url)
             self._fail(error)
             return
@@ -408,14 +408,14 @@ class AuthorizedExchange:
 
     def response_failed(self, error: McpError) -> None:
         if self._refusal is not None:
-            # The rest of a refusal tells nothing that its head has not told.
+            # The head of a refusal is enough; its body is not needed.
             self._task = self._client.tasks.start(self._recover(self._refusal))
         else:
             self._sink.response_failed(error)
 
 
 def _as_ours(error: BaseException) -> McpError:
-    """Return the error, or one in its place where it is a bug."""
+    """Return the error, or an `AuthError` for an unexpected one."""
     if isinstance(error, McpError):
         return error
     failure = AuthError(f"authorization failed with {type(error).__name__}")

@@ -1,4 +1,4 @@
-"""One message posted to a Streamable HTTP endpoint, and what becomes of the response.
+"""One message posted to a Streamable HTTP endpoint, and the handling of its response.
 
 Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Post(PostedMessage):
-    """A message posted in the session ``session_id``, and what becomes of the response."""
+    """A message posted in the session ``session_id``, and the sink of its response."""
 
     def __init__(
         self, owner: StreamableHttpTransport, outgoing: Outgoing, session_id: str | None
@@ -113,7 +113,7 @@ class Post(PostedMessage):
         seconds = self._owner.liveness or 0.0
         self.fail(ConnectionLost(f"no data on the event stream for {seconds:g} s"))
 
-    # What the response comes to
+    # The end of the response
 
     def _finish(self, error: McpError | None) -> None:
         if self._stream is not None:
@@ -177,10 +177,10 @@ class Post(PostedMessage):
         lost.__cause__ = cause
         return lost
 
-    # What becomes of it when its session ends
+    # The end of the session
 
     def settle(self, question: RequestId) -> None:
-        """Forget a request of the server's, which has our response now."""
+        """Forget a request of the server that has been answered."""
         if self._stream is not None:
             self._stream.questions.discard(question)
 

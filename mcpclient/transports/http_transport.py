@@ -1,8 +1,8 @@
 """The common part of both HTTP transports: connections, headers, and messages that are posted.
 
 A posted message is followed until the server has taken it. Most servers end its response with the
-answer, and the connection serves the next call. A response that a server leaves open costs a
-socket, so few of them are waited for, and not for long.
+answer, and the connection serves the next call. A response that a server leaves open occupies a
+socket, so only a few of them are read on, and not for long.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
 from .http_messages import CallerHeaders, Credentials, HeaderSource, Sending, authorizer_in
 
-# How many answers to requests of the server's are on their way at the same time. Each takes a
-# connection, and the server decides how many there are to be, and how soon it takes one.
+# The most answers to the server's requests that are posted at the same time. Each uses a
+# connection, and the server controls their number and how soon it accepts one.
 _MAX_ANSWERS = 50
 
 
@@ -78,7 +78,7 @@ class HttpTransport(Transport, Generic[PostT]):
         return self._receiver
 
     async def open(self, receiver: Receiver) -> None:
-        """Make ready; the first message opens the first connection."""
+        """Prepare to send; the first message opens the first connection."""
         self._receiver = receiver
         self._is_open = True
         self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
@@ -86,7 +86,7 @@ class HttpTransport(Transport, Generic[PostT]):
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """POST a message. One that is not a request has been sent when the server has taken it.
 
-        Else a call could overtake ``notifications/initialized`` on a connection of its own.
+        Otherwise a call could overtake ``notifications/initialized`` on another connection.
         """
         body = outgoing.encode()
         if outgoing.answers is not None:
@@ -205,7 +205,7 @@ class PostedMessage:
 
 
 class Draining:
-    """The responses of one transport that are nearly over.
+    """The responses of one transport that are still read although their answer has arrived.
 
     At most ``most`` are read on, each for ``seconds`` (None: no limit).
     """

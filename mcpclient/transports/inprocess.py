@@ -1,7 +1,7 @@
 """In process: a server that is a coroutine, or an SDK's server object, of the same program.
 
-Every message is encoded as JSON and decoded again. So nothing is shared by accident, and what JSON
-cannot carry is refused as on every other transport.
+Every message is encoded as JSON and decoded again. So no object is shared by accident, and values
+that JSON cannot carry are refused as on every other transport.
 
 Server objects of the Python SDK (1.x and 2.x) and of fastmcp (2 to 4) are told apart by their
 attributes, and driven by their own packages: the server's ``run``, between the streams that their
@@ -27,8 +27,7 @@ from ..net.futures import cancel
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
 
-# How many seconds a server may take to return after its messages have ended, and again when
-# cancelled.
+# Seconds that a server may take to return after its messages have ended, and after a cancellation.
 _RETURN_TIMEOUT = 1.0
 
 
@@ -49,7 +48,7 @@ class ServerEnd:
 
         Raises `UsageError` for what JSON cannot carry. To be called in the client's event loop.
         """
-        # In a turn of its own, as from any peer: the client is never called while it calls.
+        # In a later turn of the loop, as from any peer: never during the client's own call.
         asyncio.get_running_loop().call_soon(self._deliver, encode(message))
 
     def _deliver(self, text: bytes) -> None:
@@ -179,7 +178,7 @@ def is_server_object(target: object) -> bool:
 
 
 def serve_object(server: object) -> Serve:
-    """Return what serves one connection with a server object."""
+    """Return a function that serves one connection with a server object."""
 
     async def serve(end: ServerEnd) -> None:
         low = _low_level_of(server)

@@ -33,7 +33,7 @@ from .http_transport import Draining, HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
 
-# How many responses to messages may stay open that are mere receipts.
+# The most responses to posted messages, which are mere receipts, that may stay open.
 _MAX_RECEIPTS = 64
 
 _logger = logger_for("mcpclient.transport")

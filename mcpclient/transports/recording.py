@@ -15,9 +15,9 @@ _CHANNELS = {"ws": "websocket"}
 
 
 def recorded(transport: Transport, recorder: Recorder | None) -> Transport:
-    """Begin the transcript of a connection, and return what to open in place of ``transport``.
+    """Begin the transcript of a connection, and return the transport to open instead.
 
-    That is the transport itself where there is nothing to record, or it does that by itself.
+    That is ``transport`` itself if there is no recorder, or it records by itself.
     """
     if recorder is None:
         return transport
@@ -28,7 +28,7 @@ def recorded(transport: Transport, recorder: Recorder | None) -> Transport:
 
 
 class MessageLog:
-    """Writes down the messages of one transport, and what became of them."""
+    """Records the messages of one transport, and their failures."""
 
     def __init__(self, transport: Transport, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -36,11 +36,11 @@ class MessageLog:
         self._channel = _CHANNELS.get(transport.name, transport.name)
 
     def sent(self, outgoing: Outgoing) -> None:
-        """Write down what goes to the server."""
+        """Record a message to the server."""
         self._recorder.record("sent", self._channel, {"message": outgoing.message})
 
     def received(self, message: Message) -> None:
-        """Write down what came from the server."""
+        """Record a message from the server."""
         self._recorder.record("received", self._channel, {"message": message})
 
     def abandoned(self, outgoing: Outgoing) -> None:
@@ -48,18 +48,18 @@ class MessageLog:
         self._recorder.record("note", self._channel, {"abandoned": outgoing.request_id})
 
     def failed(self, error: McpError, request_id: RequestId | None) -> None:
-        """Write down a failure: of a request, or of nothing in particular."""
+        """Record a failure, of a request or in general."""
         answers = {} if request_id is None else {"answers": request_id}
         self._recorder.note_failure(self._channel, error, **answers)
 
     def closed(self) -> None:
-        """Write down that the client ends the connection. Of several ends the first counts."""
+        """Record that the client ends the connection. Only the first end counts."""
         if not self._ended:
             self._ended = True
             self._recorder.record("sent", self._channel, {"end": "closed"})
 
     def lost(self, error: McpError, how: str = "lost") -> None:
-        """Write down that the connection has ended by itself, or was never there."""
+        """Record that the connection was lost, or never opened."""
         if not self._ended:
             self._ended = True
             self._recorder.note_failure(self._channel, error, end=how)
@@ -115,7 +115,7 @@ class RecordingTransport(Transport):
             raise
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """Write down and send a message."""
+        """Record and send a message."""
         self._log.sent(outgoing)
         try:
             return self._inner.send(outgoing)

@@ -1,4 +1,4 @@
-"""A recorded session in place of a server: no process, no network, always the same answers."""
+"""Replay of a recorded session: no process, no network, always the same answers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Recording(Transport):
     last one. Times are not imitated. A request that was never recorded raises `NotRecorded`.
 
     Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
-    One object serves one client; `another` gives the next client one that goes on with the same
-    calls. It reads what ``trace=``, ``mcpclient record`` and the conformance suite write, over
-    whatever transport that was.
+    One object serves one client; `another` returns one for the next client, which continues with
+    the same calls. It reads transcripts of ``trace=``, ``mcpclient record`` and the conformance
+    suite, of any transport.
 
     ``match``: what has to be the same in a request: ``"method"`` alone, or with ``"params"``, or
     with parts of these such as ``"params.name"``.
@@ -84,7 +84,7 @@ class Recording(Transport):
         return [(call.request["method"], call.request.get("params")) for call in self._script.left]
 
     async def open(self, receiver: Receiver) -> None:
-        """Begin, or go on after the recorded connection was lost."""
+        """Begin, or continue after the recorded connection was lost."""
         failure = self.conversation.never_opened
         if failure is not None and not self.conversation.calls:
             raise error_of(failure)
@@ -115,7 +115,7 @@ class Recording(Transport):
         self._start(player)
 
     def _start(self, player: _Player) -> None:
-        # In a turn of its own, as from any server: the client is never called while it calls.
+        # In a later turn of the loop, as from any server: never during the client's own call.
         asyncio.get_running_loop().call_soon(player.play)
 
     def _go_on(self, request_id: RequestId) -> None:
@@ -126,7 +126,7 @@ class Recording(Transport):
                 del self._asking[request_id]
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Play no more for a request."""
+        """Stop playing for a request."""
         player = self._players.pop(outgoing.request_id or "", None)
         if player is not None:
             player.steps.clear()
@@ -139,7 +139,7 @@ class Recording(Transport):
         self._asking.clear()
         self._held.clear()
 
-    # What players do
+    # For players
 
     def forget(self, player: _Player, request_id: RequestId) -> None:
         """Drop a player that has come to its end."""

@@ -1,4 +1,4 @@
-"""stdio: a server process of our own, one JSON message per line.
+"""stdio: a child process as the server, one JSON message per line.
 
 Source: the stdio pages of all revisions. `net.process` starts and stops the process; here its
 output becomes messages.
@@ -117,7 +117,7 @@ class StdioTransport(ConnectedTransport):
         """End a server whose output is one endless line."""
         assert self._process is not None
         self.connection_lost(error)
-        # Later, since the process is in the middle of handing on its output.
+        # Later, since the process is still delivering its output.
         asyncio.get_running_loop().call_soon(self._process.abort)
 
     def process_ended(self, error: ProcessExited) -> None:

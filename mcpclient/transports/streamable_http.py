@@ -1,7 +1,7 @@
 """Streamable HTTP: every message a POST, answered by JSON or by an event stream.
 
-Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28. What differs between the
-eras is written in each `Outgoing`; this transport only obeys it.
+Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28. Each `Outgoing` states
+the differences between the eras; this transport only follows it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _GET_HEADERS = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
 
 _DELETE_TIMEOUT = 2.0
 
-# How many times as long as the opening of the session that of the server's channel may take; and at
-# least and at most how many seconds.
+# The time that opening the server's channel may take, as a multiple of the time that opening the
+# session took; and at least and at most how many seconds.
 _LISTEN_FACTOR = 3
 _LISTEN_WAIT = (0.05, 1.0)
 
@@ -130,7 +130,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         accepted.add_done_callback(self._note_offer)
 
         async def open_channel(last_event_id: str, sink: ResponseSink) -> Sending:
-            # Nobody is to log in for a channel that the server may not even offer.
+            # The user must not have to log in for a channel that the server may not even offer.
             return await self.open_stream(last_event_id, sink, passive=not self._offers_channel)
 
         follower = ServerStream(stream, self.url, open_channel, self.liveness, self._reached)
@@ -145,7 +145,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
     def _lose_channel(self, error: McpError) -> None:
         if isinstance(error, HttpError) and self._is_expiry(error):
-            # It is not that there is no such channel, for there was one.
+            # A server without a channel answers 404, too, but there was one.
             error = SessionExpired(error.status, error.headers, error.body, error.url)
         self.receiver.request_failed(None, error)
         if isinstance(error, SessionExpired):
@@ -177,7 +177,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
         async def open_rest(last_event_id: str, sink: ResponseSink) -> Sending:
             if self._expiry is not None and self.has_ended(post.session_id):
-                raise self._expiry.again()  # another session knows nothing of these events
+                raise self._expiry.again()  # another session does not have these events
             return await self.open_stream(last_event_id, sink)
 
         post.rest = ServerStream(stream, self.url, open_rest, self.liveness)
@@ -250,11 +250,11 @@ class StreamableHttpTransport(HttpTransport[Post]):
     async def _end_session(self, session_id: str) -> None:
         self._session_id = None
         headers = [*self._session_headers, ("Mcp-Session-Id", session_id)]
-        with suppress(Exception):  # the provider is the caller's; a session ends without it, too
+        with suppress(Exception):  # the caller's function may raise; the session expires anyway
             headers += await self._headers.provided_for(None)
         deletion = _Deletion()
         request = HttpRequest("DELETE", self.url, headers)
-        # Nobody is to log in only to end a session.
+        # The user must not have to log in only to end a session.
         exchange = start_request(self._http, request, deletion, self._authorizer, passive=True)
         try:
             await asyncio.wait({deletion.over}, timeout=_DELETE_TIMEOUT)
@@ -267,7 +267,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
 
 def _as_utf_8(text: str) -> str:
-    """Return text so that its UTF-8 is what goes out where headers are written as Latin-1.
+    """Return a string that has the UTF-8 of ``text`` as its Latin-1, the coding of headers.
 
     Source: the HTML standard, "Server-sent events": the last event id, encoded as UTF-8.
     """

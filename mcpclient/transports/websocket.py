@@ -48,8 +48,8 @@ from .base import deliver_text
 from .connected import ConnectedTransport
 from .http_messages import Authorizer, CallerHeaders, Credentials, HeaderSource, authorizer_in
 
-# How long the server may take to close the TCP connection once both have sent a close frame, which
-# is its part (RFC 6455, section 7.1.1), and how long its close frame may take.
+# Seconds that the server may take to close the TCP connection after both close frames, as RFC 6455
+# section 7.1.1 requires of it, and seconds that its own close frame may take.
 _SERVER_CLOSES_WITHIN = 1.0
 _CLOSES_WITHIN = 2.0
 
@@ -72,8 +72,8 @@ class WebSocketSettings(NamedTuple):
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.
 
-    ``headers``: the caller's own, for the opening request. ``credentials``: who is asking, said
-    there too. ``settings``: the size of messages, and how often a sign of life is asked for.
+    ``headers``: the caller's own, for the opening request. ``credentials``: those of the caller, in
+    the same request. ``settings``: the limits of messages and pings.
     """
 
     name = "ws"
@@ -277,7 +277,7 @@ class WebSocketConnection:
             self._timer.cancel()
             self._timer = None
 
-    # Signs of life
+    # Pings
 
     def _ping(self) -> None:
         self._heard = False
@@ -299,7 +299,7 @@ class WebSocketConnection:
 
 
 _BODY_LIMIT = 64 * 1024
-# How long the rest of a refusal is waited for, in seconds.
+# Seconds to wait for the rest of a refusal.
 _BODY_WAIT = 1.0
 
 
@@ -312,7 +312,7 @@ async def open_websocket(
 ) -> WebSocketConnection:
     """Connect to ``url``, sending ``headers`` along; messages go to ``receiver`` from then on.
 
-    Raises `ConnectFailed`, `HttpError` for an answer that is no 101, and `ProtocolViolation` for a
+    Raises `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for a
     101 that breaks the rules. Safe to cancel: nothing stays open.
     """
     opening = _Opening(dialer, url, receiver, settings)

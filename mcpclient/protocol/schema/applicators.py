@@ -295,7 +295,7 @@ def _contains(site: Site) -> Rule:
     return Rule(ARRAY, check)
 
 
-# What no other keyword has dealt with. The compiler puts these last.
+# The parts that no other keyword has evaluated. The compiler puts these keywords last.
 
 
 def _unevaluated_properties(site: Site) -> Rule:

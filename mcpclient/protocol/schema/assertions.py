@@ -184,7 +184,7 @@ def _dependent_required(site: Site) -> Rule:
 
 
 def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -> Check:
-    """The check of members that are required wherever another one is present."""
+    """Return the check of members that are required when another one is present."""
 
     def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
         for name, required in dependencies:

@@ -117,7 +117,7 @@ class Site(NamedTuple):
 Build = Callable[[Site], Optional[Rule]]
 
 
-# In the order of evaluation: the last ones ask what all the others have dealt with.
+# In the order of evaluation: the last ones need the parts that the others have evaluated.
 _KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **APPLICATORS, **UNEVALUATED}
 _ORDER = {keyword: index for index, keyword in enumerate(_KEYWORDS)}
 # The keywords whose entries are all looked at whenever their schema is applied.
@@ -212,7 +212,7 @@ class Compiler:
 
         def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
             run.steps -= len(run.scope) // ENTRIES_PER_STEP
-            # The outermost one that has the anchor; none, as when the target is not entered yet.
+            # The outermost one that has the anchor; none if the target has not been entered yet.
             having = (resource for resource in run.scope if name in resource.dynamic_anchors)
             resource = next(having, target.resource)
             node = self._nodes[resource.dynamic_anchors[name]]

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from ...errors import safe_str
 
-# What stands in the place of a keyword.
+# The kinds of values that a keyword may have.
 ONE = "a schema"
 LIST = "a list of schemas"
 MAP = "an object of schemas"
@@ -87,7 +87,7 @@ _VOCABULARIES: Mapping[str, frozenset[str]] = {
 
 
 def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
-    """The dialect that a ``$schema`` names, or None when it is not supported.
+    """Return the dialect that a ``$schema`` names, or None when it is not supported.
 
     ``documents`` may hold the metaschema of a dialect of one's own, whose ``$vocabulary`` says
     which keywords are in force. Source: JSON Schema Core 2020-12, section 8.1.
@@ -116,10 +116,10 @@ def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
 def subschemas(
     schema: Mapping[str, object], dialect: Dialect
 ) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Every direct subschema of a schema, with the tokens of the JSON pointer that leads to it.
+    """Yield each direct subschema of a schema, with the tokens of the JSON pointer to it.
 
-    What stands in the place of a subschema without being an object or a boolean is left out: its
-    keyword complains about it.
+    Values in the place of a subschema that are neither an object nor a boolean are left out: the
+    keyword reports them.
     """
     for keyword, value in schema.items():
         shapes = dialect.places.get(keyword, ())
@@ -142,7 +142,7 @@ _PARTS = re.compile(r"(?:([^:/?]+):)?(?://([^/?]*))?([^?]*)(?:\?(.*))?", re.DOTA
 
 
 def resolve(base: str, reference: str) -> str:
-    """The target of a reference relative to a base URI, which may be empty; neither has a fragment.
+    """Resolve a reference against a base URI, which may be empty; neither has a fragment.
 
     Unlike `urllib.parse.urljoin` it does so for every scheme, ``urn:`` included.
     Source: RFC 3986, section 5.2.2.
@@ -191,13 +191,13 @@ def _remove_dots(path: str) -> str:
 
 
 def split_fragment(uri: str) -> tuple[str, str]:
-    """A URI without its fragment, and the fragment with percent escapes decoded."""
+    """Return a URI without its fragment, and the fragment with percent escapes decoded."""
     absolute, _, fragment = uri.partition("#")
     return absolute, unquote(fragment)
 
 
 def join_pointer(tokens: Iterable[str | int]) -> str:
-    """The JSON pointer made of these member names and array indexes. Source: RFC 6901.
+    """Return the JSON pointer of these member names and array indexes. Source: RFC 6901.
 
     It is for reading: very long names are cut, since every violation would repeat them.
     """
@@ -207,6 +207,6 @@ def join_pointer(tokens: Iterable[str | int]) -> str:
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:
-    """The member names and array indexes of a JSON pointer: of none, where it is empty."""
+    """Return the member names and array indexes of a JSON pointer; none for an empty one."""
     tokens = pointer[1:].split("/") if pointer else []
     return [token.replace("~1", "/").replace("~0", "~") for token in tokens]

@@ -1,7 +1,7 @@
 """Compiled schemas at work: nodes made of rules, and the state of one validation.
 
-A node is one schema. It keeps, for each JSON type, the rules that can have something to say about
-a value of that type, so that a string never meets the keywords for arrays. A rule is a closure:
+A node is one schema. It keeps, for each JSON type, the rules that apply to values of that type, so
+that a string is never checked by the keywords for arrays. A rule is a closure:
 it returns None when the value is fine, otherwise its failures. The place of a failure in the
 value is noted while the failures travel outwards, so that a valid value pays nothing for it.
 """
@@ -28,7 +28,7 @@ class Failure:
 
 Failures = Optional[list[Failure]]
 
-# Of members, items or names that are only passed through, so many take as long as one step.
+# The number of members, items or names that take as long as one step if they are only iterated.
 ENTRIES_PER_STEP = 8
 
 
@@ -50,7 +50,7 @@ class Evaluated:
 
 
 class Run(Budget):
-    """The state of one validation: what it may still cost, and which resources it is in.
+    """The state of one validation: its remaining budget, and the resources it is in.
 
     ``scope`` lists the schema resources that were entered, outermost first: ``$dynamicRef`` asks.
     """
@@ -121,7 +121,7 @@ class TrackingNode(Node):
 
 
 def rules_by_type(rules: Sequence[tuple[Sequence[type], Check]]) -> Mapping[type, Sequence[Check]]:
-    """Sort rules by the types of Python they have something to say about, in their order."""
+    """Group rules by the Python types that they apply to, in their order."""
     return {kind: tuple([check for kinds, check in rules if kind in kinds]) for kind in JSON_TYPES}
 
 
@@ -133,7 +133,7 @@ ANY: Sequence[type] = (dict, list, str, bool, int, float, type(None))
 
 
 class Rule(NamedTuple):
-    """A compiled keyword, and the JSON types of the values it has something to say about."""
+    """A compiled keyword, and the JSON types of the values it applies to."""
 
     types: Sequence[type]
     check: Check

@@ -108,7 +108,7 @@ _LAST_CODE = 0x10FFFF
 
 
 class PatternError(Exception):
-    """The pattern is not an expression that can be checked; ``str()`` says why."""
+    """The pattern cannot be used; ``str()`` is the reason."""
 
 
 class UncheckablePattern(PatternError):

@@ -39,8 +39,8 @@ Places = Callable[[str, "Spend"], Iterable[int]]
 # Called with a number of steps of work that are about to be taken; raises when there were too many.
 Spend = Callable[[int], None]
 
-# How much the patterns of one schema may remember together, in units of about 50 bytes: the member
-# of a set, or a successor of one; and the overhead of a set.
+# The most that the patterns of one schema may cache together, in units of about 50 bytes: a member
+# of a set, a successor of one, or the overhead of a set.
 _MAX_REMEMBERED = 50_000
 _SET = 10
 _STATES_PER_STEP = 2
@@ -58,7 +58,7 @@ class Pattern:
     """
 
     def __init__(self, text: str, max_states: int, memory: PatternMemory | None = None) -> None:
-        # A long text may also make few states, and still takes its time to be read.
+        # A long text may have few states, but parsing it still takes time.
         least = len(text) // _CHARACTERS_PER_STATE
         if least > max_states:
             raise PatternError("the expression is too long")
@@ -103,7 +103,7 @@ class _State(NamedTuple):
 
 @dataclass(eq=False)
 class _States:
-    """A set of states, with what follows from it as far as that is known."""
+    """A set of states, with its cached successors."""
 
     members: frozenset[int]
     final: bool
@@ -256,7 +256,7 @@ class _Automaton:
         return known
 
     def forget(self) -> None:
-        """Begin anew with nothing remembered."""
+        """Clear the cache."""
         self._known: dict[tuple[frozenset[int], bool], _States] = {}
         self._start = _States(frozenset((self._entry,)), False)
 

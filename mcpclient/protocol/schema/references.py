@@ -30,7 +30,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _COMPARED_DEPTH = 500
 # Every relative $id repeats the URI it is relative to.
 _MAX_URI_LENGTH = 4096
-# What it takes to find a subschema, and to follow a reference.
+# The steps of finding a subschema, and of following a reference.
 _STEPS_PER_SUBSCHEMA = 2
 _ENTRIES_PER_STEP = 4
 _STEPS_PER_REFERENCE = 5
@@ -51,7 +51,7 @@ class Resource:
 
 @dataclass(eq=False)
 class Position:
-    """One subschema: its value, the resource it belongs to, and where it stands.
+    """One subschema: its value, the resource it belongs to, and its place.
 
     ``tokens`` lead to it from its ``parent``. The way from the root is put together only for
     messages, because long member names would otherwise be repeated in all they contain.
@@ -109,7 +109,7 @@ class Registry:
         return resource.root
 
     def resolve(self, reference: str, origin: Position) -> Position:
-        """The subschema that a ``$ref`` in ``origin`` refers to. Raises `SchemaError`."""
+        """Return the target of a ``$ref`` in ``origin``. Raises `SchemaError`."""
         uri, fragment = self._absolute(reference, origin)
         resource = self._resource(uri, origin)
         if not fragment:
@@ -121,7 +121,7 @@ class Registry:
         raise SchemaError(f"there is no anchor {describe(fragment)} to refer to", origin.location)
 
     def _absolute(self, reference: str, origin: Position) -> tuple[str, str]:
-        """A reference as an absolute URI and a decoded fragment."""
+        """Return a reference as an absolute URI and a decoded fragment."""
         self._spend(_STEPS_PER_REFERENCE + len(reference) // _CHARACTERS_PER_STEP)
         relative, fragment = split_fragment(reference)
         uri = resolve(origin.resource.uri, relative) if relative else origin.resource.uri
@@ -142,7 +142,7 @@ class Registry:
         return self._resources[uri]
 
     def _at_pointer(self, root: Position, tokens: Sequence[str], origin: Position) -> Position:
-        """The subschema that a JSON pointer leads to.
+        """Return the subschema at a JSON pointer.
 
         Where no keyword has put a subschema, the value becomes one by being referred to.
         """
@@ -184,7 +184,7 @@ class Registry:
                     pending.append(position.add_child(tokens, value))
 
     def _identify(self, position: Position, schema: Mapping[str, object]) -> None:
-        """Start a resource where the schema has an ``$id``, and note its anchors."""
+        """Start a resource where the schema has an ``$id``, and register its anchors."""
         outer = position.resource
         dialect = outer.dialect
         is_root = position.parent is None

@@ -1,4 +1,4 @@
-"""JSON values as JSON sees them, where Python's own view differs.
+"""JSON values by the rules of JSON, where those of Python differ.
 
 In JSON a boolean is not a number, 1.0 is the same number as 1, and objects have no order.
 """
@@ -15,8 +15,8 @@ from ...errors import UsageError
 Clock = Optional[Callable[[], float]]
 """Tells the time in seconds, of any clock that never goes backwards."""
 
-# How many steps are done between two looks at the clock, and how long one takes where work is
-# about to be done that cannot be interrupted.
+# Steps between two readings of the clock, and the seconds that one is assumed to take before work
+# that cannot be interrupted.
 _SLICE = 500
 _SECONDS_PER_STEP = 1e-6
 
@@ -25,8 +25,8 @@ _SECONDS_PER_STEP = 1e-6
 class SchemaLimits:
     """Bounds that keep a hostile schema or a hostile value from exhausting this process.
 
-    ``seconds``: how long making a schema ready, and each validation, may take; nothing else
-    happens in the event loop meanwhile. ``validation_steps``: the work one validation may take, on
+    ``seconds``: how long compiling a schema, and each validation, may take; both block the
+    event loop. ``validation_steps``: the work one validation may take, on
     any machine: an ordinary value takes one or two steps for each of its parts, none takes much
     over a microsecond, and large parts take more. Exponential combinations of ``anyOf`` and friends
     end at one of these two. ``compilation_steps``: the same for making a schema ready.
@@ -51,14 +51,14 @@ class SchemaLimits:
 
 
 class Stopped(Exception):
-    """The work has reached one of its limits; ``str()`` says which."""
+    """The work has reached one of its limits; ``str()`` names it."""
 
 
 class Budget:
     """The budget of some work, in steps and, where there is a clock, in time.
 
-    Steps are handed out in slices, so that the clock is asked seldom. Who subtracts from ``steps``
-    directly calls `look` when they are below zero.
+    Steps are granted in slices, so that the clock is read rarely. Code that subtracts from
+    ``steps`` directly must call `look` when they are below zero.
     """
 
     __slots__ = ("_clock", "_deadline", "_left", "_seconds", "steps")
@@ -115,7 +115,7 @@ def json_type(value: object) -> type:
 
 
 def identity(value: object, depth: int, spend: Callable[[int], None]) -> Hashable:
-    """A key that is equal for two values exactly when JSON Schema calls them equal.
+    """Return a key that is equal for two values exactly when JSON Schema calls them equal.
 
     Numbers become text, because the hashes of Python's numbers can be made to collide at will
     while those of strings are keyed. Raises RecursionError for values nested over ``depth``.
@@ -186,7 +186,7 @@ def _decimal(number: float) -> tuple[int, int]:
 
 
 def describe(value: object) -> str:
-    """A short text for a value of any size, for use inside a message."""
+    """Return a short description of a value of any size, for messages."""
     if isinstance(value, str):
         return repr(value) if len(value) <= _SHOWN_TEXT else repr(value[:_SHOWN_TEXT])[:-1] + "…'"
     if isinstance(value, bool):
