@@ -1,5 +1,5 @@
-"""Configuration files into servers: found, read, expanded, judged, approved, and written back.
+"""Servers from configuration files: finding, reading, judging, approving and writing them.
 
-What is wrong with a file is a `Problem`, never an exception: one bad entry does not cost its
-neighbours. Nothing here starts a process or opens a connection.
+A mistake in a file is a `Problem`, never an exception: one bad entry does not affect the others.
+Nothing here starts a process or opens a connection.
 """

@@ -1,4 +1,4 @@
-"""A loaded configuration: the servers, what is wrong with them, and where they came from."""
+"""A loaded configuration: the servers, their problems and their sources."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Problem:
     """A mistake in a configuration, or a warning about it.
 
     ``severity``: with an ``"error"`` the server (or the file) is left out; with a ``"warning"`` it
-    is used all the same. ``file`` is the path as it was found; ``line`` counts from 1. ``server``
-    and ``field`` are None where the problem is the file's. ``hint`` says what to do; it may be
-    empty. The strings never hold the value of a variable, nor of a header. ``str()`` is one line,
-    without control characters.
+    is still used. ``file`` is the path as it was found; ``line`` counts from 1. ``server`` and
+    ``field`` are None for a problem of the whole file. ``hint`` is the next step, or empty. No
+    string contains the value of a variable or header. ``str()`` is one line, without control
+    characters.
     """
 
     severity: Severity
@@ -62,7 +62,7 @@ class ServerConfig:
       for a server that was made in code. ``source``: the path of its file, or "".
     - ``target``: a URL, or a command as a list. ``options``: keyword arguments of `connect`. While
       ``state`` is not ``"ready"``, both are as written in the file, without the values of
-      variables: nothing that is not allowed learns a secret.
+      variables, so that only allowed servers learn secrets.
     - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
       why in words. Only a ready server may be connected.
     - ``enabled``: what the file says, also where the server is ready because it was asked for by
@@ -71,8 +71,8 @@ class ServerConfig:
       connect at the first call only. ``naming``: how its tools are named, where that differs from
       other servers' (see `Manager`).
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
-      ``sheet``: all that decides what would run and what it may learn, to be shown before one
-      agrees; None for a server that was made in code.
+      ``sheet``: everything that decides what runs and which data it gets, for the user's approval;
+      None for a server that was made in code.
     - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
       has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
       enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None for
@@ -102,7 +102,7 @@ class ServerConfig:
     )
 
     def with_mapping_read(self) -> ServerConfig:
-        """Return the server with a target that is a mapping read, as connecting would read it.
+        """Return the server, with a target that is a mapping parsed as on connecting.
 
         Raises `UsageError` for a mapping that is not an entry.
         """
@@ -136,7 +136,7 @@ class ServerConfig:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON can carry it; a mapping or sequence of any kind as a plain one."""
+    """Return a value that JSON can carry; mappings and sequences become plain ones."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -176,7 +176,7 @@ class Config:
     load_again: Callable[[], Config] | None = field(default=None, repr=False, compare=False)
 
     def explain(self, name: str) -> str:
-        """Return the origin of a server, the text of each file about it, and the decision on it.
+        """Return the origin of a server, its entry in each file, and the decision on it.
 
         The text holds names of variables and headers, never their values. Raises `UsageError` for
         a name that no file has.

@@ -1,4 +1,4 @@
-"""One file into the entries it holds, as written, each with its place: JSON, TOML or YAML."""
+"""The entries of a JSON, TOML or YAML file, as written, each with its place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
     tomllib = None
 
 MAX_FILE_SIZE = 32 * 1024 * 1024
-"""How many bytes of a configuration file are read, and changed."""
+"""The greatest size of a configuration file in bytes, for reading and writing."""
 
 Path = Sequence[Union[str, int]]
 """The keys and indexes that lead to a part of a document."""
@@ -52,13 +52,13 @@ class Document:
         self._lines: Lines | None = None
 
     def line(self, path: Path) -> int | None:
-        """Return the line of a part, or of the nearest part around it that is there."""
+        """Return the line of a part, or of the nearest enclosing part that exists."""
         knows_places = isinstance(self.value, (JsoncObject, JsoncArray))
         offset = _offset_in(self.value, path) if knows_places else self._search(path)
         return None if offset is None else self._line_of(offset)
 
     def repeated(self) -> Iterator[tuple[list[str | int], int]]:
-        """Yield the keys that are there twice: the path of the second one, and its line."""
+        """Yield the path and the line of each repeated key."""
         for path, offset in _repeated_keys(self.value, []):
             yield path, self._line_of(offset)
 
@@ -101,8 +101,8 @@ def _read_json(text: str) -> Any:
 def _refuse_costly_toml(text: str) -> None:
     """Refuse names of so many parts that the parser would take quadratic time and memory.
 
-    It keeps every beginning of a dotted name. A name ends with its line, and has no more parts than
-    the line has dots; dots in values count as well, of which no file has that many.
+    The parser keeps every prefix of a dotted name. The dots of a line limit the parts of its name;
+    dots in values count too, but real files have far fewer.
     """
     header, work = 0, 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -177,7 +177,7 @@ def _repeated_keys(value: Any, path: list[str | int]) -> Iterator[tuple[list[str
 
 
 _NO_SERVERS = "it configures no servers"
-# Types of servers inside an application, which no other program can reach.
+# Types of servers that run inside an application, out of reach for others.
 _INSIDE = ("builtin", "platform", "frontend", "inline_python", "inMemory")
 
 
@@ -226,16 +226,16 @@ class ConfigFile:
 
 
 class ConfigReader:
-    """Reads files, each once; what is wrong is added to ``problems``."""
+    """A reader of files, each once, that adds mistakes to ``problems``."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self._problems = problems
         self._documents: dict[str, Document | None] = {}
 
     def read(self, place: Place, *, expected: bool = False) -> ConfigFile | None:
-        """Return the servers and settings that a file has for a scope, or None without any.
+        """Return the servers and settings of a file for a scope, or None if it has none.
 
-        A file that is not there is a problem only when it is ``expected``.
+        A missing file is a problem only if it is ``expected``.
         """
         document = self.document(place.path, expected=expected)
         if document is None:
@@ -351,7 +351,7 @@ def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
 
 
 def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
-    """Yield a warning for each key that is there twice, on the way to the servers or inside."""
+    """Yield a warning for each repeated key, on the path to the servers or inside them."""
     for path, line in file.document.repeated():
         if tuple(path[: len(key)]) != key[: len(path)]:
             continue

@@ -21,7 +21,7 @@ SCOPES: tuple[Scope, ...] = ("plugin", "user", "project", "local")
 
 @dataclass(frozen=True)
 class Place:
-    """A file that may be there, and the scope of its servers.
+    """A possible configuration file, and the scope of its servers.
 
     ``project``: servers are those that the file has for this project, not those for all.
     """
@@ -86,10 +86,10 @@ def enterprise_place(name: str = "managed-mcp.json", platform: str = sys.platfor
     """Return the enterprise's file of this name, or None when there is none at all.
 
     ``managed-mcp.json`` has its servers, ``managed-settings.json`` its allow and deny lists. The
-    first that is there counts: in ``/etc/mcpclient`` or ``/etc/claude-code`` (Linux), in
+    first that exists counts: in ``/etc/mcpclient`` or ``/etc/claude-code`` (Linux), in
     ``/Library/Application Support/mcpclient`` or ``…/ClaudeCode`` (macOS), in
     ``C:\\ProgramData\\mcpclient``, ``C:\\Program Files\\ClaudeCode`` or
-    ``C:\\ProgramData\\ClaudeCode`` (Windows). What cannot be looked at counts as there.
+    ``C:\\ProgramData\\ClaudeCode`` (Windows). A file that cannot be accessed counts as existing.
     """
     for folder in _ENTERPRISE.get(platform, _ENTERPRISE["linux"]):
         path = os.path.join(folder, name)
@@ -147,7 +147,7 @@ _PROJECT_FILES = (
 def application_places(
     start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> Iterator[FoundConfig]:
-    """Yield every file that an application may have, whether it is there or not."""
+    """Yield every file that an application may have, whether or not it exists."""
     home = str(home_folder(environ, platform))
     data = (
         {

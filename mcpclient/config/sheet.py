@@ -1,8 +1,8 @@
-"""The sheet of an entry: everything that decides what runs and what it may learn, in one value.
+"""The sheet of an entry: everything that decides what runs and which data it gets.
 
-The user is shown it, and what the user agrees to is its digest. It holds the entry as written, so
-that neither shows the value of a variable: ``${BANK_API_KEY}`` and ``{file:~/.ssh/id_rsa}`` stand
-there as what they are. The contents of the files that the entry names are part of it.
+The user sees the sheet and approves its digest. It has the entry as written, ``${BANK_API_KEY}``
+and ``{file:~/.ssh/id_rsa}`` unexpanded, so it shows no values of variables. The contents of the
+files that the entry names are part of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..framing.escaping import escape_line
 from ..net.files import read_file
 from ..recording.secrets import TOKEN, is_secret_name
 
-# Larger files are known by their size and time: reading them would hold up every start.
+# Larger files are identified by size and time: reading them would delay every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024
 _DIGEST_SHOWN = 12
 # What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
@@ -48,7 +48,8 @@ class NamedFile(NamedTuple):
 
 
 class NamedFiles:
-    """The files that an entry names, each read once, so that what is judged is what is used."""
+    """The files that an entry names, each read once, so that the content judged is the content
+    used."""
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes | OSError] = {}
@@ -68,7 +69,7 @@ class NamedFiles:
     def digest(self, path: str) -> str:
         """Return the digest of a file's content, "" where there is none.
 
-        A file that is too large, or may not be read, is known by its size and time.
+        A file that is too large or not readable is identified by its size and time.
         """
         try:
             return hashlib.sha256(self.read(path)).hexdigest()
@@ -89,7 +90,7 @@ class Sheet:
       in the order in which it is shown; a secret that stands in the file itself is hidden.
     - ``restrictions``: what the entry forbids, by the names of its fields.
 
-    Two are equal whose entries are written alike, whatever the files that they name hold.
+    Sheets of identical entries are equal, whatever their files contain.
     """
 
     name: str
@@ -115,7 +116,7 @@ class Sheet:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def lines(self) -> list[str]:
-        """Return it as lines for a terminal, escaped."""
+        """Return the sheet as escaped lines for a terminal."""
         found = [
             Shown(f"file {each.path}", each.digest[:_DIGEST_SHOWN] or "cannot be read")
             for each in self.files
@@ -187,7 +188,7 @@ def words_of(entry: Entry) -> Mapping[str, None]:
 
 
 def _words_in(text: str) -> Iterator[str]:
-    """Yield what may be the path of a file in a word of a command: all of it, and its parts."""
+    """Yield the possible paths in a word of a command: the whole word, and its parts."""
     yield text
     for part in _AROUND_PATHS.split(text):
         yield part
@@ -196,7 +197,6 @@ def _words_in(text: str) -> Iterator[str]:
 
 
 def _rows(entry: Entry) -> Iterator[Shown]:
-    """Yield the fields of an entry that are given."""
     if entry.command:
         yield Shown("command", shlex.join(entry.command))
     if entry.url is not None:
@@ -238,7 +238,6 @@ def _texts(kind: str, texts: Mapping[str, str]) -> Iterator[Shown]:
 
 
 def _value_rows(name: str, value: Any) -> Iterator[Shown]:
-    """Yield a row for each part of a value of any depth."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _value_rows(f"{name}.{key}", item)

@@ -1,4 +1,4 @@
-"""Servers added to a file and removed from it; comments, order and all else stay as they are."""
+"""Adding servers to a file and removing them; the rest of the file stays unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reading import MAX_FILE_SIZE, DocumentError, read_document
 def add_server(
     path: str | os.PathLike[str], name: str, entry: Mapping[str, Any], *, replace: bool = False
 ) -> None:
-    """Write a server into a file, which is made when it is not there.
+    """Write a server into a file, which is created if it does not exist.
 
     ``entry`` is as in ``mcpServers``: ``command``, ``args``, ``env``, ``cwd`` or ``url``, ``type``,
     ``headers``; the file gets the shape of its application. ``replace``: one of this name may be
@@ -43,7 +43,7 @@ def add_server(
         text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
         return text.encode()
 
-    # Whether it is for one user, and does not travel with a project.
+    # Whether the file belongs to one user, not to a project.
     real, own = os.path.realpath(path), os.path.realpath(config_folder(os.environ))
     home = os.path.realpath(os.path.expanduser("~"))
     is_users = real.startswith(own + os.sep) or (

@@ -1,4 +1,4 @@
-"""One server's entry, as any application writes it, read into the target and options of a client.
+"""One server's entry in any application's form, converted to the target and options of a client.
 
 Configuration files and mappings given in code pass through these modules alike.
 """

@@ -16,10 +16,10 @@ class Application:
     """An application, and how it reads the fields that all of them have.
 
     ``seconds``: how many a unit of ``timeout`` has; None: it is not documented, and one is assumed.
-    ``bare_dollar``: ``$NAME`` is a variable too.
-    ``url_transport``: what a URL without a type is; None: found out. ``http_falls_back``: a type of
-    ``http`` is found out as well. ``limits_start``: ``timeout`` is about starting, not about calls.
-    ``strict``: a field of the other kind of server is an error.
+    ``bare_dollar``: ``$NAME`` is a variable too. ``url_transport``: that of a URL without a type;
+    None: detected. ``http_falls_back``: a type of ``http`` is detected as well. ``limits_start``:
+    ``timeout`` is about starting, not about calls. ``strict``: a field of the other kind of server
+    is an error.
     """
 
     name: str
@@ -81,7 +81,7 @@ _SERVERS, _MCP, _MCP_SERVERS = ("servers",), ("mcp",), ("mcp_servers",)
 _CONTEXT_SERVERS, _EXTENSIONS = ("context_servers",), ("extensions",)
 _AMP, _AUGMENT = ("amp.mcpServers",), ("augment.advanced", "mcpServers")
 
-# The first that fits counts, so longer endings stand before shorter ones.
+# The first match counts, so longer endings come before shorter ones.
 _KINDS = (
     FileKind("visual-studio", ".vs/mcp.json", _SERVERS),
     FileKind("vscode", ".vscode/mcp.json", _SERVERS),
@@ -130,7 +130,7 @@ _KINDS = (
     FileKind("claude-code", ".mcp.json"),
 )
 
-# Where the servers stand in a file that is named like no other, and whose key that is.
+# Keys of the servers in files with other names, and the application of each key.
 _BY_KEY = (
     (("mcpServers",), None),
     (_CONTEXT_SERVERS, "zed"),
@@ -157,7 +157,7 @@ def kind_of(path: str) -> FileKind:
 
 def project_of(path: str, kind: FileKind) -> str:
     """Return the folder that a project's file is about, which is around an application's folder."""
-    # The real one: what was agreed to in one project must not start what lies in another.
+    # Links are resolved: an approval for one project must not start a server of another.
     folder = os.path.dirname(os.path.realpath(path))
     for _ in range(kind.ending.count("/")):
         folder = os.path.dirname(folder)

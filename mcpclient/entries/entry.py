@@ -1,4 +1,4 @@
-"""One server's entry as written, read by the tables into one shape; nothing is expanded yet."""
+"""One server's entry in the same form for all applications, with variables not yet expanded."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def _not_a(expected: str, value: Any, *path: str | int) -> EntryError:
 class Entry:
     """One server as written: either ``command`` is given, or ``url``.
 
-    ``fields``: under which name of the file each of them stands. ``env_names``: variables to pass
-    on. ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell
-    that prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
+    ``fields``: the file's name for each field. ``env_names``: variables to pass on.
+    ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell that
+    prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
     ``restrictions``: what the entry forbids, by the names of its fields. Times are in seconds.
     """
 
@@ -270,7 +270,7 @@ class EntryReader:
     # What they mean together
 
     def _reach(self) -> dict[str, Any]:
-        """Return how the server is reached: by a command or at a URL, never both."""
+        """Return the command or the URL of the server, never both."""
         values, names = self.values, self.names
         transport = self._transport()
         command, url = values.get("command"), values.get("url")
@@ -369,7 +369,7 @@ class EntryReader:
         return None if given.get("enabled") is False else {**limit, **given}
 
     def _filters(self) -> tuple[list[str], list[str]]:
-        """Return which tools are let through; ``tools`` is a list of them, or has both lists."""
+        """Return the included and excluded tools; ``tools`` is a list, or has both lists."""
         include, exclude = (
             list(self.values.get("include", ())),
             list(self.values.get("exclude", ())),
@@ -387,7 +387,7 @@ class EntryReader:
         return ([] if include == ["*"] else include), exclude
 
     def _naming(self) -> NamingStyle | None:
-        """Return how the full names of the server's tools are made, where the entry says it."""
+        """Return the naming style of the server's tools, if the entry has one."""
         given = self.values.get("naming")
         for style in NAMING_STYLES:
             if given == style:

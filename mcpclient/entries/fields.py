@@ -82,7 +82,7 @@ FIELDS = {
     "tools": Field("tools", "any"),
     "naming": Field("naming", "text"),
 }
-"""By the name that stands in the file; of two names of one field the first of this table wins."""
+"""By the name in the file; of two names for one field, the first of this table wins."""
 
 IGNORED = frozenset(
     {
@@ -105,7 +105,7 @@ IGNORED = frozenset(
         "useShellInterpolation",
     }
 )
-"""Fields that are known and change nothing here, and would restrict nothing if they did."""
+"""Known fields that have no effect here, and that restrict nothing."""
 
 _OFF = (None, False, "", "off", "none", "disabled", "auto", "approve", "local")
 RESTRICTIVE = frozenset(
@@ -117,7 +117,7 @@ RESTRICTIVE = frozenset(
         *("default_tools_approval_mode", "approval_mode", "experimental_environment"),
     }
 )
-"""Fields that forbid something: a sandbox, a place to run in, a question before each call."""
+"""Fields that restrict a server: a sandbox, a place to run in, approval of each call."""
 
 SANDBOX_FIELDS = frozenset({"sandbox", "sandboxEnabled"})
 """Those of them that are carried out for a server that is started here."""
@@ -148,7 +148,7 @@ def _is_off(value: Any) -> bool:
 
 
 def is_comment(name: str) -> bool:
-    """Whether a key is a comment in disguise, as people write where there are none."""
+    """Whether a key serves as a comment, as in JSON files."""
     return name[:1] in ("_", "$", "#") or name.startswith(("//", "x-", "comment"))
 
 

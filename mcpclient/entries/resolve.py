@@ -1,8 +1,8 @@
 """An entry with the values of its variables: the target and the options of `connect`.
 
-A variable that is not set costs little: a header or a variable of the server is left out rather
-than sent empty or as ``${TOKEN}``; a word of a command becomes empty, unless a shell is to read it;
-a program or a host that depends on it makes the entry unusable."""
+If a variable is not set, a header or a variable of the server is left out rather than sent empty or
+as ``${TOKEN}``; a word of a command becomes empty, unless a shell reads it; an entry whose program
+or host depends on it is unusable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .urls import canonical_url
 from .variables import Variables, parse_dotenv
 
 _SECONDS = 10.0
-# How long printed headers hold: the tokens in them usually live for ten minutes or an hour.
+# Seconds for which printed headers are reused: their tokens usually last ten minutes or more.
 _VALID_SECONDS = 300.0
 _MAX_OUTPUT = 64 * 1024
 
@@ -77,7 +77,7 @@ class HeadersHelper:
         if running is None or has_failed or now >= self._valid_until:
             running = self._running = asyncio.ensure_future(self._printed())
             self._valid_until = now + _VALID_SECONDS
-        # One request that is given up must not cost the others their headers.
+        # Cancelling one request must not affect the others that wait for the headers.
         return await asyncio.shield(running)
 
     async def _printed(self) -> dict[str, str]:
@@ -167,7 +167,7 @@ def resolve(
 
 
 class _Resolver:
-    """Puts values in, and reports each field where one is missing, once."""
+    """An expander of variables that reports each field with a missing value once."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Resolver:
         self._missing: list[str] = []  # variables without a value that headers were to hold
 
     def _field(self, name: str) -> str:
-        """Return under which name the file has a field."""
+        """Return the file's name for a field."""
         return self._entry.fields.get(name, name)
 
     def _text(self, text: str, *path: str | int, **choices: bool) -> str:
@@ -202,7 +202,7 @@ class _Resolver:
             self._report(f"{named} has no value{consequence}", *path, hint=hint)
 
     def _required(self, text: str, field: str) -> str:
-        """Return a path with values. Raises `EntryError` where one is missing: none is guessed."""
+        """Return a path with values. Raises `EntryError` for a missing one."""
         expanded = self._variables.expand(text, is_path=True)
         if expanded.missing:
             raise EntryError(f"{expanded.missing[0]} has no value", field)
@@ -240,7 +240,7 @@ class _Resolver:
         """Return the command, word by word: values make no words and take none away.
 
         Where the process starts elsewhere than in the folder of its file, a program or a script
-        with a relative path is still found there, not in the folder where the caller stands.
+        with a relative path is still found there, not in the caller's working directory.
         """
         words: list[str] = []
         in_shell = False
@@ -304,7 +304,7 @@ class _Resolver:
         try:
             return str(canonical_url(url))
         except UsageError as error:
-            # The message about a URL could show a value that was put in.
+            # The original message could contain the value of a variable.
             reason = str(error) if url == written else "it is not the URL of a server"
             raise EntryError(reason, place) from None
 

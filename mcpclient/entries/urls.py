@@ -1,4 +1,4 @@
-"""One spelling for each URL of a server, so that what is judged is what is connected to.
+"""The canonical form of a server's URL, so that the URL judged is the one connected to.
 
 Source: RFC 3986, section 6.2 (normalization); RFC 5890 for names beyond ASCII."""
 
@@ -25,7 +25,7 @@ _REFUSED_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs"})
 
 @dataclass(frozen=True)
 class CanonicalUrl:
-    """A URL in the one spelling that is judged and connected to.
+    """A URL in the canonical form that is judged and connected to.
 
     ``userinfo`` is as written, without the ``@``; ``port`` is never None; ``query`` has no ``?``.
     """

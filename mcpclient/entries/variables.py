@@ -1,4 +1,4 @@
-"""Variables in the strings of an entry: put in once, after parsing, and never read again.
+"""Variables in the strings of an entry, expanded once after parsing, never recursively.
 
 Known everywhere: ``${NAME}``, ``${NAME:-default}``, ``${env:NAME}``, ``{env:NAME}``,
 ``${{ secrets.NAME }}``, ``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that
@@ -27,7 +27,7 @@ _BRACED = (
     rf"|(?<!\$)\{{env:(?P<braces>{_NAME})\}}|(?<!\$)\{{file:(?P<content>[^{{}}]+)\}}"
     rf"|\$\{{\{{\s*(?:secrets|env|inputs)\.(?P<secret>{_NAME})\s*\}}\}}"
 )
-# What people put for a value that is still to come: of other templates, of a shell, or by hand.
+# Placeholders for missing values: of other templates, of a shell, or written by hand.
 _TO_COME = re.compile(r"\$[{(]|\{\{|<[A-Z][A-Z _-]+>")
 _HOME = re.compile(r"~(?:[/\\]|$)")
 _USUAL = re.compile(_BRACED)
@@ -127,7 +127,7 @@ class Expanded:
 
 
 class Variables:
-    """What the variables of one file stand for.
+    """The values of the variables in one file.
 
     ``folders``: the values of ``${workspaceFolder}`` and the like. ``read``: returns the text of a
     file named by a path, or raises `OSError`. ``bare_dollar``: ``$NAME`` is a variable too.
@@ -155,10 +155,10 @@ class Variables:
         )
 
     def expand(self, text: str, *, is_path: bool = False, keep_missing: bool = False) -> Expanded:
-        """Put the values in. Passes on exceptions of the caller's function.
+        """Expand variables. Passes on exceptions of the caller's function.
 
-        ``is_path``: a ``~`` at the beginning is the user's folder. What has no value becomes empty,
-        or stays as written with ``keep_missing``.
+        ``is_path``: a ``~`` at the beginning is the user's folder. Variables without a value become
+        empty, or stay as written with ``keep_missing``.
         """
         missing: list[str] = []
 
@@ -173,7 +173,7 @@ class Variables:
         return Expanded(start + self._pattern.sub(value_of, rest), tuple(missing))
 
     def holds_more(self, text: str) -> bool:
-        """Whether a string seems to wait for values beside those of its variables."""
+        """Whether a string seems to have placeholders other than its variables."""
         return _TO_COME.search(self._pattern.sub("", text)) is not None
 
     def variable(self, name: str) -> str | None:

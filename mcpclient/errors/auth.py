@@ -97,7 +97,7 @@ class TokenRequestFailed(AuthError):
 
 
 class InsufficientScope(AuthError):
-    """The server asks for scopes, and requesting them once more would change nothing.
+    """The server asks for scopes that were already requested, so asking again would not help.
 
     Fields: ``required``, the scopes the server named, and ``requested``, those asked for before.
     """

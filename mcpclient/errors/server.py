@@ -107,7 +107,7 @@ class TaskFailed(ServerError):
 
 
 class ViolationKind(str, Enum):
-    """In which way a server broke the protocol (`ProtocolViolation.kind`)."""
+    """The way in which a server broke the protocol (`ProtocolViolation.kind`)."""
 
     OTHER = "other"
     NOT_HTTP = "not_http"
@@ -212,7 +212,7 @@ class HttpError(ServerError):
         self._masked: list[str] | None = None
 
     def mask(self, replace: Callable[[str], str]) -> None:
-        """Have `str` show the server's words as ``replace`` returns them. The fields stay."""
+        """Apply ``replace`` to the server's words in `str`. The fields do not change."""
         self._masked = [replace(text) for text in self._words()]
 
     def _words(self) -> list[str]:

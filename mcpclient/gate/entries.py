@@ -1,4 +1,4 @@
-"""Entries of files as servers: read, limited by where they come from, judged, and judged again."""
+"""Servers from the entries of files, limited by their scope, and judged before each start."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..net.files import read_file
 from ..net.paths import home_folder
 from .gate import Gate
 
-# Names of tools that begin with their server's, and so cannot be another server's.
+# Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
 # Each may name a file, which is looked up and digested before the user is asked.
 _MAX_WORDS = 10_000
@@ -47,7 +47,7 @@ class JudgedEntry(NamedTuple):
 
 
 class Entries:
-    """Makes servers of the entries of files; see `load_config` for its options.
+    """A maker of servers from the entries of files; see `load_config` for its options.
 
     ``start``: the folder that stands for the project in files that belong to none.
     """
@@ -67,7 +67,7 @@ class Entries:
         self._start = start
         self._home = str(home_folder(environ))
         self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
-        # The user is asked one question after another.
+        # Questions to the user are asked one at a time.
         self.lock: threading.Lock = threading.Lock()
 
     def judge(
@@ -77,7 +77,7 @@ class Entries:
         enabled: Collection[str] = (),
         vouched: str | None = None,
     ) -> JudgedEntry:
-        """Return what becomes of an entry; what is wrong with it is added to ``problems``.
+        """Return the outcome for an entry; its mistakes are added to ``problems``.
 
         ``enabled``: names of servers to take as switched on. ``vouched``: see `Gate.judge`. Raises
         the exceptions of the caller's functions.
@@ -181,7 +181,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class _Again:
-    """Judges an entry again; ``issued``: the server that was made of it the last time."""
+    """A function that judges an entry again; ``issued``: the server made from it last time."""
 
     entries: Entries
     written: WrittenServer
@@ -253,7 +253,7 @@ class _Again:
 
 
 def _limited(entry: Entry, report: Report) -> Entry:
-    """Return a project's entry without what only the user may say about a server."""
+    """Return a project's entry without the fields that only the user may set."""
     if entry.trusted:
         report(
             "a project's file cannot make a server trusted",
@@ -272,7 +272,7 @@ def _limited(entry: Entry, report: Report) -> Entry:
 
 
 def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
-    """Return which tools of a server patterns of ``server_tool`` names mean."""
+    """Return the tools of a server that patterns of ``server_tool`` names match."""
     found = []
     for pattern in patterns:
         if pattern.startswith(f"{name}_"):

@@ -1,8 +1,8 @@
 """The one function between an entry and its process or connection: start, ask, or refuse.
 
 A project's file comes with the project, from whoever wrote it, so it may neither start a process
-nor learn a secret before the user has seen it. What was agreed to is remembered as digests of the
-sheets of the entries: one that was edited, or names a file that was, is another one.
+nor learn a secret before the user has seen it. Approvals are stored as digests of the entries'
+sheets, so an edited entry, or one that names an edited file, needs a new one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Approvals:
         return self._path or state_folder(os.environ) / "approvals.json"
 
     def is_approved(self, server: ServerConfig) -> bool:
-        """Whether the user has agreed to this entry, without asking."""
+        """Whether the user has agreed to this entry; never asks."""
         return _key(server) in self._approved()
 
     def confirm(self, server: ServerConfig) -> bool:
@@ -173,7 +173,7 @@ class Gate:
                 except UsageError as error:
                     problems.append(Problem("error", str(error), settings.path, 1))
             rules.append(policy)
-        self._rules = rules  # in one step: another thread may be judging
+        self._rules = rules  # one assignment, because another thread may be judging
         return problems
 
     def needs_approval(self, scope: str) -> bool:
@@ -181,7 +181,7 @@ class Gate:
         return scope == "project" or (scope == "file" and self._asks_about_files)
 
     def _waits(self, server: ServerConfig, vouched: str | None) -> str | None:
-        """Return why a server waits for the user, None when it does not."""
+        """Return why a server needs the user's approval, or None."""
         if self.needs_approval(server.scope):
             reason = "a project's file may start it only after you have agreed"
         elif server.sheet is not None and vouched not in (

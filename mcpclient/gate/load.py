@@ -1,4 +1,4 @@
-"""Files into a `Config`: found by scope or named, read, merged, judged, approved, expanded."""
+"""Loading a `Config` from files that are named or found by scope."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def load_config(
     ``enabled``: names of servers to take as switched on, whatever their file says.
     ``identity_provider``: the enterprise's, for servers whose ``oauth`` says ``"xaa": true``.
 
-    What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
-    sense; exceptions of the caller's functions pass through. Blocks while it reads and asks.
+    Mistakes in files are in `Config.problems`. Raises `UsageError` for invalid arguments;
+    exceptions of the caller's functions pass through. Blocks while it reads and asks.
     """
     check_scopes(scopes)
     environ = os.environ if env is None else env
@@ -139,8 +139,6 @@ def load_config(
 
 
 class _Loader:
-    """One run of `load_config`."""
-
     def __init__(self, entries: Entries, enabled: Collection[str], problems: list[Problem]) -> None:
         self._entries = entries
         self._enabled = enabled
@@ -195,9 +193,9 @@ class _Loader:
         return self._entries.gate.approvals.is_approved(server)
 
     def _drop_repeated(self, judged: dict[str, JudgedEntry]) -> None:
-        """Drop the servers of plugins that reach what another one reaches.
+        """Drop the servers of plugins that duplicate another server.
 
-        Nothing that the user has not agreed to takes the place of a plugin's.
+        A server without the user's approval never replaces a plugin's.
         """
         reached: dict[object, str] = {}
         for name in sorted(judged, key=lambda name: judged[name].written.file.scope == "plugin"):
@@ -230,7 +228,7 @@ class _Loader:
 
 
 def _account(server: ServerConfig) -> str | None:
-    """Return which account a server's login is of; "": of none in particular; None: no login."""
+    """Return the account of a server's login; "": unspecified; None: no login."""
     auth, headers = server.options.get("auth"), server.options.get("headers") or {}
     if auth is None:
         is_known = not isinstance(headers, Mapping) or "authorization" in map(str.lower, headers)
@@ -239,9 +237,9 @@ def _account(server: ServerConfig) -> str | None:
 
 
 def _endpoint(server: ServerConfig) -> object:
-    """Return what two servers have in common that reach the same: the command, or the URL.
+    """Return the command or URL that identifies a server's endpoint.
 
-    Two accounts at one URL are not the same.
+    Two accounts at one URL are different endpoints.
     """
     if isinstance(server.target, str):
         try:

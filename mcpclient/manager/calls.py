@@ -42,7 +42,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class _OfServer(WireObject):
-    """Something that one of many servers lists; ``server`` is its name in the manager."""
+    """An item that a server lists; ``server`` is its name in the manager."""
 
     __slots__ = ()
     server: str
@@ -185,7 +185,7 @@ class Calls(abc.ABC):
         what `Client.call_tool` raises.
         """
         owner = self._catalog.names.owner(name)
-        if owner is None:  # it may be of a server that has not listed its tools yet
+        if owner is None:  # it may belong to a server that has not listed its tools yet
             claiming = self._servers.get(self._catalog.names.claimed_by(name) or "")
             if claiming is not None and not claiming.is_connected:
                 await claiming.ready(options.get("timeout", DEFAULT))
@@ -297,7 +297,7 @@ async def _templates_of(client: Client) -> list[ResourceTemplate]:
     try:
         return await client.list_resource_templates()
     except PeerError as error:
-        if error.code == ErrorCode.METHOD_NOT_FOUND:  # a server need not have this method
+        if error.code == ErrorCode.METHOD_NOT_FOUND:  # servers need not implement this method
             return []
         raise
 

@@ -57,7 +57,7 @@ def _configured(name: str, server: Any) -> ServerConfig:
     return read if read.name == name else replace(read, name=name)
 
 
-# Options for all servers that mean nothing for some of them are left out there.
+# Shared options that do not apply to a server are left out for it.
 _FOR_URLS: tuple[str, ...] = ("auth", "headers")
 _FOR_PROCESSES = ("env", "cwd", "sandbox")
 
@@ -134,8 +134,8 @@ def _plain(value: object) -> object:
     return value if type(value).__eq__ is not object.__eq__ else type(value)
 
 
-# A slot is held for so many seconds at most. A process needs the processor while it starts; then it
-# may wait for something else, and the next can start. Of remote servers, dead ones delay nobody.
+# The most seconds for which a slot is held. A process needs the processor while it starts; then it
+# may wait for something else, and the next can start. Dead remote servers delay no others.
 _LOCAL_SECONDS, _REMOTE_SECONDS = 0.3, 5.0
 # With so many processes in 0.3 s, every processor is busy even if each needs 20 ms of it, as a bare
 # interpreter does. Fewer would leave it idle: with 3 slots, held until a server answered, 50

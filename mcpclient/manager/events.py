@@ -15,7 +15,7 @@ from ..net.loops import LoopBound
 from .machine import Status
 from .pins import Mismatch
 
-# The events that a slow consumer may leave pending; then the oldest are dropped.
+# The most events pending for a slow consumer; above it the oldest are dropped.
 _MAX_WAITING = 10_000
 
 
@@ -68,7 +68,7 @@ class EventStream(AsyncIterator[ManagerEvent]):
         self._change.notify()
 
     def end(self) -> None:
-        """Let it end after the events that are left."""
+        """End the stream after the pending events."""
         self._ended = True
         self._change.notify()
 
@@ -109,7 +109,7 @@ class Events:
         return stream
 
     def open(self) -> None:
-        """Let streams last again: the manager is opened."""
+        """Allow streams again when the manager is opened."""
         self._is_closed = False
 
     def tell(self, event: ManagerEvent) -> None:

@@ -22,8 +22,8 @@ def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> boo
 def fits_pair(pattern: str, server: str, tool: str) -> bool:
     """Return whether ``server/tool`` fits a tool of a server, or ``tool`` that of any server.
 
-    Both are names of the configuration and of the server; how a model spells the tool is nothing to
-    go by. A ``*`` for one of them never reaches into the other, and either may hold ``/`` itself.
+    Both are names of the configuration and of the server; the names made for models do not matter.
+    A ``*`` never crosses from the server's name into the tool's, and either may contain ``/``.
     """
     if "/" not in pattern:
         return any_pattern((pattern,)).match(tool) is not None

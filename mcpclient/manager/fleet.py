@@ -125,7 +125,7 @@ class Fleet:
     async def reload(self, config: Config | None, lock: asyncio.Lock) -> Changes:
         """Apply another configuration; see `Manager.reload`."""
         self._require_open()
-        async with lock:  # else two that change the same servers would mix
+        async with lock:  # concurrent changes of the same servers would interfere
             self._require_open()
             after = await self._read_again() if config is None else self._take(config)
             before = {name: server.config for name, server in self.servers.items()}
@@ -150,7 +150,6 @@ class Fleet:
         return after
 
     async def _read_again(self) -> dict[str, ServerConfig]:
-        """Return the servers as their files have them now."""
         if self.config.load_again is not None:
             load = self.config.load_again
             return self._take(await asyncio.get_running_loop().run_in_executor(None, load))

@@ -58,8 +58,8 @@ class Status(str, enum.Enum):
 
 _CEILING = 30.0
 _SPREAD = 0.25
-# A connection that has lasted for so many seconds worked: its loss is a new failure. One that a
-# server ends as soon as it is open would otherwise be made anew twice a second, for ever.
+# Seconds after which the loss of a connection counts as a new failure. Without it, a server that
+# closes each connection at once would be reconnected twice a second, for ever.
 _STEADY = 60.0
 
 
@@ -156,7 +156,7 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
         _S.NEEDS_CLIENT_REGISTRATION,
         (_A.CLOSE, _A.KEEP_TOOLS),
     ),
-    # A failed server is tried again on request only
+    # A failed server is retried only on request
     (_S.FAILED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
     (_S.FAILED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
     (_S.NEEDS_AUTH, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
@@ -172,7 +172,7 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.RECONNECTING, Event.FAILED): (_S.RECONNECTING, (_A.CLOSE, _A.PAUSE)),
     (_S.RECONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE,)),
     (_S.RECONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, (_A.CLOSE,)),
-    # The end, whenever it is wanted
+    # Disconnecting, from any state
     (_S.DEFERRED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.CONNECTING, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.CONNECTED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
@@ -220,7 +220,7 @@ def after_attempt(error: McpError) -> Event:
 
 
 def did_not_run(error: McpError) -> bool:
-    """Return whether a failed call surely never reached the server, so that it may be repeated."""
+    """Return whether a failed call certainly never reached the server and may be repeated."""
     return isinstance(error, ConnectFailed)
 
 

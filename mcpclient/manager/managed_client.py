@@ -161,7 +161,7 @@ class _ConnectionObserver(Observer):
         self._server = server
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """A message shows that the server is there."""
+        """A message shows that the server is alive."""
         self._server.call_answered()
 
     def connected(self) -> None:
@@ -179,7 +179,7 @@ class _ConnectionObserver(Observer):
 
 
 async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:
-    """Send nothing while it is remembered that a user has to log in, unless one asks for it.
+    """Raise early if a login is known to be needed, unless the user asked to connect.
 
     Raises `AuthorizationRequired`.
     """

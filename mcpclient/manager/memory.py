@@ -1,7 +1,7 @@
 """A memory of servers from one run to the next: their tools, and their revision.
 
-One file of mode 0600, shared by all processes of its owner. It holds nothing that is needed: one
-that cannot be read, or holds something else, is as good as none.
+One file of mode 0600, shared by all processes of its owner. It is only a cache: a file that is
+invalid or cannot be read counts as empty.
 """
 
 from __future__ import annotations

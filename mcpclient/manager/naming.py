@@ -1,10 +1,9 @@
-"""Names that tools have across servers: looked up in a table, never taken apart.
+"""Tool names that are unique across servers, resolved by a table, never by parsing.
 
-Every tool has one name for as long as the manager lives. Which one does not depend on which server
-answered first: servers take names in the order of their configuration, and tools in the order of
-their own names. A name that begins as those of a configured server is that server's, whether it is
-connected or not, and what was remembered of an earlier run holds: neither a
-model nor a written rule ever means another server by it.
+A tool keeps its name for the life of the manager. Names do not depend on the order of connecting:
+servers take them in the order of the configuration, and tools in the order of their own names. A
+name with the prefix of a configured server belongs to it even while it is not connected, and names
+of earlier runs are kept, so a model or a written rule never means another server.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ class ParsedName(NamedTuple):
 def parse_tool_name(name: str) -> ParsedName | None:
     """Take apart a name of the style ``mcp__server__tool`` or ``server__tool``.
 
-    For rules of permission only: ``mcp__github`` names every tool of a server. Which tool a call
-    means is looked up instead, since a server's name may hold ``__`` itself. None for a name of
-    another form.
+    For permission rules only: ``mcp__github`` names every tool of a server. Which tool a call means
+    is looked up instead, since a server's name may hold ``__`` itself. None for a name of another
+    form.
     """
     parts = name.split("__")
     if parts[0] == "mcp":
@@ -94,9 +93,9 @@ class ToolNames:
             self.add_server(server)
 
     def add_server(self, server: str, naming: Naming | None = None) -> None:
-        """Register a server after those that are known, with its own way of naming, if any.
+        """Register a server after the known ones, with its own naming, if any.
 
-        What has a name keeps it.
+        Existing names are kept.
         """
         if naming is not None:
             self._makers[server] = _maker(naming)
@@ -197,11 +196,11 @@ class ToolNames:
         return self._names.get(server, {})
 
     def hold(self) -> None:
-        """Let every name that was given so far stay with its owner."""
+        """Fix the owner of every name given so far."""
         self._settled.update(self._owners)
 
     def settle(self) -> None:
-        """Let every name stay with its owner from now on: the caller may have seen it."""
+        """Fix the owner of every name from now on, since the caller may have seen it."""
         self._is_settled = True
 
     def owner(self, full_name: str) -> tuple[str, str] | None:
@@ -283,7 +282,7 @@ class ToolNames:
     def _first_number(self, server: str, tool: str, plain: str, rank: tuple[int, str]) -> int:
         """Return the number to begin with, so that thousands of names that are alike cost little.
 
-        What did not yield to a tool of a lower rank does not yield to this one.
+        A name that was refused to a tool of a lower rank is refused to this one.
         """
         last_rank, last = self._numbered.get(plain, (rank, 0))
         if last_rank < rank and self._owners.get(self._spelled(server, tool, last)):
@@ -303,7 +302,6 @@ class ToolNames:
         return name
 
     def _made(self, server: str, tool: str) -> str:
-        """Return the name of a tool by the naming alone."""
         make = self._makers.get(server, self._make)
         return _UNFIT.sub("_", make(self._labels[server], _UNFIT.sub("_", tool))) or "_"
 

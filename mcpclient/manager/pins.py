@@ -1,4 +1,4 @@
-"""Pins: tools that change after someone has looked at them are noticed, or refused.
+"""Pins: tools that change after a review are reported or refused.
 
 A lock file holds the definition of every tool and its digest, so that a change can be shown, and
 reviewed like any other change of a project (``mcpclient lock``).

@@ -226,7 +226,7 @@ class Server:
         await self._ended()
 
     def forgo(self) -> None:
-        """Begin to close the connection for good: what still asks for one will get none."""
+        """Begin to close the connection for good; later requests for one are refused."""
         self.is_over = True
         self._handle(Event.DISCONNECT)
 
@@ -388,7 +388,7 @@ class Server:
         except asyncio.CancelledError:
             if self._attempt is not asyncio.current_task():
                 raise
-            # No one cancelled this attempt: a callback of the program let its own cancellation out.
+            # This attempt was not cancelled: a callback leaked a cancellation of its own.
             self._failed(ConnectFailed(self.name, "a callback cancelled the connection attempt"))
         except Exception as error:
             self._failed(error)
@@ -425,8 +425,8 @@ class Server:
         One that has changed gets another client. Raises `UsageError` for one that cannot be used.
         """
         config = await self._shared.admit(self.config, self._upkeep.is_switched_on)
-        # From here to the end nothing is awaited: who ends this attempt meanwhile finds either the
-        # old configuration with its client, or the new one without.
+        # No await from here on: code that ends this attempt must see either the old configuration
+        # with its client, or the new one without.
         is_same, self.config = same_server(self.config, config), config
         if not is_same and self._client is not None:
             self._end_later(asyncio.get_running_loop().create_task(self._client.close()))

@@ -115,8 +115,7 @@ class ManagedTool(Tool):
 class ToolList(_Tools):
     """Tools as a list that stays the same object: a refresh replaces its content at once.
 
-    ``version`` counts the refreshes, so that whoever made something of the list sees in one
-    comparison whether to make it again.
+    ``version`` counts the refreshes: a cheap check for caches made from the list.
     """
 
     version: int = 0
@@ -137,7 +136,7 @@ def difference(
         server,
         tuple(name for name in new if name not in old),
         tuple(name for name in old if name not in new),
-        # What has not changed is mostly the same object, which is seen at once.
+        # Unchanged tools are mostly identical objects, which compare fast.
         tuple(
             name
             for name, tool in new.items()
@@ -148,7 +147,7 @@ def difference(
 
 T = TypeVar("T")
 
-# How many tools are named or wrapped before the event loop gets its turn, within a millisecond.
+# Number of tools to name or wrap before yielding to the event loop: under a millisecond.
 _SLICE = 250
 
 
@@ -197,7 +196,7 @@ class Catalog:
     def _assign(self, server: str, tools: Iterable[str]) -> Sequence[str]:
         """Name tools; return the servers offering others that are named otherwise now."""
         renamed = self.names.assign(server, tools)
-        # Of others there are only the names, from an earlier run.
+        # Other servers have only names, from an earlier run.
         return sorted(renamed & self._servers.keys())
 
     def _show(self, servers: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """The conversation of a recorded session: each request of the client, with its outcome.
 
 A transcript has records in the order of time, over one channel or over hundreds. Here they become
-`Call` objects, whatever the transport was and whoever wrote them down.
+`Call` objects, for every transport and recorder.
 """
 
 from __future__ import annotations
@@ -108,8 +108,6 @@ def read_calls(transcripts: Sequence[Transcript]) -> Conversation:
 
 @dataclass
 class _HttpChannel:
-    """One HTTP request and its response."""
-
     method: str
     calls: list[Call]
     in_session: bool
@@ -118,8 +116,6 @@ class _HttpChannel:
 
 
 class _Reader:
-    """Reads one connection."""
-
     def __init__(self, conversation: Conversation, transcript: Transcript) -> None:
         self._conversation = conversation
         self._is_legacy_sse = transcript.transport == "sse"
@@ -141,7 +137,6 @@ class _Reader:
             self._take_plain(record)
 
     def finish(self) -> None:
-        """Handle the end of the transcript."""
         for request_id, error in self._losses.items():
             if request_id in self._pending:
                 self._end(request_id, Failed(error))

@@ -15,7 +15,7 @@ from .secrets import TOKEN, KnownSecrets, Place, is_count_name, is_secret_name, 
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
-# What a client sends under another name may be a key, whatever the name is.
+# A header that a client sends under another name may be a key.
 _PUBLIC_REQUEST_HEADER = re.compile(
     r"(?i)(?:accept|cache-control|connection|content-|host$|last-event-id$"
     r"|mcp-(?:method|name|param-|protocol-version)|origin$|pragma$|sec-(?:fetch|websocket)-"
@@ -23,7 +23,7 @@ _PUBLIC_REQUEST_HEADER = re.compile(
 )
 _ENCODED_VALUE = re.compile(r"=\?base64\?([A-Za-z0-9+/=]*)\?=")  # of an Mcp-Param header
 
-# The same goes for queries and forms, except for the fields of OAuth that are not credentials.
+# The same holds for queries and forms, except for OAuth fields that are not credentials.
 _PUBLIC_FIELDS = frozenset(
     {"actor_token_type", "audience", "client_assertion_type", "client_id", "code_challenge_method"}
     | {"error", "error_description", "error_uri", "grant_type", "iss", "prompt", "redirect_uri"}

@@ -28,7 +28,7 @@ _SECRET_NAME = re.compile(
     r"|(?:^|_)(?:auth|bearer|creds?|csrf|cvc|cvv|dsn|jwt|mfa|otp|pass|pat|pin|psk|pw|pwd|ssn|totp"
     r"|xsrf)s?(?:_|$)"
 )
-# What says something about a secret, or only sounds like one: words of the protocol and of OAuth.
+# Names about a secret that are not secrets: words of the protocol and of OAuth.
 _PUBLIC_NAME = re.compile(
     r"^(?:progress_token|max_tokens)$|_(?:alg|at|budget|count|description|enabled|endpoint|expiry"
     r"|expires|format|hint|in|label|length|limit|methods?|mode|name|parameters?|policy|provider"
@@ -64,7 +64,7 @@ def _words(name: str) -> str:
     return "_".join(_WORD.findall(name)).lower()
 
 
-# More levels than `json` reads: what is nested deeper contains itself.
+# More levels than `json` reads: deeper nesting means a value that contains itself.
 _MAX_DEPTH = 100_000
 
 # The keywords that hold schemas of parameters by their names, and the keywords of one of them.
@@ -176,7 +176,7 @@ def _is_schema(value: Any) -> bool:
 
 # A shorter secret is looked for as a word of its own: within words it may be there by chance.
 _LONG = 8
-# A still shorter one is as good as any word, and replaced only where it is named.
+# A still shorter one may be any word, and is replaced only where it is named.
 _SHORT = 4
 # How much of a secret is compared, and how many that begin alike are told from each other. What
 # follows is then taken to belong to it.

@@ -229,11 +229,9 @@ class _Waiting(_Running):
         self.ended.acquire()
 
     def tell(self) -> None:
-        """Release the waiting thread."""
         self.ended.release()
 
     def outcome(self) -> Any:
-        """Return the result or raise the exception."""
         error, self.error = self.error, None
         if error is None:
             return self.result
@@ -260,7 +258,6 @@ class _Submitted(_Running):
                 self.thread.loop.call_soon_threadsafe(self.cancel)
 
     def tell(self) -> None:
-        """Set the result or the exception of the future."""
         error, self.error = self.error, None
         if isinstance(error, asyncio.CancelledError):
             self.future.cancel()

@@ -5,7 +5,7 @@
 It speaks the handshake era (``initialize``; 2024-11-05 to 2025-11-25) and the stateless era
 (``server/discover`` and metadata on every request; 2026-07-28), and offers a few tools, resources
 and a prompt. The examples of the README and of the guide use it, and so do ``make demo`` and the
-tests. It is also meant to be read: a server needs no more than this.
+tests. It is also an example of a minimal server.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The commands that a command line may start: itself, and those inside it.
+"""The commands that a command line may start: its own, and those inside it.
 
-A command that is denied is denied wherever it stands: behind ``env``, ``sudo`` or a tool that
-keeps secrets, and in the text for a shell. So every rest of a command line counts as a command of
-its own, and so does every rest of a shell's text. That reads too much rather than too little, which
-is why only a deny list looks at it this way.
+A denied command is denied anywhere: after ``env``, ``sudo`` or a secrets manager, and in a shell
+script. So every suffix of a command line counts as a command, and so does every suffix of a script.
+This finds too many commands rather than too few, so only deny lists use it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from typing import Optional
 from ...entries.resolve import base_name, is_shell
 
 Word = Optional[str]
-"""One element of a command; None: a shell makes it of something that cannot be known here."""
+"""One element of a command; None if a shell computes it."""
 
-# The words that start such a program, and the shorter names that a rule may have for it. npx and
-# uvx stand for every program that fetches from the same registry.
+# The words that start a package runner, and the names that a rule may use for it. npx and uvx stand
+# for every runner of the same registry.
 _RUNNERS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("npx",): ("npx",),
     **{("npm", word): ("npx",) for word in ("exec", "x", "init", "create", "innit")},
@@ -34,7 +33,7 @@ _RUNNERS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("uv", "run"): ("uvx",),
     ("pipx", "run"): ("uvx",),
 }
-# Programs that also run files: only with such a word do they fetch a package that is named.
+# Programs that also run files: they fetch a named package only with such a word.
 _TELLTALES = {("deno",): "npm:", ("uv", "run"): "--with"}
 _MAX_SUBCOMMAND_POSITION = 12
 
@@ -49,15 +48,14 @@ _NAME = r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~_][\w.~-]*(?:\[[\w.,-]*\])?"
 _TAG = r"@[\^~]?(?:[<>]=?|=)?v?(?:[a-z0-9][\w.+-]*|\*)"
 _RANGE = r"(?:[=<>~!]=|===|[<>])[\w.+!*-]+"
 _PACKAGE = re.compile(f"{_NAME}(?:{_TAG}|{_RANGE}(?:,{_RANGE})*)?", re.ASCII | re.IGNORECASE)
-# Words that such a program takes for a file, wherever they stand.
+# Words that such a program takes for a file, in any position.
 _FILE = re.compile(r"\.(?:tgz|tar(?:\.\w+)?|t[bgx]z2?|zip|whl|egg|py|pyz|git)$", re.IGNORECASE)
 
 
 def runners_in(command: Sequence[Word]) -> Iterator[tuple[str, int]]:
     """Yield the names of the package runner that a command starts, and where its arguments begin.
 
-    Nothing for another program. Options may stand before the subcommand, so its words need not
-    follow each other.
+    Yields nothing for other programs. Options may come between the words of a subcommand.
     """
     program = base_name(command[0] or "") if command else ""
     for words, names in _RUNNERS.items():
@@ -76,10 +74,10 @@ def runners_in(command: Sequence[Word]) -> Iterator[tuple[str, int]]:
 
 
 def package_words(elements: Sequence[str]) -> range:
-    """Return at which elements of a rule a wildcard stands for a package.
+    """Return the indexes of a rule's elements in which a wildcard stands for a package.
 
-    They begin after the name of the program and end with the package. What follows is the
-    package's own business, unless the elements hold an option that is not known here, or ``**``.
+    They begin after the name of the program and end with the package; the package's own arguments
+    follow, unless the elements hold an unknown option or ``**``.
     """
     for start in range(len(elements)):
         runner = next(runners_in(elements[start:]), None)
@@ -117,13 +115,13 @@ def names_package(pattern: str, word: str) -> bool:
 
 # Characters that a shell replaces with something else.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")
-# How deep scripts for a shell may be nested; deeper ones count as unknown.
+# The greatest depth of nested shell scripts; deeper ones count as unknown.
 _MAX_DEPTH = 6
 _MAX_LINE_LENGTH = 4096
 
 
 def commands_inside(command: Sequence[Word], depth: int = 0) -> Iterator[tuple[Word, ...]]:
-    """Yield every command that running ``command`` may start, itself first.
+    """Yield every command that ``command`` may start, itself first.
 
     ``depth``: of the script for a shell in which it stands.
     """

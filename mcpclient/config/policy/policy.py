@@ -1,4 +1,4 @@
-"""The judgement over one server: what the lists say of its name, its command and its URL."""
+"""The decision on a server, by rules on its name, its command and its URL."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ _VARIABLES = {
     "[A-Z0-9_]+_(?:USER|USERNAME|EMAIL|REGION)|[A-Z0-9_]+_ID": "the account at that service",
 }
 _PLAIN = re.compile("|".join(_VARIABLES))
-# Whose variables never count as data, whatever they end with: those of programs between the
-# command and the server.
+# Programs between the command and the server: their variables never count as data.
 _TOOLS = re.compile(
     r"_|(?:BASH|BUN|BUNDLE|COMPLUS|CONDA|COREPACK|CORECLR|COR|DENO|DOCKER|DOTNET|DYLD|GCONV|GIT"
     r"|GLIBC|GO|GEM|JAVA|JDK|LD|LUA|MALLOC|NODE|NPM|NPX|NVM|OPENSSL|PERL|PHP|PIP|PIPX|PNPM|PODMAN"
@@ -47,14 +46,14 @@ def is_plain_variable(name: str, value: str) -> bool:
         return False
     if re.fullmatch("TZ|LANG|LANGUAGE|LC_.*", name) is None:
         return True
-    # Libraries read files whose paths are made of these.
+    # Libraries read files whose paths contain these values.
     return not value or (_NAMED.fullmatch(value) is not None and ".." not in value)
 
 
 def folder_of(server: ServerConfig) -> str | None:
-    """Return the folder in which an entry asks to start; None where it is the usual one.
+    """Return the working directory that an entry asks for; None for the default.
 
-    Usual is the folder of this program, and for a project's server the project.
+    The default is this program's own, and for a project's server the project's folder.
     """
     given = server.options.get("cwd")
     if not isinstance(given, (str, os.PathLike)):
@@ -88,16 +87,16 @@ class Verdict:
 class Policy:
     """Rules on the servers that may be used.
 
-    ``deny``: what a rule matches here is refused, whatever ``allow`` says. ``allow``: None allows
-    everything else; a list allows only what it matches, so that an empty one allows nothing. Where
-    ``allow`` has rules about commands, a command must match one of them, and a URL likewise where
-    it has rules about URLs: a name is only what the author of the file calls the server. URLs of a
-    login that the entry names are judged as the server's own. A command that has to match a rule
-    may come with variables that only carry data, such as ``TZ`` or ``GITHUB_TOKEN``, and starts in
-    the usual folder; ``env:`` and ``cwd:`` rules allow more.
+    ``deny``: servers that match a rule here are refused, whatever ``allow`` says. ``allow``: None
+    allows everything else; a list allows only what it matches, so that an empty one allows nothing.
+    Where ``allow`` has rules about commands, a command must match one of them, and a URL likewise
+    where it has rules about URLs: a name proves nothing, since the author of the file chooses it.
+    Login URLs in the entry are judged like the server's own. A command that has to match a rule may
+    come with variables that only carry data, such as ``TZ`` or ``GITHUB_TOKEN``, and starts in the
+    usual folder; ``env:`` and ``cwd:`` rules allow more.
 
-    ``require_sandbox``: servers are started in a sandbox only: the one that they state, or else
-    `Sandbox()`. Default: False.
+    ``require_sandbox``: start servers only in a sandbox: their own, or else `Sandbox()`. Default:
+    False.
 
     A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, an `EnvRule`, a `CwdRule`, a string such
     as ``"name:github"``, ``"command:npx -y @corp/*"``, ``"url:https://*.corp.com/*"``,
@@ -196,7 +195,7 @@ class Policy:
         return Verdict(False, None, f"no rule of the allow list is about this {what}")
 
     def _unknown_around(self, server: ServerConfig) -> str:
-        """Return what comes with a command that no rule allows, in words; "" for nothing."""
+        """Return a description of the variables or folder that no rule allows, or ""."""
         variables = [
             name
             for name, value in _env_of(server).items()
@@ -211,7 +210,7 @@ class Policy:
         return ""
 
     def _unknown_login(self, server: ServerConfig) -> str:
-        """Return which URL of a login no rule allows, in words; "" for none."""
+        """Return a description of the login URL that no rule allows, or ""."""
         for url in _urls_in(server.options.get("auth")):
             if not self._allows(UrlRule, url):
                 place = f"{url.scheme}://{url.host}"
@@ -245,7 +244,8 @@ def _denies(
 
 
 def _judged(target: Target, *, lenient: bool = False) -> _Judged:
-    """Return what rules look at; a ``lenient`` look leaves out a URL that variables still spoil."""
+    """Return the parts that rules apply to; ``lenient``: leave out a URL with unresolved
+    variables."""
     try:
         destination = destination_of(target)
         if isinstance(destination, str):
@@ -282,7 +282,7 @@ def _env_of(server: ServerConfig) -> Mapping[str, str]:
 
 
 def _links(server: ServerConfig) -> Callable[[str], Sequence[str]]:
-    """Return what says to which files a program leads, where this server looks for it."""
+    """Return a function that resolves a program's links on the server's PATH."""
     env = _env_of(server)
     path = next((value for key, value in env.items() if key.upper() == "PATH"), None)
     return lru_cache(maxsize=1000)(lambda program: links_of(program, path))

@@ -1,11 +1,11 @@
-"""The kinds of rules, and how each is written.
+"""The kinds of rules, and their syntax.
 
 As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``, and for what may
 come with a command ``env:GRAFANA_*`` and ``cwd:/srv/*``. As the settings of Claude Code have them:
 ``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
 
-A rule in an allow list matches strictly: what it does not say is not meant. The same rule in a deny
-list matches generously: another spelling of what it says is meant as well.
+A rule in an allow list matches strictly: only what it says. In a deny list it matches generously:
+other spellings as well.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .commands import Word, commands_inside, names_package, package_words, runne
 
 # Flags that do not change the program that runs.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}
-# Ways out of a wildcard's meaning: the folder above, and another package's name.
+# Strings that a wildcard must not match: the parent folder, and another package's name.
 _ESCAPE = re.compile(
     r"(?:^|[/\\=:])\.\.(?:[/\\:]|$)|@(?:npm|file|git|github|https?|link)[:+]|^git\+"
 )
 
-# A word that no shell reads as anything but itself.
+# A word without any meaning to a shell.
 _PLAIN = re.compile(r"[\w@./+:=,-]+", re.ASCII)
 
 _URL_RULE = re.compile(
@@ -110,8 +110,8 @@ class CommandRule:
 
     ``*`` inside an element stands for any characters in it; an element that is ``*`` stands for
     exactly one element, one that is ``**`` for any number. With ``exact`` nothing is a wildcard.
-    Behind ``npx``, ``uvx`` and the like a wildcard stands for the name of a package and a version
-    or tag, never for an option, a path or a URL; behind the package it is as anywhere else.
+    After ``npx``, ``uvx`` and the like a wildcard stands for the name of a package and a version or
+    tag, never for an option, a path or a URL; after the package it is an ordinary wildcard.
 
     In a deny list the rest of the command does not matter, further elements may stand between those
     of the rule, and a program is known by every path and link that leads to it. A package denied to
@@ -196,7 +196,7 @@ class CommandRule:
                 return bool(_PLAIN.fullmatch(word))
             return not shells or index <= shells[0] or self._is_safe_text(index, word)
 
-        reached = {0}  # how many of the elements so far may be used up
+        reached = {0}  # possible numbers of elements matched so far
         for word in command:
             reached = {
                 index if elements[index] == "**" else index + 1
@@ -213,7 +213,7 @@ class CommandRule:
         if " " in element.strip():
             texts = CommandRule(tuple(element.strip().split(" ")))
             return texts._matches_all(tuple(word.strip(" ").split(" ")), in_text=True)
-        # env, alone among them, hands on its words as they are.
+        # Unlike shells, env passes its words on unchanged.
         shells = [base_name(each) for each in self.elements[:index] if is_shell(each)]
         return set(shells) == {"env"} or bool(_PLAIN.fullmatch(word))
 
@@ -385,7 +385,6 @@ def _skipping(elements: tuple[str, ...], reached: set[int]) -> set[int]:
 
 
 def _denied(element: str, word: Word, index: int, links: Callable[[str], Sequence[str]]) -> bool:
-    """Whether an element of a rule in a deny list means a word of a command."""
     if word is None:
         return True
     mine = spellings(element, is_program=True, links=links) if index == 0 else {element.casefold()}
