@@ -48,8 +48,7 @@ class NamedFile(NamedTuple):
 
 
 class NamedFiles:
-    """The files that an entry names, each read once, so that the content judged is the content
-    used."""
+    """The files that an entry names, each read once: the judged content is the one used."""
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes | OSError] = {}

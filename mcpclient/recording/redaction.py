@@ -15,7 +15,7 @@ from .secrets import TOKEN, KnownSecrets, Place, is_count_name, is_secret_name, 
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
-# A header that a client sends under another name may be a key.
+# A header that a client sends under any other name may be a key.
 _PUBLIC_REQUEST_HEADER = re.compile(
     r"(?i)(?:accept|cache-control|connection|content-|host$|last-event-id$"
     r"|mcp-(?:method|name|param-|protocol-version)|origin$|pragma$|sec-(?:fetch|websocket)-"

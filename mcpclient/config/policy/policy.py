@@ -244,8 +244,7 @@ def _denies(
 
 
 def _judged(target: Target, *, lenient: bool = False) -> _Judged:
-    """Return the parts that rules apply to; ``lenient``: leave out a URL with unresolved
-    variables."""
+    """Return the parts that rules apply to; ``lenient`` omits a URL with unresolved variables."""
     try:
         destination = destination_of(target)
         if isinstance(destination, str):
