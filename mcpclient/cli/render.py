@@ -192,7 +192,7 @@ _PATHS = re.compile(r"(?<=:)(?=/(?!/))")
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text between which a line may end, each after the gap before it."""
+    """Yield the parts of a string between which a line may end, each after the gap before it."""
     for word in text.split():
         gap = " "
         for part in _PATHS.split(word):

@@ -146,7 +146,7 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     debug = _is_debugging(request.options)
     if debug:
         lines.setFormatter(DebugLines(name_for(getattr(request, "server", None))))
-    elif request.options.command == "listen":  # which shows what the server logs by itself
+    elif request.options.command == "listen":  # which shows log messages of the server by itself
         lines.addFilter(lambda record: record.name != "mcpclient.server")
     logger = logging.getLogger("mcpclient")
     level = logger.level

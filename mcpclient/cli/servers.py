@@ -133,7 +133,7 @@ FIND = LocalCommand(
     _prepare_find,
     usage="[--config FILE] [--limit NUMBER] WORD ...",
     add_options=_add_options_find,
-    details="The best come first: rare words count more, and words in names more than in texts.",
+    details="The best come first: rare words count more, and words in names more than in prose.",
 )
 
 

@@ -184,7 +184,7 @@ def _with_bwrap(
     read: Sequence[str],
     write: Sequence[str],
 ) -> Launch:
-    """Return a command of bubblewrap: a file system that holds only what is granted."""
+    """Return a command of bubblewrap, whose file system holds only the granted paths."""
     words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", directory]
     words += ["--share-net"] if sandbox.network else []
@@ -227,7 +227,7 @@ def _unnamed_file(content: bytes) -> int:
 
 
 def mac_profile(read: Sequence[str], write: Sequence[str], *, network: bool) -> str:
-    """Return a profile for ``sandbox-exec`` (macOS), which denies what it does not name."""
+    """Return a profile for ``sandbox-exec`` (macOS), which denies everything else."""
 
     def paths(names: Sequence[str]) -> str:
         quoted = (name.replace("\\", "\\\\").replace('"', '\\"') for name in names)

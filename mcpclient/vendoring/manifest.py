@@ -18,7 +18,7 @@ _MAX_SIZE = 16 * 1024 * 1024
 
 
 class Verification(NamedTuple):
-    """How a copy differs from its manifest, as paths below the folder of the package."""
+    """The differences between a copy and its manifest, as paths below the folder of the package."""
 
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

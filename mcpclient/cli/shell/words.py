@@ -105,7 +105,7 @@ def _file(words: Sequence[Word]) -> str:
 
 
 def split_words(text: str, *, unfinished: bool = False) -> list[Word]:
-    """Return the words of a text. Raises `UsageError` for a quote without an end.
+    """Return the words of a line. Raises `UsageError` for a quote without an end.
 
     With ``unfinished`` such a quote extends to the end, since the user is still typing.
     """
