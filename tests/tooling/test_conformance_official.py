@@ -16,6 +16,9 @@ from tests.support import virtual_time
 
 RECORDED = replay.transcripts(["official/"])
 
+# A port is used again, and by another server.
+pytestmark = pytest.mark.usefixtures("fresh_eras")
+
 
 def test_every_scenario_is_recorded_but_for_those_that_cannot_be() -> None:
     names = {transcript.header["server"]["name"] for transcript in RECORDED.values()}
