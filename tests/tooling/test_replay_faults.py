@@ -23,6 +23,9 @@ from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.stdio import StdioTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 
+# A port is used again, and by another server.
+pytestmark = pytest.mark.usefixtures("fresh_eras")
+
 # Real seconds without any progress that count as stalled, which some of the faults lead to.
 STALLED = 0.3
 
