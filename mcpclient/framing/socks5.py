@@ -24,11 +24,11 @@ class Socks5Handshake:
     def __init__(
         self, host: str | bytes, port: int, credentials: tuple[bytes, bytes] | None
     ) -> None:
-        self.connected = False
-        self.fault = ""
-        self.login_refused = False
-        self.reply = 0
-        self.trailing = b""
+        self.connected: bool = False
+        self.fault: str = ""
+        self.login_refused: bool = False
+        self.reply: int = 0
+        self.trailing: bytes = b""
         """Bytes behind the proxy's last message."""
         if isinstance(host, str):
             name = host.encode("ascii")
