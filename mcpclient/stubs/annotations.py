@@ -231,7 +231,7 @@ def _typed_dict(
     }
     if not all(map(_is_field, typed)):
         lines = [f"{name} = TypedDict(", f'    "{name}",', "    {"]
-        lines += [f'        {literal(key)}: "{text}",' for key, text in typed.items()]
+        lines += [f"        {literal(key)}: {_string(text)}," for key, text in typed.items()]
         return [*lines, "    },", ")"]
     lines = [f"class {name}(TypedDict):"]
     lines += [*docstring([str(schema.get("description") or f"An object of {name}.")], "    "), ""]
@@ -252,7 +252,12 @@ def _quoted(annotation: str) -> str:
     """Quote an annotation that may name a type defined further down."""
     if _BUILT_IN.fullmatch(annotation):
         return annotation
-    return f"'{annotation}'" if '"' in annotation else f'"{annotation}"'
+    return _string(annotation)
+
+
+def _string(annotation: str) -> str:
+    """Return an annotation as a string of Python, in the quotes that formatters leave."""
+    return repr(annotation) if '"' in annotation else f'"{annotation}"'
 
 
 def _literals(values: Sequence[Any]) -> str:

@@ -74,6 +74,16 @@ def test_the_parts_of_all_of_are_one_object() -> None:
     )
 
 
+def test_a_literal_in_a_field_of_any_name_stays_one() -> None:
+    """F-STUB-1"""
+    annotations = Annotations(())
+    annotations.of({"type": "object", "properties": {"a b": {"const": 'x"\\'}}}, "Odd")
+    source = "\n".join(annotations.definitions[0])
+    names: dict[str, Any] = {}
+    exec(source.replace("TypedDict(", "made("), {"made": lambda name, fields: fields}, names)
+    assert names["Odd"] == {"a b": 'NotRequired[Literal["x\\"\\\\"]]'}
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("a-b", "a_b"), ("from", "from_"), ("1st", "value_1st"), ("", "value"), ("list", "list_")],
