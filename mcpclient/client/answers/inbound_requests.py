@@ -96,7 +96,7 @@ class TaskReceiver(Observer):
         milliseconds = params["task"].get("ttl")
         is_number = isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool)
         is_given = is_number and milliseconds > 0
-        task = _ReceivedTask(min(milliseconds / 1000, _MAX_TTL) if is_given else _USUAL_TTL)
+        task = _ReceivedTask(min(milliseconds, _MAX_TTL * 1000) / 1000 if is_given else _USUAL_TTL)
         task.work = self._running.start(self._work(task, method, plain))
         task.expiry = asyncio.get_running_loop().call_later(task.ttl, self._forget, task.id)
         self._tasks[task.id] = task

@@ -71,6 +71,8 @@ TABLE: Mapping[tuple[State, Event], State] = {
     (_S.RENEWING, _E.EXPIRED): _S.EXPIRED,
     (_S.REFUSED, _E.EXPIRED): _S.REFUSED,
     (_S.EXPIRED, _E.SWITCH): _S.OPENING,
+    (_S.RENEWING, _E.SWITCH): _S.OPENING,
+    (_S.OPENING, _E.REFUSED): _S.REFUSED,
     (_S.EXPIRED, _E.AGREED): _S.EXPIRED,
     # Another session for it
     (_S.OPEN, _E.RENEW): _S.RENEWING,

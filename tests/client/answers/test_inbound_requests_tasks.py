@@ -160,7 +160,7 @@ def test_a_handler_that_is_cancelled_cancels_the_task() -> None:
 
 @pytest.mark.parametrize(
     ("ttl", "kept"),
-    [(5000, 5), (None, 3600), ("5", 3600), (True, 3600), (-1, 3600), (10**12, 86_400)],
+    [(5000, 5), (None, 3600), ("5", 3600), (True, 3600), (-1, 3600), (10**400, 86_400)],
 )
 def test_a_task_is_kept_for_its_time_and_no_longer(ttl: object, kept: float) -> None:
     """F-API-13: an hour by default, a day at most; then it is stopped and forgotten."""
