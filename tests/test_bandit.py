@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import mcpclient
-from tests.support.requirements import required
 
 PACKAGE = Path(mcpclient.__file__).parent
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 10), reason="bandit needs Python 3.10")
 
 # By rule: why it is no danger here, and the modules where it is expected; None: anywhere.
 EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
@@ -55,11 +56,6 @@ def findings(path: Path) -> list[dict[str, Any]]:
     assert not report["errors"]
     found: list[dict[str, Any]] = report["results"]
     return found
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _bandit() -> None:
-    required("bandit")
 
 
 def test_every_finding_is_explained() -> None:

@@ -14,7 +14,6 @@ __all__ = ["required"]
 # The Python from on which tests/requirements.txt, or Python itself, has them.
 SINCE = {
     "anthropic": (3, 10),
-    "bandit": (3, 10),
     "botocore": (3, 10),
     "cryptography": (3, 9),
     "google": (3, 11),
