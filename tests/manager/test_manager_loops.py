@@ -126,6 +126,11 @@ def test_a_server_that_fits_no_loop_of_a_stranger_is_closed_in_its_own(
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_threads_may_open_and_close_at_once(elsewhere: Elsewhere) -> None:
     """F-MANY-21: all of them end, and the last word is that of a close."""
+    open_and_close_at_once(elsewhere)
+    gc.collect()  # what was dropped says so in this test and not in another one
+
+
+def open_and_close_at_once(elsewhere: Elsewhere) -> None:
     manager = Manager({name: Member("x") for name in "abcd"})
     elsewhere.do(manager.open())
     outcomes: list[BaseException | None] = []
@@ -153,7 +158,6 @@ def test_threads_may_open_and_close_at_once(elsewhere: Elsewhere) -> None:
     assert len(outcomes) == 8 and not unexpected
     elsewhere.do(manager.close())
     assert set(statuses(manager).values()) <= {"closed"}
-    gc.collect()  # what was dropped says so in this test and not in another one
 
 
 def test_after_its_loop_has_ended_a_manager_can_be_closed_and_opened_again() -> None:
