@@ -50,7 +50,8 @@ def test_a_call_is_followed_in_three_files(version: str, monkeypatch: pytest.Mon
             await client.call_tool("echo", {"message": "hi"})
 
     use(Server(tools_call={"content": []}), work, version)
-    files = [path.rpartition("/mcpclient/")[2] for path in passed if "/mcpclient/client/" in path]
+    package = os.path.dirname(mcpclient.__file__) + os.sep
+    files = [path[len(package) :] for path in passed if path.startswith(f"{package}client{os.sep}")]
     assert list(dict.fromkeys(files)) == [
         "client/requests.py",
         "client/connection/call_recovery.py",
