@@ -39,7 +39,7 @@ _VERSION = 1
 
 
 class Approvals:
-    """What the user has agreed to, in a file of mode 0600 that is shared by all processes.
+    """The servers that the user agreed to, in a file of mode 0600 shared by all processes.
 
     ``ask``: called with a server as written that is not yet approved, whose ``sheet`` says all that
     would be agreed to; True approves it, and anything else does not. That is remembered as long as

@@ -1,7 +1,7 @@
-"""When a server is connected, given up, or connected again: one table, and the values around it.
+"""The states of a server and the moves between them: one table, and the values around it.
 
 ``TABLE[state, event]`` is the next state and the actions on the way to it. A pair that is not in
-the table changes nothing. There is no clock and no connection here: `server.Server` acts.
+the table changes nothing. It has neither clock nor connection: `server.Server` acts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _STEADY = 60.0
 
 @dataclass(frozen=True)
 class Reconnect:
-    """How a manager brings lost servers back.
+    """The delays of a manager between attempts to reconnect lost servers.
 
     ``delays``: seconds before the first attempts; after the last of them, each pause is twice the
     one before, up to 30 s. Each is made up to a quarter longer or shorter by chance, so that many

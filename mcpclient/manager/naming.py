@@ -36,7 +36,7 @@ class ParsedName(NamedTuple):
 
 
 def parse_tool_name(name: str) -> ParsedName | None:
-    """Take apart a name of the style ``mcp__server__tool`` or ``server__tool``.
+    """Split a name of the style ``mcp__server__tool`` or ``server__tool``.
 
     For permission rules only: ``mcp__github`` names every tool of a server. Which tool a call means
     is looked up instead, since a server's name may hold ``__`` itself. None for a name of another

@@ -118,7 +118,7 @@ class Server:
 
     @property
     def loss(self) -> McpError | None:
-        """Why the connection is being made anew, None when it is not."""
+        """The reason for the current reconnection, None where there is none."""
         error = self.error if self.status is Status.RECONNECTING else None
         return error if isinstance(error, McpError) else None
 

@@ -60,6 +60,12 @@ class _Method:
     about: list[str]
     parameters: list[tuple[str, str, str, str, bool]] = field(default_factory=list)
 
+    def add(self, wire: str, annotation: str, about: str, is_required: bool) -> None:
+        """Add a parameter, under a name of Python that no other one has."""
+        taken = {"self", *(name for name, *_ in self.parameters)}
+        known = identifier(wire, taken)
+        self.parameters.append((known, wire, annotation, about, is_required))
+
 
 def stubs_for(offer: Offer) -> str:
     """Return the source of a module with the stubs of a server.
@@ -116,7 +122,9 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
     taken = {*dir(Stub), *dir(AsyncStub), "client", *TYPES}
 
     def add(text: str) -> str:
-        return _added(identifier(text, taken, fallback="tool"), taken)
+        name = identifier(text, taken, fallback="tool")
+        taken.add(name)
+        return name
 
     for tool in sorted({each.name: each for each in offer.tools}.values(), key=lambda t: t.name):
         name = add(tool.name)
@@ -129,13 +137,8 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
             "GetPromptResult",
             [prompt.description or f"Return the prompt {prompt.name}."],
         )
-        names = {"self"}
         for argument in prompt.arguments:
-            wire = argument.name
-            known = _added(identifier(wire, names), names)
-            method.parameters.append(
-                (known, wire, "str", argument.description or "", bool(argument.required))
-            )
+            method.add(argument.name, "str", argument.description or "", bool(argument.required))
         yield method
     for template in offer.templates:
         method = _Method(
@@ -145,16 +148,9 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
             "ReadResourceResult",
             [template.description or f"Read {template.uri_template}."],
         )
-        names = {"self"}
         for wire in dict.fromkeys(variable_names(template.uri_template)):
-            known = _added(identifier(wire, names), names)
-            method.parameters.append((known, wire, "str", "", True))
+            method.add(wire, "str", "", True)
         yield method
-
-
-def _added(name: str, taken: set[str]) -> str:
-    taken.add(name)
-    return name
 
 
 def _tool(tool: Tool, name: str, annotations: Annotations) -> _Method:
@@ -165,12 +161,9 @@ def _tool(tool: Tool, name: str, annotations: Annotations) -> _Method:
     method = _Method(name, helper, tool.name, returns, [tool.description or ""])
     schema = tool.input_schema
     properties, required = annotations.fields(schema)
-    names = {"self"}
     for wire, each in properties.items():
         annotation = annotations.member(schema, each, f"{title}{class_name(wire)}")
-        about = _about(each)
-        known = _added(identifier(wire, names), names)
-        method.parameters.append((known, wire, annotation, about, wire in required))
+        method.add(wire, annotation, _about(each), wire in required)
     return method
 
 

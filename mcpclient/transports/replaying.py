@@ -34,7 +34,7 @@ class Recording(Transport):
     The second such request gets the second recorded answer, and so on; after the last one, the
     last one. Times are not imitated. A request that was never recorded raises `NotRecorded`.
 
-    Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
+    Raises `UsageError` when the file cannot be read, or is not a transcript of a known version.
     One object serves one client; `another` returns one for the next client, which continues with
     the same calls. It reads transcripts of ``trace=``, ``mcpclient record`` and the conformance
     suite, of any transport.
