@@ -79,20 +79,26 @@ def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     """Keep the tools of a server, so that shells can complete their names and arguments."""
     content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
     path = _memory_of(options)
-    if path is not None and len(content) <= _MAX_REMEMBERED:
+    if path is not None and len(content) <= _MAX_REMEMBERED and _remembered(path) != content:
         with suppress(OSError):
-            if not path.exists() or path.read_bytes() != content:
-                change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
+            change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
 
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     """Return the tools that were last listed of the server that was named."""
     path = _memory_of(options)
     try:
-        content = read_file(path, limit=_MAX_REMEMBERED, private=True) if path else b"[]"
-        return [Tool(raw) for raw in json.loads(content) if isinstance(raw, dict)]
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(_remembered(path)) if path is not None else []
+        return [Tool(raw) for raw in found if isinstance(raw, dict)]
+    except (ValueError, TypeError, RecursionError):
         return []
+
+
+def _remembered(path: Path) -> bytes:
+    try:
+        return read_file(path, limit=_MAX_REMEMBERED, private=True)
+    except OSError:
+        return b""
 
 
 def _memory_of(options: argparse.Namespace) -> Path | None:

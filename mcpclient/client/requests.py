@@ -207,8 +207,10 @@ class Requests:
                     call.name, await request, self._caller.refresh_tools
                 )
 
-            hooks = (*around, *self._around)
-            result = await self._call_through(hooks, make, name, arguments, meta, headers, trace)
+            functions = (*around, *self._around)
+            result = await self._call_through(
+                functions, make, name, arguments, meta, headers, trace
+            )
         else:
             limits = self._limits("tools/call", timeout, max_timeout, headers=headers)
             request = self._request_tool(name, arguments, limits, on_progress, meta)
