@@ -20,6 +20,8 @@ from mcpclient.recording.secret_arguments import (
 )
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 
+PACKAGE = str(Path(mcpclient.__file__).parent)
+
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -114,7 +116,8 @@ def test_secret_arguments_are_nowhere(way: str, tmp_path: Path) -> None:
             shown = traceback.StackSummary.extract(
                 traceback.walk_tb(error.__traceback__), capture_locals=True
             )
-            frames.extend(str(frame.locals) for frame in shown if "/mcpclient/" in frame.filename)
+            own = [each for each in shown if each.filename.startswith(PACKAGE)]
+            frames.extend(str(frame.locals) for frame in own)
 
     async def main() -> None:
         transport = InProcessTransport(serve)
