@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +55,7 @@ def main() -> int:
         for row in rows_of(name):
             rows.append(row)
             if row.outcome != NOT_RUN:  # those are named in the end, by their reasons
-                print(row, flush=True)
+                print(textwrap.fill(str(row), 100, subsequent_indent=" " * 11), flush=True)
     print("", *report(rows), sep="\n")
     print(f"{total(rows)} in {time.monotonic() - begun:.0f}s")
     if arguments.write_readme and exit_code(rows, strict=True) == 0:

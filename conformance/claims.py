@@ -14,6 +14,9 @@ OURS = frozenset({"authorized", "fastmcp", "mcp1", "mcp2", "sdk1", "sdk2"})
 
 OFFICIAL = "@modelcontextprotocol/conformance"
 
+# The clients of other makers that sessions were recorded with.
+SDKS = ("@modelcontextprotocol/", "mcp==")
+
 # Who makes what answers, by the beginning of its package's name.
 MAKERS = {
     "@modelcontextprotocol/": "Model Context Protocol",
@@ -31,8 +34,9 @@ class Claims:
     """The numbers.
 
     ``servers``: programs, of which the official suite is one. ``makers``: of these or of the SDK
-    they are built on. ``not_ours``: the sessions with a program that is not ours. ``official``:
-    those of the official suite. ``differences``: what is accepted, by name; ``different``: the
+    they are built on. ``sdks``: the sessions in which an official SDK was the client. ``official``:
+    those of the official suite, in which this library was. ``not_ours``: the sessions with a
+    program that is not ours. ``differences``: what is accepted, by name; ``different``: the
     sessions in which something is. ``chunkings``: in how many ways each session is cut.
     """
 
@@ -40,6 +44,7 @@ class Claims:
     servers: int
     makers: int
     not_ours: int
+    sdks: int
     official: int
     differences: int
     different: int
@@ -48,10 +53,12 @@ class Claims:
     def __str__(self) -> str:
         return (
             f"{self.sessions} recorded sessions with {self.servers} servers of {self.makers} "
-            f"makers are replayed ({self.not_ours} with servers that are not ours, "
-            f"{self.official} of them the official suite's), each in {self.chunkings} chunkings "
-            f"that count once. In {self.different} of them, some of {self.differences} "
-            "[differences](conformance/replay/differences.py) are accepted, each for a reason."
+            f"makers are replayed, {self.not_ours} of them with servers that are not ours. In "
+            f"{self.sdks} the client was an official SDK; in the {self.official} of the official "
+            "suite it was this library, and the suite was the judge. Each is replayed in "
+            f"{self.chunkings} chunkings that count once. In {self.different} of them, some of "
+            f"{self.differences} [differences](conformance/replay/differences.py) are accepted, "
+            "each for a reason."
         )
 
 
@@ -65,6 +72,7 @@ def counted() -> Claims:
         servers=len(servers),
         makers=len({maker(package) for package in packages.values()}),
         not_ours=sum(_program(transcript) not in OURS for transcript in sessions.values()),
+        sdks=sum(_client(transcript).startswith(SDKS) for transcript in sessions.values()),
         official=sum(package.startswith(OFFICIAL) for package in packages.values()),
         differences=len(DIFFERENCES),
         different=sum(any(item.names(name) for item in DIFFERENCES) for name in sessions),
@@ -81,6 +89,10 @@ def maker(package: str) -> str:
 def _package(transcript: Transcript) -> str:
     """Return the package that answers: the first that the header names, with its version."""
     return str(transcript.header["server"]["package"].splitlines()[0])
+
+
+def _client(transcript: Transcript) -> str:
+    return str(transcript.header["client"]["package"])
 
 
 def _program(transcript: Transcript) -> str:

@@ -17,6 +17,12 @@ README = TOP / "README.md"
 BEGIN = "<!-- conformance: written by `python -m conformance --write-readme` -->"
 END = "<!-- end of conformance -->"
 
+_ABOUT = textwrap.fill(
+    "The checks of WebSocket without a revision are the cases of Autobahn's test suite but for "
+    "those of compression and speed. The sets below are the official suite's.",
+    100,
+)
+
 _SECTION = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 
 
@@ -34,7 +40,7 @@ def write(rows: Sequence[Row]) -> None:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     held = f"Checks that held, on {today} with {python} on {platform.system()}:"
     heading = textwrap.fill(f"{counted()} {held}", 100, break_on_hyphens=False)
-    content = "\n\n".join([heading, table(rows), groups(rows)])
+    content = "\n\n".join([heading, table(rows), _ABOUT, groups(rows)])
     text = README.read_text("utf-8")
     section(text)
     README.write_text(_SECTION.sub(lambda _: f"{BEGIN}\n{content}\n{END}", text), "utf-8")
