@@ -179,10 +179,8 @@ class User:
             if "late" in found:
                 with suppress(asyncio.CancelledError):
                     await self._next_step.wait()
-                return found["late"]
-            if "error" in found:
-                raise mcpclient.PeerError(found["error"]["code"], found["error"]["message"])
-            return found
+                return _in_words_of_the_library(found["late"])
+            return _in_words_of_the_library(found)
 
         return answer
 
@@ -339,6 +337,17 @@ class User:
 
 class _Cancelled(Exception):
     """The user has cancelled a step himself."""
+
+
+def _in_words_of_the_library(answer: Answer) -> object:
+    """Return what a user of this library returns: what is sent for it, the library chooses."""
+    if "error" in answer or answer.get("action") == "cancel":
+        return None
+    if answer.get("action") == "decline":
+        return False
+    return (
+        answer["content"] if answer.get("action") == "accept" and answer.get("content") else answer
+    )
 
 
 def _progress(update: mcpclient.Progress) -> dict[str, Any]:

@@ -137,6 +137,24 @@ VISIBLE = [
         "        await self._deliver(answer)",
     ),
     Fault(
+        "client.answers.sampling",
+        "a refused sampling has another code",
+        "_REJECTED = -1",
+        "_REJECTED = -32603",
+    ),
+    Fault(
+        "client.answers.elicitation",
+        "a dismissed form is declined",
+        'return "cancel", {}',
+        'return "decline", {}',
+    ),
+    Fault(
+        "client.answers.elicitation",
+        "a declined form is dismissed",
+        '("accept" if answer else "decline"), {}',
+        '("accept" if answer else "cancel"), {}',
+    ),
+    Fault(
         "client.answers.elicitation",
         "a refusal is an acceptance",
         '("accept" if answer else "decline")',
