@@ -32,6 +32,10 @@ TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
 
 
+# Channels that are not named like their transports.
+_CHANNELS = {"ws": "websocket"}
+
+
 class Recorder:
     """Records everything that one client sends and receives, with secrets replaced.
 
@@ -128,6 +132,10 @@ class Recorder:
             self._redactor_at_work = redaction.Redactor(self._schemas)
             self._redactor_at_work.learn(self._variables)
         return self._redactor_at_work
+
+    def message_log(self, transport: str) -> transcript.MessageLog:
+        """Begin the record of the messages over a transport, by its name."""
+        return transcript.MessageLog(self, _CHANNELS.get(transport, transport))
 
     def http_channel(self) -> transcript.HttpChannel:
         """Begin the record of a request and its response."""

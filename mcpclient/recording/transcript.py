@@ -56,9 +56,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..errors import UsageError, safe_str
+from ..errors import McpError, UsageError, safe_str
 from ..framing.http1 import ResponseHead
 from ..jsonrpc.codec import is_deep
+from ..jsonrpc.messages import Message, RequestId
 
 TRANSCRIPT_VERSION = 1
 
@@ -314,6 +315,44 @@ class Records(Protocol):
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
         """Write a note of a failure."""
+
+
+class MessageLog:
+    """The record of the messages over a transport that does not write its own transcript."""
+
+    def __init__(self, recorder: Records, channel: str) -> None:
+        self._recorder = recorder
+        self._channel = channel
+        self._ended = False
+
+    def sent(self, message: Message) -> None:
+        """Record a message to the server."""
+        self._recorder.record("sent", self._channel, {"message": message})
+
+    def received(self, message: Message) -> None:
+        """Record a message from the server."""
+        self._recorder.record("received", self._channel, {"message": message})
+
+    def abandoned(self, request_id: RequestId | None) -> None:
+        """Record that the caller has given up waiting."""
+        self._recorder.record("note", self._channel, {"abandoned": request_id})
+
+    def failed(self, error: McpError, request_id: RequestId | None) -> None:
+        """Record a failure, of a request or in general."""
+        answers = {} if request_id is None else {"answers": request_id}
+        self._recorder.note_failure(self._channel, error, **answers)
+
+    def closed(self) -> None:
+        """Record that the client ends the connection. Only the first end counts."""
+        if not self._ended:
+            self._ended = True
+            self._recorder.record("sent", self._channel, {"end": "closed"})
+
+    def lost(self, error: McpError, how: str = "lost") -> None:
+        """Record that the connection was lost, or never opened."""
+        if not self._ended:
+            self._ended = True
+            self._recorder.note_failure(self._channel, error, end=how)
 
 
 class HttpChannel:

@@ -70,7 +70,7 @@ class Transport(abc.ABC):
     carries_headers: bool = False
     """Whether the headers of an `Outgoing` reach the server."""
     records_itself: bool = False
-    """Whether it writes its own transcript, so that no `RecordingTransport` is needed."""
+    """Whether it writes its own transcript, so that the session above does not."""
     unreachable: McpError | None = None
     """The reason why the server was not reached the last time; None if it was, or is unknown."""
 

@@ -13,13 +13,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
-from mcpclient.transports.recording import recorded
 from mcpclient.transports.stdio import StdioTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from mcpclient.transports.websocket import WebSocketTransport
@@ -134,13 +132,3 @@ class TestCustom(TransportContract):
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Transport]:
         yield Custom()
-
-
-class TestRecorded(TransportContract):
-    """What a recording puts in between changes nothing."""
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Transport]:
-        lines: list[str] = []
-        yield recorded(Custom(), Recorder(lines.append))
-        assert lines

@@ -23,7 +23,6 @@ from ...net.loops import LoopBound, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
-from ...transports.recording import MessageLog, recorded
 from ..answers.inbound_requests import TaskReceiver
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
 from .limits import RequestOptions
@@ -209,8 +208,7 @@ class Connection(LoopBound):
     def _new_session(self) -> Session:
         transport, tasks = self.route.open(), BackgroundTasks()
         events = EventCallbacks(self.name, self.observers, self.options.events, tasks)
-        transport = recorded(transport, self.options.network.recorder)
-        session = Session(transport, self.receiver, events, tasks)
+        session = Session(transport, self.receiver, events, tasks, self.options.network.recorder)
         if self._session is not None:
             session.log_level = self._session.log_level
             # A call may have begun in the earlier session.
@@ -232,7 +230,7 @@ class Connection(LoopBound):
         if not self.is_open or session is None or agreement is None:
             return recorder.add(target)
         if session.log is None and not session.transport.records_itself:
-            session.log = MessageLog(session.transport, recorder)
+            session.log = recorder.message_log(session.transport.name)
         request = agreement.era.opening_request(_RECALLED_ID).message
         recalled = (request, response(_RECALLED_ID, agreement.raw))
         return recorder.add(target, recalled, session.transport.stderr_tail.splitlines())

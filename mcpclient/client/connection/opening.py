@@ -40,7 +40,6 @@ from ...protocol.negotiation import (
     Tell,
 )
 from ...transports.base import Transport
-from ...transports.recording import recorded
 from .limits import RequestOptions
 from .options import Options, Route
 from .session import Session
@@ -121,9 +120,9 @@ class Opening:
 
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
-        transport = self._session.transport
-        await self._within("connect", transport.open(self._session))
-        plan = plan_for(self._route, self._options, transport, remembered)
+        session = self._session
+        await self._within("connect", session.open_transport())
+        plan = plan_for(self._route, self._options, session.transport, remembered)
         return await self._negotiate(plan)
 
     async def follow(self, plan: Plan, version: str) -> Agreement:
@@ -237,12 +236,11 @@ class Opening:
 
     async def _replace_transport(self, transport: Transport) -> None:
         await self._withdraw()
-        await self._session.transport.close()
+        await self._session.close_transport()
         if self._session.state is State.CLOSED:  # by the caller, who wants no other
             raise ClientClosed()
-        transport = recorded(transport, self._options.network.recorder)
         self._session.use_transport(transport)
-        await self._within("connect", transport.open(self._session))
+        await self._within("connect", self._session.open_transport())
 
     # Time
 

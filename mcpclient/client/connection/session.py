@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -28,12 +28,15 @@ from ...net.loops import LoopEnd
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
-from ...transports.recording import MessageLog
 from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests, TaskReceiver
 from ..events.callbacks import EventCallbacks, OrderedCallback
 from .limits import Deadlines, RequestOptions
 from .states import ENDED, Event, State, step
+
+if TYPE_CHECKING:
+    from ...net.recorder import Recorder
+    from ...recording.transcript import MessageLog
 
 _logger = logger_for("mcpclient.session")
 
@@ -60,7 +63,7 @@ class Session:
     """The traffic of one client over one transport.
 
     ``events`` get everything that is not the response to a call; their callbacks, and the
-    answers to the server, run in ``tasks``.
+    answers to the server, run in ``tasks``. ``recorder`` gets the transcript of the traffic.
     """
 
     def __init__(
@@ -69,8 +72,10 @@ class Session:
         handlers: Handlers | TaskReceiver,
         events: EventCallbacks,
         tasks: BackgroundTasks,
+        recorder: Recorder | None = None,
     ) -> None:
-        self.transport: Transport = transport
+        self._recorder = recorder
+        self._take_transport(transport)
         self.era: EraRules | None = None
         self.log_level: str | None = None
         self.state: State = step(State.UNOPENED, Event.OPEN)
@@ -78,8 +83,6 @@ class Session:
         self.ended: McpError | None = None
         self.expired: McpError | None = None
         self.channel_error: McpError | None = None
-        self.log: MessageLog | None = None
-        """The recorder for a transport that was opened without one."""
         self.opening: asyncio.Task[Any] | None = None
         """The opening that is still in progress; it ends with the session."""
         self.tasks: BackgroundTasks = tasks
@@ -182,9 +185,14 @@ class Session:
         self._correlator.close(sent.pending)
 
     def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        if self.log is not None:
-            self.log.sent(outgoing)
-        return self.transport.send(outgoing)
+        if self.log is None:
+            return self.transport.send(outgoing)
+        self.log.sent(outgoing.message)
+        try:
+            return self.transport.send(outgoing)
+        except McpError as error:
+            self.log.failed(error, outgoing.request_id)
+            raise
 
     async def _finish_sending(
         self, sending: asyncio.Future[None], waiter: asyncio.Future[Message]
@@ -208,7 +216,7 @@ class Session:
         try:
             outcome = self.transport.abandon(outgoing)
             if self.log is not None:
-                self.log.abandoned(outgoing)
+                self.log.abandoned(outgoing.request_id)
             if outgoing.cancel is Cancel.NOT_ALLOWED or outcome is Abandoned.NEVER_SENT:
                 return
             if outgoing.cancel is Cancel.CLOSE_STREAM and outcome is Abandoned.STREAM_CLOSED:
@@ -253,10 +261,10 @@ class Session:
 
     def message_received(self, message: Message) -> None:
         """Dispatch one message from the server."""
-        if self.ended is not None:
-            return
         if self.log is not None:
             self.log.received(message)
+        if self.ended is not None:
+            return
         if "method" in message:
             self._take_call(message)
         elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
@@ -370,6 +378,32 @@ class Session:
             if self.era is not None:  # before that, the connecting task gets the error
                 self._events.lost(error)
 
+    # Its transport, and the transcript of what passes through it
+
+    def _take_transport(self, transport: Transport) -> None:
+        self.transport: Transport = transport
+        self.log: MessageLog | None = None  # where the transport writes none by itself
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.begin(transport.name, transport.description)
+            if recorder.is_on and not transport.records_itself:
+                self.log = recorder.message_log(transport.name)
+
+    async def open_transport(self) -> None:
+        """Establish the connection. Raises what `Transport.open` does."""
+        try:
+            await self.transport.open(self)
+        except McpError as error:
+            if self.log is not None:
+                self.log.lost(error, "never opened")
+            raise
+
+    async def close_transport(self) -> None:
+        """End the connection, and nothing of the session."""
+        if self.log is not None:
+            self.log.closed()
+        await self.transport.close()
+
     # Its states
 
     def _move(self, event: Event) -> None:
@@ -389,8 +423,7 @@ class Session:
     def use_transport(self, transport: Transport) -> None:
         """Continue over another transport, after the first has shown which one the server needs."""
         self._move(Event.SWITCH)
-        self.transport = transport
-        self.log = None
+        self._take_transport(transport)
         self.ended = None
 
     def _end(self, event: Event, error: McpError) -> None:
@@ -405,8 +438,6 @@ class Session:
     async def close(self, seconds: float) -> None:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
         if self.state is not State.CLOSED:
-            if self.log is not None:
-                self.log.closed()
             self._end(Event.CLOSE, ClientClosed())
         deadline = self.loop.time() + seconds
         closing = self._closing
@@ -429,7 +460,7 @@ class Session:
     async def _close(self) -> None:
         await self._departures.wait(_DEPARTURE_TIMEOUT)
         self._departures.cancel()
-        await self.transport.close()
+        await self.close_transport()
 
     async def _cut(self) -> None:
         """Free everything while the loop still runs, for the last time."""

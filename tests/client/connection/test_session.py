@@ -308,14 +308,14 @@ class Log:
     def __init__(self) -> None:
         self.seen: list[tuple[str, Any]] = []
 
-    def sent(self, outgoing: Outgoing) -> None:
-        self.seen.append(("sent", outgoing.request_id))
+    def sent(self, message: Message) -> None:
+        self.seen.append(("sent", message.get("id")))
 
     def received(self, message: Message) -> None:
         self.seen.append(("received", message.get("id")))
 
-    def abandoned(self, outgoing: Outgoing) -> None:
-        self.seen.append(("abandoned", outgoing.request_id))
+    def abandoned(self, request_id: Any) -> None:
+        self.seen.append(("abandoned", request_id))
 
     def failed(self, error: McpError, request_id: Any) -> None:
         self.seen.append(("failed", request_id))

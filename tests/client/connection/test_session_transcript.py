@@ -1,0 +1,227 @@
+"""F-SHOW-6, F-SHOW-8: what passes through a session is written down, secrets replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.connection.limits import RequestOptions
+from mcpclient.client.connection.session import Session
+from mcpclient.client.events.callbacks import EventCallbacks, Events
+from mcpclient.errors import ConnectFailed, ConnectionLost, ProtocolViolation, UsageError
+from mcpclient.net.futures import BackgroundTasks
+from mcpclient.net.recorder import Recorder
+from mcpclient.protocol.era import ClientIdentity
+from mcpclient.protocol.eras import HandshakeEra
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.base import Abandoned, Receiver, Transport
+from tests.support.virtual_time import run
+
+
+class Scripted(Transport):
+    """Keeps what is sent; opens and sends as it is told."""
+
+    name = "ws"
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.sent: list[Outgoing] = []
+        self.ended: list[str] = []
+        self._fails = fails
+
+    @property
+    def description(self) -> str:
+        return "wss://host/mcp"
+
+    async def open(self, receiver: Receiver) -> None:
+        if isinstance(self._fails, ConnectFailed):
+            raise self._fails
+
+    def send(self, outgoing: Outgoing) -> None:
+        if self._fails is not None:
+            raise self._fails
+        self.sent.append(outgoing)
+
+    def abandon(self, outgoing: Outgoing) -> Abandoned:
+        return Abandoned.STREAM_CLOSED
+
+    async def close(self) -> None:
+        self.ended.append("closed")
+
+    def abort(self) -> None:
+        self.ended.append("aborted")
+
+
+class Taped:
+    """A session over a scripted transport, recorded."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.lines: list[str] = []
+        self.inner = Scripted(fails)
+        tasks = BackgroundTasks()
+        events = EventCallbacks("server", [], Events(), tasks)
+        recorder = Recorder(self.lines.append)
+        self.session = Session(self.inner, Handlers(), events, tasks, recorder)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        records = [json.loads(line) for line in self.lines]
+        assert records.pop(0)["target"] == "wss://host/mcp"
+        for record in records:
+            assert record.pop("channel") == "websocket"
+            del record["time"]
+        return records
+
+    async def open(self) -> None:
+        await self.session.open_transport()
+        self.session.agreed(HandshakeEra("2025-11-25", ClientIdentity({})))
+
+    async def call(self, params: dict[str, Any]) -> Any:
+        return await self.session.request("login", params, RequestOptions())
+
+
+def taped(work: Callable[[Taped], Awaitable[None]], fails: Exception | None = None) -> Taped:
+    made: list[Taped] = []
+
+    async def main() -> None:
+        made.append(Taped(fails))
+        await work(made[0])
+
+    run(main())
+    return made[0]
+
+
+def test_what_a_transport_records_itself_is_left_to_it() -> None:
+    lines: list[str] = []
+
+    async def main() -> None:
+        inner, tasks = Scripted(), BackgroundTasks()
+        inner.records_itself = True
+        events = EventCallbacks("server", [], Events(), tasks)
+        assert Session(inner, Handlers(), events, tasks).log is None
+        assert Session(inner, Handlers(), events, tasks, Recorder(lines.append)).log is None
+
+    run(main())
+    assert json.loads(lines[0])["transport"] == "ws"
+
+
+def test_messages_of_both_sides_are_written_down() -> None:
+    """F-SHOW-6, F-AUTH-12"""
+
+    async def work(taped: Taped) -> None:
+        await taped.open()
+        call = asyncio.ensure_future(taped.call({"password": "s3cret"}))
+        await asyncio.sleep(0)
+        taped.session.message_received({"id": 1, "result": {"api_key": "other"}})
+        assert await call == {"api_key": "other"}
+        given_up = asyncio.ensure_future(taped.call({}))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.wait({given_up})
+        await taped.session.close(5)
+        await taped.session.close(5)
+        taped.session.abort()
+
+    done = taped(work)
+    assert done.inner.ended == ["closed", "closed", "aborted"]
+    assert [outgoing.request_id for outgoing in done.inner.sent] == [1, 2, None]
+    (sent, received, *rest) = done.records
+    assert sent["direction"] == "sent"
+    assert sent["message"]["params"] == {"password": "redacted-1"}
+    assert received == {
+        "direction": "received",
+        "message": {"id": 1, "result": {"api_key": "redacted-2"}},
+    }
+    assert [record for record in rest if "message" not in record] == [
+        {"direction": "note", "abandoned": 2},
+        {"direction": "sent", "end": "closed"},
+    ]
+
+
+def test_failures_are_notes() -> None:
+    """F-SHOW-8"""
+    violation, lost = ProtocolViolation("bad"), ConnectionLost("gone")
+
+    async def work(taped: Taped) -> None:
+        await taped.open()
+        taped.session.message_rejected(violation, None)
+        taped.session.request_failed(2, lost)
+        taped.session.channel_lost(lost)
+        taped.session.connection_lost(lost)
+        await taped.session.close(5)
+
+    bad = {"type": "ProtocolViolation", "text": "bad"}
+    gone = {"type": "ConnectionLost", "text": "gone"}
+    assert taped(work).records == [
+        {"direction": "note", "error": bad},
+        {"direction": "note", "answers": 2, "error": gone},
+        {"direction": "note", "end": "lost", "error": gone},
+    ]
+
+
+def test_the_end_after_closing_is_no_news() -> None:
+    async def work(taped: Taped) -> None:
+        await taped.open()
+        await taped.session.close(5)
+        taped.session.connection_lost(ConnectionLost("it was closed"))
+
+    assert taped(work).records == [{"direction": "sent", "end": "closed"}]
+
+
+def test_a_transport_that_cannot_be_opened() -> None:
+    """F-SHOW-8"""
+
+    async def work(taped: Taped) -> None:
+        with pytest.raises(ConnectFailed):
+            await taped.open()
+        await taped.session.close(5)
+
+    (record,) = taped(work, ConnectFailed("wss://host/mcp", "refused")).records
+    assert (record["end"], record["error"]["reason"]) == ("never opened", "refused")
+
+
+def test_a_message_that_cannot_be_sent() -> None:
+    """F-SHOW-8: it is written down, and that it was refused."""
+
+    async def work(taped: Taped) -> None:
+        await taped.open()
+        with pytest.raises(UsageError):
+            await taped.call({})
+
+    first, second = taped(work, UsageError("no JSON")).records
+    assert (first["direction"], second["answers"]) == ("sent", 1)
+    assert second["error"] == {"type": "UsageError", "text": "no JSON"}
+
+
+def test_another_transport_begins_another_transcript() -> None:
+    """F-SHOW-6: as where a server is started again after the probe."""
+
+    async def work(taped: Taped) -> None:
+        await taped.open()
+        taped.session.connection_lost(ConnectionLost("gone"))
+        await taped.session.close_transport()
+        taped.session.use_transport(Scripted())
+
+    done = taped(work)
+    last = json.loads(done.lines[-1])
+    assert (last["transcript"], last["target"]) == (1, "wss://host/mcp")
+    assert json.loads(done.lines[-2])["end"] == "lost"
+    assert done.session.log is not None
+
+
+def test_a_recorder_that_is_off_costs_nothing() -> None:
+    """F-SHOW-10: watching a client costs nothing before anybody does."""
+
+    async def main() -> None:
+        tasks, recorder, lines = BackgroundTasks(), Recorder(), list[str]()
+        events = EventCallbacks("server", [], Events(), tasks)
+        assert Session(Scripted(), Handlers(), events, tasks, recorder).log is None
+        recorder.add(lines.append)
+        assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
+        assert Session(Scripted(), Handlers(), events, tasks, recorder).log is not None
+
+    run(main())
