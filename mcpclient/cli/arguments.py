@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -27,6 +26,7 @@ from ..net.regular_files import open_regular
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from ..recording.secret_arguments import resolved
+from .command import Option, option
 from .render import one_line
 
 if TYPE_CHECKING:
@@ -339,16 +339,13 @@ PARTS of JSON are picked with a subset of jq; each part is a line:
   [items[].id]   A | B   A, B   A?       an array, B of A, both, or nothing"""
 
 
-def add_pick_option(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--pick``; see `picker_of`."""
-    parser.add_argument("--pick", metavar="PARTS", help=f"show only these parts of {what}")
+def pick_option(what: str) -> Option:
+    """Return ``--pick``, whose value is a function that shows the parts of a value."""
+    return option("--pick", "PARTS", f"show only these parts of {what}", type=_picker)
 
 
-def picker_of(options: argparse.Namespace) -> Callable[[Any], str] | None:
-    """Return a function that shows the parts of ``--pick``, or None. Raises `UsageError`."""
-    if options.pick is None:
-        return None
-    found = pick.parse_pick(options.pick)
+def _picker(text: str) -> Callable[[Any], str]:
+    found = pick.parse_pick(text)
     return lambda value: "\n".join(
         escape(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
         for each in found(value)

@@ -21,10 +21,10 @@ from ..net.clocks import seconds_since_epoch
 from ..net.login.authentication import default_store, finish_auth, log_in, log_out
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from .command import Answer, LocalCommand, LocalWork
+from .command import Answer, LocalCommand, LocalWork, flag, option
 from .render import one_line, table
 from .screen import Screen, ScreenTerminal
-from .target import add_trace_option, check_trace
+from .target import TRACE, check_trace
 
 
 def login_for(
@@ -57,20 +57,6 @@ def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) 
 _PASTE_SECONDS = 300.0
 _KEY = grant_key("OAuth", "")
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
-
-
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--client-id", metavar="ID", help="for servers without client registration")
-    parser.add_argument(
-        "--scope", action="append", metavar="SCOPE", help="in place of the default (repeatable)"
-    )
-    parser.add_argument("--account", metavar="NAME", help="one of several accounts at one URL")
-    parser.add_argument("--redirect-uri", metavar="URI", help="where the browser is redirected to")
-    parser.add_argument(
-        "--device", action="store_true", help="log in with a code, where the server offers that"
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only show the address to visit")
-    add_trace_option(parser)
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -198,7 +184,15 @@ COMMAND = LocalCommand(
     "auth",
     _prepare,
     usage=f"[OPTION ...] {_USAGE}",
-    add_options=_add_options,
+    options=(
+        option("--client-id", "ID", "for servers without client registration"),
+        option("--scope", "SCOPE", "in place of the default (repeatable)", action="append"),
+        option("--account", "NAME", "one of several accounts at one URL"),
+        option("--redirect-uri", "URI", "where the browser is redirected to"),
+        flag("--device", "log in with a code, where the server offers that"),
+        flag("--no-browser", "only show the address to visit"),
+        TRACE,
+    ),
     details=(
         "Other commands use the login by themselves, and ask for one on a terminal. Credentials "
         "are kept in a file that only you may read; MCPCLIENT_CREDENTIALS names another one."

@@ -60,38 +60,78 @@ class Answer(NamedTuple):
         return "the tool failed without a message" if is_silent else self.text
 
 
-Work = Callable[[Client, Screen], Awaitable[Answer]]
-"""The work of a command on a connected client."""
+Option = Callable[[argparse.ArgumentParser], object]
+"""Adds an option to a parser, or to a group of one. Commands have tables of them."""
 
 
-def _no_options(parser: argparse.ArgumentParser) -> None:
-    pass
+def flag(name: str, meaning: str) -> Option:
+    """Return an option without a value."""
+    return lambda parser: parser.add_argument(name, action="store_true", help=meaning)
+
+
+def option(names: str, metavar: str | None, meaning: str, **settings: Any) -> Option:
+    """Return an option with a value, by its names with spaces between them.
+
+    ``settings``: as of `argparse.ArgumentParser.add_argument`. A ``type`` raises `UsageError`.
+    """
+    return lambda parser: parser.add_argument(
+        *names.split(), metavar=metavar, help=meaning, **settings
+    )
+
+
+def repeated(name: str, metavar: str, meaning: str, **settings: Any) -> Option:
+    """Return an option that may be given more than once; its value is a list."""
+    return option(name, metavar, f"{meaning} (repeatable)", action="append", default=[], **settings)
+
+
+def either(*options: Option) -> Option:
+    """Return options of which only one may be given."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        group: Any = parser.add_mutually_exclusive_group()
+        for each in options:
+            each(group)
+
+    return add
+
+
+def pair(separator: str, option: str) -> Callable[[str], tuple[str, str]]:
+    """Return the type of an option whose values are a name and a value."""
+
+    def split(text: str) -> tuple[str, str]:
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise UsageError(f"{option} takes NAME{separator}VALUE")
+        return name.strip(), value.strip() if separator == ":" else value
+
+    return split
 
 
 class Command(NamedTuple):
     """A command that talks to a server.
 
-    ``required`` names the words it needs, ``more`` those that may follow, if any. ``details`` are
-    for ``--help``. ``prepare`` takes the words and the options, checks them before anything is
-    started, and returns the work; it raises `UsageError`. ``add_options`` adds options of its own
-    to those for connecting.
+    ``run`` takes a connected client, and the options with the ``words`` after the server.
+    ``required`` names the words it needs, ``more`` those that may follow, if any; ``read`` turns
+    the latter into ``options.arguments`` before anything is started. ``details`` are for
+    ``--help``. ``options``: those of its own, beside those for connecting.
     """
 
     name: str
-    prepare: Callable[[Sequence[str], argparse.Namespace], Work]
+    run: Callable[[Client, Screen, argparse.Namespace], Awaitable[Answer]]
     required: tuple[str, ...] = ()
     more: str | None = None
     details: str = ""
-    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    options: Sequence[Option] = ()
+    read: Callable[[Sequence[str]], Any] = list
 
-    def work(self, words: Sequence[str], options: argparse.Namespace) -> Work:
-        """Return the work for these words. Raises `UsageError`."""
-        missing = self.required[len(words) :]
-        if missing:
-            raise UsageError(f"{self.name} needs {' and '.join(missing)}")
-        if self.more is None and len(words) > len(self.required):
-            raise UsageError(f"{self.name} does not take {words[len(self.required)]!r}")
-        return self.prepare(words, options)
+    def check(self, options: argparse.Namespace) -> None:
+        """Check the words in ``options``, and read them. Raises `UsageError`."""
+        words, count = options.words, len(self.required)
+        if len(words) < count:
+            raise UsageError(f"{self.name} needs {' and '.join(self.required[len(words) :])}")
+        if self.more is None and len(words) > count:
+            raise UsageError(f"{self.name} does not take {words[count]!r}")
+        options.arguments = self.read(words[count:])
 
 
 LocalWork = Callable[[Screen], Awaitable[Answer]]
@@ -101,26 +141,26 @@ LocalWork = Callable[[Screen], Awaitable[Answer]]
 class LocalCommand(NamedTuple):
     """A command that needs no connection, or that connects by itself.
 
-    ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
-    anything is started, and returns the work; it raises `UsageError`. ``takes_server``: it has
-    the options for connecting, and ``server_command`` among them may be a command line after
-    ``--``; see `target.find_server`. ``takes_command``: only the latter.
+    ``usage`` shows its words. ``prepare`` checks them and the options before anything is started,
+    and returns the work; it raises `UsageError`. ``takes_server``: it has the options for
+    connecting, and ``server_command`` among them may be a command line after ``--``; see
+    `target.find_server`. ``takes_command``: only the latter.
     """
 
     name: str
     prepare: Callable[[argparse.Namespace], LocalWork]
     usage: str
-    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    options: Sequence[Option] = ()
     takes_server: bool = False
     takes_command: bool = False
     details: str = ""
 
 
 class Request(NamedTuple):
-    """The checked work of a command and its server, not started yet."""
+    """A command with its server and its checked options, not started yet."""
 
     server: Server
-    work: Work
+    command: Command
     options: argparse.Namespace
 
 
@@ -142,7 +182,7 @@ class OuterCommand(NamedTuple):
     name: str
     prepare: Callable[[argparse.Namespace, Request | None], Request | LocalRequest]
     usage: str
-    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    options: Sequence[Option] = ()
     needs_server: bool = True
     details: str = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Callable
@@ -17,7 +17,7 @@ from ..lazy import OnDemand
 from .command import Server
 from .screen import Screen
 from .streams import is_terminal
-from .target import URL_SCHEMES, check_trace
+from .target import NEEDED, STARTED_HERE, URL_SCHEMES, check_trace, spelled
 
 if TYPE_CHECKING:
     from ..auth.options import Authentication
@@ -68,8 +68,8 @@ def client_options(
     given = {
         "timeout": options.timeout,
         "max_timeout": options.max_timeout,
-        "headers": pairs_in(options.header, ":", "--header") or None,
-        "env": pairs_in(options.env, "=", "--env") or None,
+        "headers": dict(options.header) or None,
+        "env": dict(options.env) or None,
         "cwd": options.cwd,
         "sandbox": _sandbox(server, options),
         "protocol_version": options.protocol_version,
@@ -110,8 +110,7 @@ def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
     if not (options.sandbox or own):
         for name in ("allow_read", "allow_write", "allow_network"):
             if getattr(options, name):
-                option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option} needs --sandbox").advise(
+                raise UsageError(f"{spelled(name)} needs --sandbox").advise(
                     "Without --sandbox the server has all of your rights."
                 )
         return None
@@ -160,8 +159,8 @@ def _login(
     target = server.target
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
-    named = {header.partition(":")[0].strip().lower() for header in options.header or ()}
-    named.update(name.lower() for name in server.options.get("headers", ()))
+    given = (*dict(options.header), *server.options.get("headers", ()))
+    named = [name.lower() for name in given]
     if "authorization" in named or server.options.get("auth") is not None:
         return None
     if getattr(server.options.get("headers"), "missing", None):
@@ -173,23 +172,16 @@ def _check(server: Server, options: argparse.Namespace) -> None:
     """Refuse an option without effect on this server, and a trace that cannot be written."""
     check_trace(options.trace)
     url = server.target.lower() if isinstance(server.target, str) else ""
-    is_url = url.startswith(URL_SCHEMES)
-    takes_headers = url.startswith(_WITH_HEADERS)
-    for name, is_of_use, needed in (
-        ("env", not is_url, "a server that is started here"),
-        ("cwd", not is_url, "a server that is started here"),
-        ("sandbox", not is_url, "a server that is started here"),
-        ("header", takes_headers, "an HTTP or WebSocket URL"),
-        ("bearer", takes_headers, "an HTTP or WebSocket URL"),
-        ("account", takes_headers and _may_log_in(server, options), "a server with a login"),
-        ("proxy", takes_headers, "an HTTP or WebSocket URL"),
-        ("ca_file", takes_headers, "an HTTP or WebSocket URL"),
-        ("insecure", takes_headers, "an HTTP or WebSocket URL"),
-    ):
+    is_web = url.startswith(_WITH_HEADERS)
+    for name, needed in NEEDED.items():
+        is_of_use = is_web
+        if needed == STARTED_HERE:
+            is_of_use = not url.startswith(URL_SCHEMES)
+        elif name == "account":
+            is_of_use = is_web and _may_log_in(server, options)
         if getattr(options, name) and not is_of_use:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} needs {needed}").advise(
-                f"Leave out {option}, or name a server that supports it."
+            raise UsageError(f"{spelled(name)} needs {needed}").advise(
+                f"Leave out {spelled(name)}, or name a server that supports it."
             )
 
 
@@ -197,14 +189,3 @@ def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
     """Whether a server may log in by OAuth, as far as is known before connecting."""
     own = server.options.get("auth")
     return not options.bearer and (own is None or hasattr(own, "account"))
-
-
-def pairs_in(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:
-    """Return the values of an option that may be repeated. Raises `UsageError`."""
-    pairs = {}
-    for text in texts or ():
-        name, found, value = text.partition(separator)
-        if not found or not name.strip():
-            raise UsageError(f"{option} takes NAME{separator}VALUE")
-        pairs[name.strip()] = value.strip() if separator == ":" else value
-    return pairs

@@ -199,7 +199,7 @@ async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
     try:
         server = only_server(options)
     except McpError as error:
-        report = _refused(options.words[0] if options.words else "", error)
+        report = _refused("".join(options.named[:1]), error)
     else:
         report = await _examined(server, options, screen)
     return Answer(

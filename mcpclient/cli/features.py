@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..client.client import Client
@@ -14,15 +14,15 @@ from ..errors import ConnectionLost, McpError, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import Prompt, ResourceTemplate
-from .arguments import PICK_HELP, add_pick_option, json_in, parse_text_arguments, picker_of
-from .command import Answer, Command, LocalCommand, LocalWork, Work
+from .arguments import PICK_HELP, json_in, parse_text_arguments, pick_option
+from .command import Answer, Command, LocalCommand, LocalWork, option
 from .connecting import client_for
 from .render import contents, definitions, listing, one_line
 from .screen import Screen
 from .target import find_server
 
 
-async def _run_info(client: Client, screen: Screen) -> Answer:
+async def _run_info(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     server = client.server_info
     name = " ".join(filter(None, [server.name, server.version])) or "unknown"
     rows = [
@@ -51,10 +51,10 @@ def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
         yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
 
 
-INFO = Command("info", lambda words, options: _run_info)
+INFO = Command("info", _run_info)
 
 
-async def _run_ping(client: Client, screen: Screen) -> Answer:
+async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     loop = asyncio.get_running_loop()
     started = loop.time()
     await client.ping()
@@ -62,10 +62,10 @@ async def _run_ping(client: Client, screen: Screen) -> Answer:
     return Answer({"milliseconds": milliseconds}, f"answered in {milliseconds:.1f} ms")
 
 
-PING = Command("ping", lambda words, options: _run_ping)
+PING = Command("ping", _run_ping)
 
 
-async def _run_resources(client: Client, screen: Screen) -> Answer:
+async def _run_resources(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     resources = await client.list_resources()
     templates = await _templates(client)
     found = [(item.uri, item) for item in resources]
@@ -95,33 +95,27 @@ async def _templates(client: Client) -> list[ResourceTemplate]:
         return []
 
 
-RESOURCES = Command("resources", lambda words, options: _run_resources)
+RESOURCES = Command("resources", _run_resources)
 
 
-def _prepare_read(words: Sequence[str], options: argparse.Namespace) -> Work:
-    (uri,) = words
-    picked = picker_of(options)
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        result = await client.read_resource(uri)
-        if picked is not None:
-            return Answer(result.raw, picked(json_in(result.text)))
-        return Answer(result.raw, contents(result.contents, screen.style), content=result.data)
-
-    return run
+async def _run_read(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    result = await client.read_resource(*options.words)
+    if options.pick is not None:
+        return Answer(result.raw, options.pick(json_in(result.text)))
+    return Answer(result.raw, contents(result.contents, screen.style), content=result.data)
 
 
 READ = Command(
     "read",
-    _prepare_read,
+    _run_read,
     required=("URI",),
-    add_options=lambda parser: add_pick_option(parser, "the JSON in it"),
+    options=(pick_option("the JSON in it"),),
     details="To a file or a pipe, the bytes of the resource are written exactly as they are."
     f"\n\n{PICK_HELP}",
 )
 
 
-async def _run_prompts(client: Client, screen: Screen) -> Answer:
+async def _run_prompts(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     prompts = await client.list_prompts()
     rows = [
         (
@@ -143,29 +137,25 @@ def _arguments_prompts(prompt: Prompt) -> str:
     )
 
 
-PROMPTS = Command("prompts", lambda words, options: _run_prompts)
+PROMPTS = Command("prompts", _run_prompts)
 
 
-def _prepare_prompt(words: Sequence[str], options: argparse.Namespace) -> Work:
-    name, values = words[0], parse_text_arguments(words[1:])
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        result = await client.get_prompt(name, values)
-        style = screen.style
-        messages = [
-            f"{style.bold(one_line(message.role) + ':')} {contents([message.content], style)}"
-            for message in result.messages
-        ]
-        return Answer(result.raw, "\n".join(messages))
-
-    return run
+async def _run_prompt(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    result = await client.get_prompt(options.words[0], options.arguments)
+    style = screen.style
+    messages = [
+        f"{style.bold(one_line(message.role) + ':')} {contents([message.content], style)}"
+        for message in result.messages
+    ]
+    return Answer(result.raw, "\n".join(messages))
 
 
 PROMPT = Command(
     "prompt",
-    _prepare_prompt,
+    _run_prompt,
     required=("PROMPT",),
     more="ARGUMENT",
+    read=parse_text_arguments,
     details=(
         "Arguments are strings: key=value or key=@file, or all of them as one JSON object, on the "
         "command line, as @file.json, or from stdin as -."
@@ -173,29 +163,25 @@ PROMPT = Command(
 )
 
 
-def _prepare_complete(words: Sequence[str], options: argparse.Namespace) -> Work:
-    name, argument, value = words[:3]
-    known = parse_text_arguments(words[3:])
+async def _run_complete(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    name, argument, value = options.words[:3]
     is_template = "://" in name or "{" in name
     reference = (
         {"type": "ref/resource", "uri": name}
         if is_template
         else {"type": "ref/prompt", "name": name}
     )
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        completion = await client.complete(reference, argument, value, context=known)
-        text = "\n".join(one_line(suggestion) for suggestion in completion.values)
-        return Answer({"completion": completion.raw}, text)
-
-    return run
+    completion = await client.complete(reference, argument, value, context=options.arguments)
+    text = "\n".join(one_line(suggestion) for suggestion in completion.values)
+    return Answer({"completion": completion.raw}, text)
 
 
 COMPLETE = Command(
     "complete",
-    _prepare_complete,
+    _run_complete,
     required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
     more="KNOWN=VALUE",
+    read=parse_text_arguments,
     details="Arguments that are already known may follow as KNOWN=VALUE. BEGINNING may be ''.",
 )
 
@@ -213,7 +199,7 @@ def line_of(method: str, params: Mapping[str, Any]) -> str:
 
 
 def _prepare_listen(options: argparse.Namespace) -> LocalWork:
-    server, uris = find_server(options)
+    server, uris = find_server(options), options.words
 
     async def work(screen: Screen) -> Answer:
         heard = _Heard(screen, options.count, as_json=options.json)
@@ -293,16 +279,14 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
         screen.say(f"changes are no longer reported: {error}")
 
 
-def _add_listen_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--count", type=int, metavar="NUMBER", help="end after this many")
-    parser.add_argument("--log-level", choices=tuple(LOG_LEVELS), help="of the log messages (info)")
-
-
 LISTEN = LocalCommand(
     "listen",
     _prepare_listen,
     usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
-    add_options=_add_listen_options,
+    options=(
+        option("--count", "NUMBER", "end after this many", type=int),
+        option("--log-level", None, "of the log messages (info)", choices=tuple(LOG_LEVELS)),
+    ),
     takes_server=True,
     details=(
         "Log messages, changes of the lists of tools, prompts and resources, and updates of the "

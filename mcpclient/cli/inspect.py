@@ -20,7 +20,7 @@ from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
-from .command import Answer, LocalCommand, LocalWork, Server
+from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .configured import load, none_configured
 from .connecting import client_for, with_options
 from .screen import Screen
@@ -114,30 +114,27 @@ async def _run(
     raise AssertionError("it ends by being cancelled")
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--replay",
-        action="append",
-        metavar="FILE",
-        help="show a recorded session instead; given twice, the two can be compared",
-    )
-    parser.add_argument(
-        "--port", type=int, default=0, metavar="NUMBER", help="where to listen; default: a free one"
-    )
-    parser.add_argument(
-        "--allow",
-        choices=ALLOWED,
-        default="call",
-        help="what the page may do: look, call (the default), or also add servers",
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only print the address to open")
-
-
 COMMAND = LocalCommand(
     "inspect",
     _prepare,
     usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
-    add_options=_add_options,
+    options=(
+        option(
+            "--replay",
+            "FILE",
+            "show a recorded session instead; given twice, the two can be compared",
+            action="append",
+        ),
+        option("--port", "NUMBER", "where to listen; default: a free one", type=int, default=0),
+        option(
+            "--allow",
+            None,
+            "what the page may do: look, call (the default), or also add servers",
+            choices=ALLOWED,
+            default="call",
+        ),
+        flag("--no-browser", "only print the address to open"),
+    ),
     takes_server=True,
     details=(
         "Without a server: all that are configured. The page lists the features of a server, "

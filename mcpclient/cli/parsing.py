@@ -7,13 +7,21 @@ import shlex
 from collections.abc import Sequence
 from functools import cache
 from textwrap import wrap
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import UsageError
 from ..lazy import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .main import COMMANDS, command_named
-from .target import add_options, find_server, is_program, split_after_file, split_at_command
+from .target import (
+    CONNECTING,
+    QUIET,
+    TRACE,
+    find_server,
+    is_program,
+    split_after_file,
+    split_at_command,
+)
 
 if TYPE_CHECKING:
     from .. import suggestions
@@ -72,8 +80,9 @@ def own_words(words: Sequence[str]) -> list[str]:
 def _understand_plain(
     command: Command, options: argparse.Namespace, *, needs_server: bool = True
 ) -> Request:
-    server, words = find_server(options, needed=needs_server)
-    return Request(server, command.work(words, options), options)
+    server = find_server(options, needed=needs_server)
+    command.check(options)
+    return Request(server, command, options)
 
 
 def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
@@ -148,9 +157,14 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(named=[], config=None, command=command.name)
-    command.add_options(parser)
+    for add in command.options:
+        add(parser)
     if _takes_server(command):
-        add_options(parser)
+        group: Any = parser.add_argument_group("connecting")
+        for add in CONNECTING:
+            add(group)
+        TRACE(parser)
+        QUIET(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
 

@@ -12,9 +12,10 @@ from ..errors import UsageError
 from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
-from .command import Answer, LocalRequest, OuterCommand, Request, Server
+from .command import Answer, LocalRequest, OuterCommand, Request, Server, flag
 from .render import one_line, table
 from .screen import Screen
+from .target import NEEDED
 
 
 def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
@@ -36,15 +37,11 @@ def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Reque
     return inner
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
-
-
 RECORD = OuterCommand(
     "record",
     _prepare_record,
     usage="[OPTION ...] FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
-    add_options=_add_options,
+    options=(flag("--force", "overwrite the file if it exists"),),
     details=(
         "The file is a transcript: one JSON object per line for everything sent and received, "
         "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the "
@@ -65,10 +62,9 @@ def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Reque
 
         return LocalRequest(show, options)
     # The server may still be named as in the command that was recorded.
-    reaching = ("header", "env", "cwd", "transport", "bearer", "account")
-    for name in (*reaching, "ca_file", "proxy", "insecure"):
-        setattr(inner.options, name, None)
-    return Request(Server(recording), inner.work, inner.options)
+    for name in (*NEEDED, "transport"):
+        setattr(inner.options, name, [] if name in ("header", "env") else None)
+    return inner._replace(server=Server(recording))
 
 
 def _overview(calls: Iterable[Call], screen: Screen) -> Answer:

@@ -21,16 +21,16 @@ from ..net.paths import absolute_path, config_folder
 from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
-from .command import Answer, LocalCommand, LocalWork
+from .command import Answer, LocalCommand, LocalWork, either, flag, option
 from .configured import approve, found_servers, load, none_configured, shown_target
-from .connecting import pairs_in
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
 from .running import text_and_hint
 from .screen import Screen
-from .target import URL_SCHEMES, add_env_option, add_header_option
+from .target import ENV, HEADER, URL_SCHEMES
 
 _CONNECT_SECONDS = 30.0
+_CONFIG = option("--config", "FILE", "the servers of this file only")
 
 
 def _prepare_servers(options: argparse.Namespace) -> LocalWork:
@@ -121,18 +121,14 @@ def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
     return Answer({"found": raw}, text)
 
 
-def _add_options_find(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
-    parser.add_argument(
-        "--limit", type=int, default=_FOUND, metavar="NUMBER", help=f"at most this many ({_FOUND})"
-    )
-
-
 FIND = LocalCommand(
     "find",
     _prepare_find,
     usage="[--config FILE] [--limit NUMBER] WORD ...",
-    add_options=_add_options_find,
+    options=(
+        _CONFIG,
+        option("--limit", "NUMBER", f"at most this many ({_FOUND})", type=int, default=_FOUND),
+    ),
     details="The best come first: rare words count more, and words in names more than in prose.",
 )
 
@@ -200,23 +196,17 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
     return server["name"], server["status"], server["target"], told
 
 
-def _add_options_servers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="to connect in (30)")
-    parser.add_argument(
-        "--no-connect", action="store_true", help="only list the configuration; start nothing"
-    )
-    parser.add_argument(
-        "--found", action="store_true", help="servers of other applications: NAME@application"
-    )
-    parser.add_argument("--names", action="store_true", help="only the names, one per line")
-
-
 SERVERS = LocalCommand(
     "servers",
     _prepare_servers,
     usage="[--config FILE] [--no-connect]",
-    add_options=_add_options_servers,
+    options=(
+        _CONFIG,
+        option("--timeout", "SECONDS", "to connect in (30)", type=float),
+        flag("--no-connect", "only list the configuration; start nothing"),
+        flag("--found", "servers of other applications: NAME@application"),
+        flag("--names", "only the names, one per line"),
+    ),
     details=(
         "A server of another application, such as NAME@cursor, is used by that name after you have "
         "agreed to it. Servers of a project's file are connected only after you have agreed to "
@@ -329,19 +319,15 @@ def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
     return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if lines else 0)
 
 
-def _add_options_lock(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--check", action="store_true", help="only compare; exit code 1 when something differs"
-    )
-    parser.add_argument("--file", default=_FILE, metavar="FILE", help=f"the lock file ({_FILE})")
-    parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
-
-
 LOCK = LocalCommand(
     "lock",
     _prepare_lock,
     usage="[--check] [--config FILE] [NAME ...]",
-    add_options=_add_options_lock,
+    options=(
+        flag("--check", "only compare; exit code 1 when something differs"),
+        option("--file", "FILE", f"the lock file ({_FILE})", default=_FILE),
+        _CONFIG,
+    ),
     details=(
         "The lock file holds the names, texts, schemas and annotations of all tools, and the "
         "instructions. Commit it: lock --check reports a tool that has changed since, as in a "
@@ -350,16 +336,16 @@ LOCK = LocalCommand(
 )
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which file is meant."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        *("--scope",),
+_WHICH_FILE = either(
+    option(
+        "--scope",
+        None,
+        "the file of this project, .mcp.json (the default), or of this user",
         choices=("project", "user"),
         default="project",
-        help="the file of this project, .mcp.json (the default), or of this user",
-    )
-    group.add_argument("--config", metavar="FILE", help="another file, of any application")
+    ),
+    option("--config", "FILE", "another file, of any application"),
+)
 
 
 def file_named(options: argparse.Namespace) -> str:
@@ -390,8 +376,7 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
 
 
 def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    env = pairs_in(options.env, "=", "--env")
-    headers = pairs_in(options.header, ":", "--header")
+    env, headers = dict(options.env), dict(options.header)
     if options.server_command is None and len(words) == 1 and "://" in words[0]:
         if not words[0].lower().startswith(URL_SCHEMES):
             raise UsageError(f"not the URL of a server: {words[0]!r}")
@@ -408,19 +393,17 @@ def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     return {**entry, **({"env": env} if env else {})}
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    add_file_options(parser)
-    add_env_option(parser)
-    add_header_option(parser)
-    parser.add_argument("--transport", metavar="NAME", help="http or sse, for a URL")
-    parser.add_argument("--replace", action="store_true", help="replace an entry of this name")
-
-
 ADD = LocalCommand(
     "add",
     _prepare_add,
     usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...]",
-    add_options=_add_options,
+    options=(
+        _WHICH_FILE,
+        ENV,
+        HEADER,
+        option("--transport", "NAME", "http or sse, for a URL"),
+        flag("--replace", "replace an entry of this name"),
+    ),
     takes_command=True,
     details=(
         "A value such as '${TOKEN}' is expanded when the server connects, so that the file holds "
@@ -452,5 +435,5 @@ REMOVE = LocalCommand(
     "remove",
     _prepare_remove,
     usage="[--scope SCOPE | --config FILE] NAME",
-    add_options=add_file_options,
+    options=(_WHICH_FILE,),
 )

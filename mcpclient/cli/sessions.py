@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from ..client.connection.targets import derive_name
 from ..errors import UsageError
@@ -21,23 +21,19 @@ from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
 from ..sessions.host import Host
 from ..sessions.transport import SessionTransport
-from .command import Answer, LocalCommand, LocalWork, Server
+from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .configured import load
 from .connecting import client_for
 from .main import main
 from .parsing import understand
 from .render import one_line, pretty_json, table
 from .screen import Screen
-from .target import find_server
+from .target import NEEDED, find_server, spelled
 
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes
 _ROLE = "MCPCLIENT_SESSION"
 _SHOWN = ("server", "version", "since", "callers", "process")
-_OF_OPEN = (
-    *("header", "bearer", "account", "ca_file", "insecure", "proxy"),
-    *("env", "cwd", "sandbox"),
-)
 # Modules that commands import lazily, and the helper before it forks.
 _WARMED = (
     *(".features", ".tools", ".running", ".asking", "..adapters.limits"),
@@ -47,20 +43,9 @@ _WARMED = (
 
 def joined(name: str, options: argparse.Namespace) -> Server:
     """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
-    for option in (
-        "header",
-        "bearer",
-        "account",
-        "ca_file",
-        "insecure",
-        "proxy",
-        "env",
-        "cwd",
-        "sandbox",
-    ):
-        if getattr(options, option, None):
-            given = f"--{option.replace('_', '-')}"
-            raise UsageError(f"{given} is for mcpclient open: @{name} is open already")
+    for each in NEEDED:
+        if getattr(options, each):
+            raise UsageError(f"{spelled(each)} is for mcpclient open: @{name} is open already")
     return Server(SessionTransport(name), {"name": f"@{name}"})
 
 
@@ -107,9 +92,9 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
     name = ""
     if len(options.words) == (2 if options.server_command is None else 1):
         name = options.words.pop(0).lstrip("@")
-    server, others = find_server(options)
-    if others:
-        raise UsageError(f"open does not take {others[0]!r}")
+    server = find_server(options)
+    if options.words:
+        raise UsageError(f"open does not take {options.words[0]!r}")
     if not name:
         name = str(server.options.get("name") or derive_name(server.target))
         name = "".join(each if is_session_name(each) or each in "-_" else "-" for each in name)
@@ -225,29 +210,20 @@ def _prepare_close(options: argparse.Namespace) -> LocalWork:
     return work
 
 
-def _add_open_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("--idle",),
-        type=float,
-        default=_IDLE,
-        metavar="SECONDS",
-        help="end after this long without a command (1800); 0: never",
-    )
-    parser.add_argument("--all", action="store_true", help="one session per configured server")
-
-
-def _flag(option: str, meaning: str) -> Callable[[argparse.ArgumentParser], None]:
-    def add(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(option, action="store_true", help=meaning)
-
-    return add
-
-
 OPEN = LocalCommand(
     "open",
     _prepare_open,
     usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
-    add_options=_add_open_options,
+    options=(
+        option(
+            "--idle",
+            "SECONDS",
+            "end after this long without a command (1800); 0: never",
+            type=float,
+            default=_IDLE,
+        ),
+        flag("--all", "one session per configured server"),
+    ),
     takes_server=True,
     details=(
         "The server stays open in the background, and @NAME stands for it in every command that "
@@ -265,7 +241,7 @@ SESSIONS = LocalCommand(
     "sessions",
     _prepare_sessions,
     usage="[--log @NAME]",
-    add_options=_flag("--log", "show the stderr of a session's server"),
+    options=(flag("--log", "show the stderr of a session's server"),),
 )
 
 
@@ -273,5 +249,5 @@ CLOSE = LocalCommand(
     "close",
     _prepare_close,
     usage="@NAME ... | --all",
-    add_options=_flag("--all", "all sessions of this user"),
+    options=(flag("--all", "all sessions of this user"),),
 )

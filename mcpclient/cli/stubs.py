@@ -15,7 +15,7 @@ from ..net.files import read_file
 from ..net.regular_files import write_file
 from ..recording.secrets import is_secret_name
 from ..stubs.source import Offer, stubs_for
-from .command import Answer, LocalCommand, LocalWork, Server
+from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .connecting import client_for
 from .main import FAILED
 from .render import writing
@@ -91,19 +91,15 @@ def _changes(path: str, source: str) -> list[str]:
     return [escape(line) for line in lines]
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: the terminal")
-    parser.add_argument("--name", help="of the server in the file; default: its own")
-    parser.add_argument(
-        "--check", action="store_true", help="compare with FILE: exit 1 and the difference"
-    )
-
-
 COMMAND = LocalCommand(
     "stubs",
     _prepare,
     usage="[OPTION ...] [SERVER] [-- SERVER-COMMAND ...]",
-    add_options=_add_options,
+    options=(
+        option("-o --output", "FILE", "default: the terminal"),
+        option("--name", None, "of the server in the file; default: its own"),
+        flag("--check", "compare with FILE: exit 1 and the difference"),
+    ),
     takes_server=True,
     details="A file of Python: a class with a method for each tool, prompt and resource template, "
     "and types from their schemas.",

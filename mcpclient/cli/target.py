@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
 from ..recording.redaction import Redactor
-from .command import Server
+from .command import Server, flag, option, pair, repeated
 from .render import writing
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
@@ -45,8 +45,8 @@ def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:end], words[end + 1 :] if words[end : end + 1] == ["--"] else words[end:]
 
 
-def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Server, list[str]]:
-    """Return the server that ``options`` name by words or a command, and the words after it.
+def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
+    """Return the server that ``options`` name by words or a command, and leave the words after it.
 
     A word that is neither a URL nor a script is the name of a configured server; so is one that
     looks like a path, if there is a server of this name and no such file. ``server.tool`` and
@@ -57,16 +57,16 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     words: list[str] = list(options.words)
     options.named = words[:1] if options.server_command is None else ["--", *options.server_command]
     if options.server_command is not None:
-        return Server(options.server_command), words
-    first = words[0] if words else ""
+        return Server(options.server_command)
+    first, options.words = words[0] if words else "", words[1:]
     if first.startswith("@"):
         joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
-        return joined, words[1:]
+        return joined
     if _names_itself(first) and not _is_name(first, options.config):
-        return Server(first), words[1:]
+        return Server(first)
     if not needed:
-        options.named = []
-        return Server(""), words
+        options.named, options.words = [], words
+        return Server("")
     if not words:
         raise UsageError(_WHICH)
     if "://" in first:
@@ -80,7 +80,8 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     server, tool = configured(first, options.config, line)
     if tool:
         options.named = [server.options["name"]]
-    return server, [*([tool] if tool else []), *words[1:]]
+        options.words.insert(0, tool)
+    return server
 
 
 def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
@@ -109,7 +110,7 @@ def name_server(hint: str, options: argparse.Namespace, server: Server | None) -
             return f"mcpclient auth login {shlex.quote(str(target))}" if is_url else found[0]
         if not options.named:
             return found[0]
-        tool = "".join(options.words[0 if options.named[0] == "--" else 1 :][:1])
+        tool = "".join(options.words[:1])
         words = (tool if word == "TOOL" else word for word in shlex.split(found[3]))
         return command_line(options, found[2], *words)
 
@@ -123,9 +124,9 @@ def is_program(word: str) -> bool:
 
 def only_server(options: argparse.Namespace) -> Server:
     """Return the server that the words name. Raises `UsageError` for other words."""
-    server, others = find_server(options)
-    if others:
-        raise UsageError(f"one server, and no other words: {others[0]!r}")
+    server = find_server(options)
+    if options.words:
+        raise UsageError(f"one server, and no other words: {options.words[0]!r}")
     return server
 
 
@@ -144,84 +145,60 @@ def _is_name(word: str, config: str | None) -> bool:
     return is_configured
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for connecting."""
-    group = parser.add_argument_group("connecting")
-    add = group.add_argument
-    for name, meaning in (
-        ("--timeout", "how long the server may be silent (30)"),
-        ("--max-timeout", "how long a call may take in all (600)"),
-    ):
-        add(name, type=float, metavar="SECONDS", help=f"{meaning}; 0: no limit")
-    add(
-        *("--config",),
-        metavar="FILE",
-        help="look up the name of the server in this file only",
-    )
-    add_header_option(group)
-    add("--bearer", metavar="TOKEN", help="bearer token for the Authorization header")
-    add("--account", metavar="NAME", help="one of several accounts at one URL")
-    add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
-    add("--insecure", action="store_true", help="accept any certificate")
-    add("--proxy", metavar="URL", help="of an HTTP or SOCKS proxy for everything")
-    add_env_option(group)
-    add("--cwd", metavar="FOLDER", help="where the server process starts")
-    add("--sandbox", action="store_true", help="the server process gets no rights but these")
-    for right, meaning in (("read", "read"), ("write", "read and change")):
-        add(
-            f"--allow-{right}",
-            action="append",
-            default=[],
-            metavar="PATH",
-            help=f"with --sandbox: it may {meaning} this (repeatable)",
-        )
-    add("--allow-network", action="store_true", help="with --sandbox: it may use the network")
-    add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
-    add("--transport", choices=TRANSPORTS, help="default: what the server speaks")
-    add(
-        *("--elicit",),
+HEADER = repeated(
+    "--header", "'NAME: VALUE'", "sent with every HTTP request", type=pair(":", "--header")
+)
+ENV = repeated("--env", "NAME=VALUE", "a variable for the server process", type=pair("=", "--env"))
+TRACE = option("--trace", "FILE", "append a transcript of the session; secrets are replaced")
+QUIET = flag("--quiet", "do not show what the server process writes to stderr")
+
+CONNECTING = (
+    option(
+        "--timeout", "SECONDS", "how long the server may be silent (30); 0: no limit", type=float
+    ),
+    option(
+        "--max-timeout", "SECONDS", "how long a call may take in all (600); 0: no limit", type=float
+    ),
+    option("--config", "FILE", "look up the name of the server in this file only"),
+    HEADER,
+    option("--bearer", "TOKEN", "bearer token for the Authorization header"),
+    option("--account", "NAME", "one of several accounts at one URL"),
+    option("--ca-file", "FILE", "PEM file of the authorities to trust"),
+    flag("--insecure", "accept any certificate"),
+    option("--proxy", "URL", "of an HTTP or SOCKS proxy for everything"),
+    ENV,
+    option("--cwd", "FOLDER", "where the server process starts"),
+    flag("--sandbox", "the server process gets no rights but these"),
+    repeated("--allow-read", "PATH", "with --sandbox: it may read this"),
+    repeated("--allow-write", "PATH", "with --sandbox: it may read and change this"),
+    flag("--allow-network", "with --sandbox: it may use the network"),
+    option("--protocol-version", "REVISION", "default: the newest both sides speak"),
+    option("--transport", None, "default: what the server speaks", choices=TRANSPORTS),
+    option(
+        "--elicit",
+        None,
+        "the server's questions: ask (the default), accept their defaults, or decline",
         choices=("ask", "accept", "decline"),
         default="ask",
-        help="the server's questions: ask (the default), accept their defaults, or decline",
-    )
-    add(
-        *("--model",),
-        metavar="COMMAND",
-        help="a program that answers in place of a language model, on stdout",
-    )
-    add_trace_option(parser)
-    parser.add_argument(
-        "--quiet", action="store_true", help="do not show what the server process writes to stderr"
-    )
+    ),
+    option("--model", "COMMAND", "a program that answers in place of a language model, on stdout"),
+)
+"""The options for connecting."""
+
+STARTED_HERE, _WEB = "a server that is started here", "an HTTP or WebSocket URL"
+NEEDED = {
+    **dict.fromkeys(("env", "cwd", "sandbox"), STARTED_HERE),
+    **dict.fromkeys(
+        ("header", "bearer", "proxy", "ca_file", "insecure"), "an HTTP or WebSocket URL"
+    ),
+    "account": "a server with a login",
+}
+"""The options of a new connection, each with the kind of server that it needs."""
 
 
-def add_header_option(parser: argparse._ActionsContainer) -> None:
-    """Add ``--header``; see `connecting.pairs_in`."""
-    parser.add_argument(
-        *("--header",),
-        action="append",
-        default=[],
-        metavar="'NAME: VALUE'",
-        help="sent with every HTTP request (repeatable)",
-    )
-
-
-def add_env_option(parser: argparse._ActionsContainer) -> None:
-    """Add ``--env``; see `connecting.pairs_in`."""
-    parser.add_argument(
-        *("--env",),
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a variable for the server process (repeatable)",
-    )
-
-
-def add_trace_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--trace``."""
-    parser.add_argument(
-        "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
-    )
+def spelled(name: str) -> str:
+    """Return an option as it is typed."""
+    return f"--{name.replace('_', '-')}"
 
 
 def check_trace(path: str | None) -> None:

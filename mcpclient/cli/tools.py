@@ -25,11 +25,11 @@ from ..protocol.types import CallToolResult, Tool
 from . import arguments
 from .arguments import (
     PICK_HELP,
-    add_pick_option,
     checked_arguments,
     example_words,
     json_in,
-    picker_of,
+    parse_arguments,
+    pick_option,
     properties_of,
     required_of,
     signature,
@@ -37,7 +37,7 @@ from .arguments import (
     type_of,
     unchecked_arguments,
 )
-from .command import Answer, Command, Work
+from .command import Answer, Command, either, flag, option
 from .render import MARKS, Style, fill, listing, one_line, result_text, save_media
 from .screen import Screen
 from .target import command_line
@@ -45,31 +45,30 @@ from .target import command_line
 _PATTERN = ("*", "?", "[")
 
 
-def _prepare_tools(words: Sequence[str], options: argparse.Namespace) -> Work:
+async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    listed = await client.list_tools()
+    remember(options, listed)
+    nameless = sum(not tool.name for tool in listed)
+    if nameless:
+        count = "a tool" if nameless == 1 else f"{nameless} tools"
+        screen.say(f"the server sent {count} without a name, which cannot be called")
+    wanted = options.arguments
+    tools = _wanted(listed, wanted, *options.named[:1])
+    raw = {"tools": [tool.raw for tool in tools]}
+    if options.pick is not None:
+        text = options.pick(raw)
+    elif wanted is not None and not _is_pattern(wanted):
+        line = command_line(options, "call", *example_words(tools[0]))
+        text = described(tools[0], screen.style, line)
+    else:
+        text = _listed(tools, screen.style, whole=options.long)
+    return Answer(raw, text)
+
+
+def _one_name(words: Sequence[str]) -> str | None:
     if len(words) > 1:
         raise UsageError(f"tools does not take {words[1]!r}")
-    wanted = words[0] if words else None
-    picked = picker_of(options)
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        listed = await client.list_tools()
-        remember(options, listed)
-        nameless = sum(not tool.name for tool in listed)
-        if nameless:
-            count = "a tool" if nameless == 1 else f"{nameless} tools"
-            screen.say(f"the server sent {count} without a name, which cannot be called")
-        tools = _wanted(listed, wanted, *options.named[:1])
-        raw = {"tools": [tool.raw for tool in tools]}
-        if picked is not None:
-            text = picked(raw)
-        elif wanted is not None and not _is_pattern(wanted):
-            line = command_line(options, "call", *example_words(tools[0]))
-            text = described(tools[0], screen.style, line)
-        else:
-            text = _listed(tools, screen.style, whole=options.long)
-        return Answer(raw, text)
-
-    return run
+    return words[0] if words else None
 
 
 _MAX_REMEMBERED = 4 * 1024 * 1024
@@ -212,44 +211,34 @@ def _hints(tool: Tool) -> Iterator[str]:
             yield yes if value else no
 
 
-def _add_long(parser: argparse.ArgumentParser) -> None:
-    add_pick_option(parser, "the answer of the server")
-    parser.add_argument("--long", action="store_true", help="show whole descriptions")
-
-
 TOOLS = Command(
     "tools",
-    _prepare_tools,
+    _run_tools,
     more="NAME-OR-PATTERN",
-    add_options=_add_long,
+    read=_one_name,
+    options=(pick_option("the answer of the server"), flag("--long", "show whole descriptions")),
     details="With the name of a tool, it is described: its arguments, their types and defaults. A "
     "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
 )
 
 
-def _prepare_call(words: Sequence[str], options: argparse.Namespace) -> Work:
-    name, typed = words[0], arguments.parse_arguments(words[1:])
-    picked = picker_of(options)
-
-    async def run(client: Client, screen: Screen) -> Answer:
-        called, values = name, unchecked_arguments(typed)
-        if not options.unchecked:
-            called, values = await _checked(client, name, typed, options)
-        if options.detach:
-            task = await client.call_tool_task(called, values)
-            if task.id:
-                screen.say(f"Wait for it with: {command_line(options, 'task', task.id, '--wait')}")
-                return Answer(task.raw, one_line(task.id))
-            result = await client.await_task(task)  # the server has answered at once
-        else:
-            result = await client.call_tool(called, values, on_progress=screen.status.update)
-        answer = answer_of(result, options.output, screen)
-        if picked is None or result.is_error:
-            return answer
-        value = json_in(result.text) if result.structured is None else result.structured
-        return answer._replace(text=picked(value))
-
-    return run
+async def _run_call(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    called, values = options.words[0], unchecked_arguments(options.arguments)
+    if not options.unchecked:
+        called, values = await _checked(client, called, options.arguments, options)
+    if options.detach:
+        task = await client.call_tool_task(called, values)
+        if task.id:
+            screen.say(f"Wait for it with: {command_line(options, 'task', task.id, '--wait')}")
+            return Answer(task.raw, one_line(task.id))
+        result = await client.await_task(task)  # the server has answered at once
+    else:
+        result = await client.call_tool(called, values, on_progress=screen.status.update)
+    answer = answer_of(result, options.output, screen)
+    if options.pick is None or result.is_error:
+        return answer
+    value = json_in(result.text) if result.structured is None else result.structured
+    return answer._replace(text=options.pick(value))
 
 
 async def _checked(
@@ -293,33 +282,24 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
     return Answer(result.raw, text, failed=result.is_error)
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        *("-o", "--output"),
-        metavar="FILE",
-        help="save the image, the sound or the bytes of the result",
-    )
-    parser.add_argument(
-        "--unchecked", action="store_true", help="do not compare the arguments with the schema"
-    )
-    parser.add_argument(
-        "--detach", action="store_true", help="make a task of the call, and print its id at once"
-    )
-    add_pick_option(parser, "the structured content, or of JSON in the text")
-
-
 CALL = Command(
     "call",
-    _prepare_call,
+    _run_call,
     required=("TOOL",),
     more="ARGUMENT",
+    read=parse_arguments,
     details=(arguments.__doc__ or "").replace("``", "") + f"\n{PICK_HELP}",
-    add_options=_add_options,
+    options=(
+        option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
+        flag("--unchecked", "do not compare the arguments with the schema"),
+        flag("--detach", "make a task of the call, and print its id at once"),
+        pick_option("the structured content, or of JSON in the text"),
+    ),
 )
 """Calls a tool, after its arguments were compared with its schema."""
 
 
-async def _run_tasks(client: Client, screen: Screen) -> Answer:
+async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     tasks = await client.list_tasks()
     header = ("TASK", "STATUS", "SINCE", "MESSAGE")
     rows = [
@@ -330,39 +310,34 @@ async def _run_tasks(client: Client, screen: Screen) -> Answer:
     return Answer({"tasks": [task.raw for task in tasks]}, text)
 
 
-TASKS = Command("tasks", lambda words, options: _run_tasks)
+TASKS = Command("tasks", _run_tasks)
 
 
-def _prepare_task(words: Sequence[str], options: argparse.Namespace) -> Work:
-    (name,) = words
+async def _run_task(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    (name,) = options.words
+    if options.wait:
 
-    async def run(client: Client, screen: Screen) -> Answer:
-        if options.wait:
+        def show(task: Task) -> None:
+            screen.say(": ".join(filter(None, [task.status, task.status_message])))
 
-            def show(task: Task) -> None:
-                screen.say(": ".join(filter(None, [task.status, task.status_message])))
-
-            return answer_of(await client.await_task(name, on_status=show), options.output, screen)
-        if options.cancel:
-            await client.cancel_task(name)
-        task = await client.get_task(name)
-        text = ": ".join(filter(None, [task.status, task.status_message]))
-        return Answer(task.raw, one_line(text))
-
-    return run
-
-
-def _add_task_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--wait", action="store_true", help="wait for its result, and show that")
-    group.add_argument("--cancel", action="store_true", help="ask the server to stop it")
-    parser.add_argument("-o", "--output", metavar="FILE", help="save media of the result, as call")
+        return answer_of(await client.await_task(name, on_status=show), options.output, screen)
+    if options.cancel:
+        await client.cancel_task(name)
+    task = await client.get_task(name)
+    text = ": ".join(filter(None, [task.status, task.status_message]))
+    return Answer(task.raw, one_line(text))
 
 
 TASK = Command(
     "task",
-    _prepare_task,
+    _run_task,
     required=("ID",),
-    add_options=_add_task_options,
+    options=(
+        either(
+            flag("--wait", "wait for its result, and show that"),
+            flag("--cancel", "ask the server to stop it"),
+        ),
+        option("-o --output", "FILE", "save media of the result, as call"),
+    ),
     details="Shows the state of a task that call --detach began, on servers that keep tasks.",
 )

@@ -7,17 +7,9 @@ import argparse
 from ..errors import UsageError
 from ..vendoring import copying
 from ..vendoring.parts import PARTS
-from .command import Answer, LocalCommand, LocalWork
+from .command import Answer, LocalCommand, LocalWork, flag, option
 from .render import writing
 from .screen import Screen
-
-
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--with", dest="wanted", metavar="PART,…", help="only these parts")
-    parser.add_argument("--without", metavar="PART,…", help="all parts but these")
-    parser.add_argument("--update", action="store_true", help="replace an earlier copy")
-    parser.add_argument("--force", action="store_true", help="with --update: overwrite changes")
-    parser.add_argument("--parts", action="store_true", help="list the parts and their sizes")
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -65,6 +57,12 @@ COMMAND = LocalCommand(
     "vendor",
     _prepare,
     usage="[OPTION ...] DEST",
-    add_options=_add_options,
+    options=(
+        option("--with", "PART,…", "only these parts", dest="wanted"),
+        option("--without", "PART,…", "all parts but these"),
+        flag("--update", "replace an earlier copy"),
+        flag("--force", "with --update: overwrite changes"),
+        flag("--parts", "list the parts and their sizes"),
+    ),
     details="The lines of a part are those that it adds to a copy of stdio alone.",
 )

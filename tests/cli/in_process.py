@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import io
 from collections.abc import Mapping
 from typing import Any
 
 from mcpclient import Client, Receiver, Transport
-from mcpclient.cli.command import Answer, Command, Work
+from mcpclient.cli.command import Answer, Command
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.protocol.outgoing import Outgoing
@@ -54,10 +55,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def prepared(command: Command, *words: str) -> Work:
-    """Return what a command does for words and options, checked before anything is started."""
+def prepared(command: Command, *words: str) -> argparse.Namespace:
+    """Return words and options, checked before anything is started."""
     options = parser_of(command).parse_intermixed_args(words)
-    return command.work(options.words, options)
+    command.check(options)
+    return options
 
 
 def ask(
@@ -71,7 +73,8 @@ def ask(
 
     async def run() -> Answer:
         async with Client(ServerInProcess(answers), protocol_version=revision) as client:
-            work = prepared(command, *words)
-            return await work(client, screen or Screen(io.StringIO(), io.StringIO(), {}))
+            options = prepared(command, *words)
+            shown = screen or Screen(io.StringIO(), io.StringIO(), {})
+            return await command.run(client, shown, options)
 
     return asyncio.run(run())

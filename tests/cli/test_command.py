@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.cli.command import Answer, Command, Work
+from mcpclient.cli.command import Answer, Command
 from mcpclient.cli.screen import Screen
 
 
-async def work(client: Client, screen: Screen) -> Answer:
+async def run(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     return Answer({}, "")
 
 
-def prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
-    return work
-
-
-PLAIN = Command("plain", prepare)
-EXACT = Command("exact", prepare, required=("ONE", "TWO"))
-OPEN = Command("open", prepare, required=("ONE",), more="MORE")
+PLAIN = Command("plain", run)
+EXACT = Command("exact", run, required=("ONE", "TWO"))
+OPEN = Command("open", run, required=("ONE",), more="MORE")
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [(PLAIN, []), (EXACT, ["1", "2"]), (OPEN, ["1"]), (OPEN, ["1", "2", "3"])],
 )
-def test_the_right_words_are_prepared(command: Command, words: list[str]) -> None:
-    assert command.work(words, argparse.Namespace()) is work
+def test_the_right_words_are_read(command: Command, words: list[str]) -> None:
+    options = argparse.Namespace(words=words)
+    command._replace(read=" ".join).check(options)
+    assert (options.words, options.arguments) == (words, " ".join(words[len(command.required) :]))
 
 
 @pytest.mark.parametrize(
@@ -46,4 +43,4 @@ def test_the_right_words_are_prepared(command: Command, words: list[str]) -> Non
 def test_other_words_are_refused(command: Command, words: list[str], reason: str) -> None:
     """F-SHOW-2: a usage error, before anything is started."""
     with pytest.raises(UsageError, match=reason):
-        command.work(words, argparse.Namespace())
+        command.check(argparse.Namespace(words=words))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from mcpclient import Client, OAuth, UsageError
 from mcpclient.cli.command import Server
 from mcpclient.cli.connecting import client_for
+from mcpclient.cli.features import INFO
+from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.target import add_options
 
 
 def screen() -> Screen:
@@ -20,9 +20,7 @@ def screen() -> Screen:
 
 
 def made(server: Server, *words: str) -> Client:
-    parser = argparse.ArgumentParser()
-    add_options(parser)
-    return client_for(server, parser.parse_args(words), screen())
+    return client_for(server, parser_of(INFO).parse_args(words), screen())
 
 
 def options_of(server: Server, *words: str) -> Any:

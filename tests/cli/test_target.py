@@ -48,14 +48,14 @@ def test_a_command_may_stand_after_a_file(words: str, outer: str, inner: str) ->
 )
 def test_a_url_or_a_script_comes_first(server: str) -> None:
     """F-SHOW-1"""
-    found, words = find_server(given(server, "demo://readme", "a=1"))
-    assert (found.target, words) == (server, ["demo://readme", "a=1"])
+    options = given(server, "demo://readme", "a=1")
+    assert (find_server(options).target, options.words) == (server, ["demo://readme", "a=1"])
 
 
 def test_a_command_needs_no_word() -> None:
     """F-SHOW-1"""
-    found, words = find_server(given("echo", "a=1", command=["npx", "x"]))
-    assert (found.target, words) == (["npx", "x"], ["echo", "a=1"])
+    options = given("echo", "a=1", command=["npx", "x"])
+    assert (find_server(options).target, options.words) == (["npx", "x"], ["echo", "a=1"])
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_without_a_server_it_asks_which(words: list[str]) -> None:
 
 def test_where_no_server_is_needed_it_may_be_missing() -> None:
     """F-SHOW-8"""
-    found, words = find_server(given("echo", "a=1"), needed=False)
-    assert (found.target, words) == ("", ["echo", "a=1"])
-    found, words = find_server(given("http://host/mcp", "a"), needed=False)
-    assert (found.target, words) == ("http://host/mcp", ["a"])
+    options = given("echo", "a=1")
+    assert (find_server(options, needed=False).target, options.words) == ("", ["echo", "a=1"])
+    options = given("http://host/mcp", "a")
+    assert (find_server(options, needed=False).target, options.words) == ("http://host/mcp", ["a"])
 
 
 def test_one_server_and_no_other_words() -> None:

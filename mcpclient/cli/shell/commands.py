@@ -149,8 +149,8 @@ async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Ans
     if texts[len(command.required) :] == ["-"]:
         raise UsageError(_STDIN_IS_TAKEN)
     options = parser_of(command).parse_intermixed_args(texts)
-    work = command.work(options.words, options)
-    return await work(await session.client(), session.screen)
+    command.check(options)
+    return await command.run(await session.client(), session.screen, options)
 
 
 def _asking(command: Command, kind: Callable[[Any], Any] = dict) -> Any:

@@ -17,7 +17,7 @@ from ...net.ctrl_c import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..command import Answer, LocalCommand, LocalWork, Server
+from ..command import Answer, LocalCommand, LocalWork, Server, flag
 from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..main import CANCELLED, FAILED
@@ -368,17 +368,11 @@ def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConf
     return config.servers
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--no-history", action="store_true", help="do not keep typed lines for later sessions"
-    )
-
-
 COMMAND = LocalCommand(
     "shell",
     _prepare,
     usage="[SERVER | -- SERVER-COMMAND ...] [< FILE]",
-    add_options=_add_options,
+    options=(flag("--no-history", "do not keep typed lines for later sessions"),),
     takes_server=True,
     details=(
         "Without a server: all that are configured. The name of a tool is a command; help lists "
