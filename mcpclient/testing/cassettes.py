@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from .. import sync
 from ..client.client import Client
-from ..errors import McpError, NotRecorded, PeerError, UsageError
-from ..jsonrpc import messages
-from ..jsonrpc.messages import Message, RequestId
+from ..client.requests import connection_of
+from ..errors import UsageError
 from ..net.files import change_file
 from ..net.regular_files import open_regular
-from ..protocol.outgoing import Outgoing
-from ..protocol.types import Progress
-from ..transports.base import Abandoned, Receiver, Transport
 from ..transports.replaying import MAX_RECORDING_SIZE, Recording
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
+    from ..client.connection.limits import RequestOptions
     from ..client.connection.targets import Target
     from ..typing_compat import Unpack
 
@@ -60,7 +56,8 @@ class Cassette:
         self._new_path: str | None = None
         self._recording: Recording | None = None
         if not self.is_recording:
-            self._recording = Recording(self.path, match=match)
+            kind = Completing if self._is_completed else Recording
+            self._recording = kind(self.path, match=match)
         if self.is_recording or self._is_completed:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
 
@@ -69,41 +66,45 @@ class Cassette:
 
         Any number of clients may share a cassette, one after the other.
         """
-        made: list[Client] = []
-        target, found = self._choose(target, {**options}, made)
-        made.append(Client(target, **found))
-        return made[0]
+        reached, found = self._choose(target, {**options})
+        client = Client(reached, **found)
+        self._complete(client, reached, target, {**options})
+        return client
 
     def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
         """Do the same for programs without async, as `mcpclient.sync.connect` does."""
-        made: list[Client] = []
-        target, found = self._choose(target, {**options}, made)
-        client = sync.Client(target, **found)
-        made.append(client.async_client)
+        reached, found = self._choose(target, {**options})
+        client = sync.Client(reached, **found)
+        self._complete(client.async_client, reached, target, {**options})
         return client.connect()
 
-    def _choose(
-        self, target: Target, options: dict[str, Any], made: list[Client]
-    ) -> tuple[Target, Any]:
-        """Return target and options of the client that will be ``made``."""
+    def _choose(self, target: Target, options: dict[str, Any]) -> tuple[Target, Any]:
+        """Return what the client of a test is to reach, and with which options."""
         if options.get("trace") is not None:
             raise UsageError("a cassette writes the trace itself: leave out trace=")
         if self._new_path is None and (self.is_recording or self._is_completed):
             descriptor, self._new_path = tempfile.mkstemp(prefix="mcpclient-", suffix=".jsonl")
             os.close(descriptor)
-        recorded = {**options, "trace": self._new_path}
         if self._recording is None:
-            return target, recorded
-        replay = self._recording.another()
+            return target, {**options, "trace": self._new_path}
         others = {name: value for name, value in options.items() if name not in _OF_THE_NETWORK}
-        if not self._is_completed:
-            return replay, others
+        return self._recording.another(), others
+
+    def _complete(
+        self, client: Client, reached: Target, target: Target, options: dict[str, Any]
+    ) -> None:
+        """Let another client make the requests that a replay lacks, where that is the mode."""
+        if not isinstance(reached, Completing):
+            return
+        for name in _TOLD_ONCE:
+            options.pop(name, None)
+        options["trace"] = self._new_path
 
         def make_client() -> Client:
-            kept: dict[str, Any] = {**recorded, "protocol_version": made[0].protocol_version}
-            return Client(target, **{name: kept[name] for name in kept if name not in _TOLD_ONCE})
+            return Client(target, **{**options, "protocol_version": client.protocol_version})
 
-        return Completing(replay, make_client), others
+        reached.make_client = make_client
+        connection_of(client).ask_elsewhere = reached.ask
 
     def assert_all_played(self) -> None:
         """Raise `AssertionError` if the program has not made a recorded call.
@@ -195,99 +196,35 @@ def _is_there(path: str) -> bool:
     return True
 
 
-# Members of ``_meta`` that each client adds by itself.
-_OF_THE_CLIENT = ("progressToken", "io.modelcontextprotocol/")
-
-
-class Completing(Transport):
+class Completing(Recording):
     """A `Recording` whose missing requests another client makes of the server.
 
     ``make_client``: returns that client, which connects when it is first needed.
     """
 
-    name = "replay"
+    make_client: Callable[[], Client]
+    _client: Client | None = None
 
-    def __init__(self, recording: Recording, make_client: Callable[[], Client]) -> None:
-        self._recording = recording
-        self._make_client = make_client
-        self._client: Client | None = None
-        self._receiver: Receiver | None = None
-        self._asking: dict[RequestId, asyncio.Task[None]] = {}
-
-    @property
-    def description(self) -> str:
-        """The path of the file."""
-        return self._recording.description
-
-    async def open(self, receiver: Receiver) -> None:
-        """Begin the replay."""
-        self._receiver = receiver
-        await self._recording.open(receiver)
-
-    def send(self, outgoing: Outgoing) -> None:
-        """Play the recorded answer to a message, or make the request of the server."""
-        try:
-            self._recording.send(outgoing)
-        except NotRecorded:
-            task = asyncio.ensure_future(self._ask(outgoing.message))
-            request_id = outgoing.message["id"]
-            self._asking[request_id] = task
-            task.add_done_callback(lambda _: self._asking.pop(request_id, None))
-
-    async def _ask(self, request: Message) -> None:
-        receiver, request_id = self._receiver, request["id"]
-        assert receiver is not None, "it is open"
-        try:
-            answer = messages.response(request_id, await self._result_of(request))
-        except PeerError as error:
-            answer = messages.error_response(request_id, error.code, error.message, error.data)
-        except McpError as error:
-            receiver.request_failed(request_id, error)
-            return
-        receiver.message_received(answer)
-
-    async def _result_of(self, request: Message) -> dict[str, Any]:
+    async def ask(
+        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
+    ) -> dict[str, Any]:
+        """Make a request of the server."""
         if self._client is None:
-            self._client = self._make_client()
+            self._client = self.make_client()
         await self._client.connect()
-        params = dict(request.get("params") or {})
-        meta = params.pop("_meta", {})
-        kept = {name: meta[name] for name in meta if not name.startswith(_OF_THE_CLIENT)}
+        on_progress = options.on_progress
         return await self._client.request(
-            request["method"],
-            params or None,
-            timeout=None,  # the replaying client has its own limits and abandons the request
-            max_timeout=None,
-            on_progress=self._passing_on(meta.get("progressToken")),
-            meta=kept,
+            method,
+            params,
+            timeout=options.timeout,
+            max_timeout=options.max_timeout,
+            on_progress=on_progress if on_progress is None else lambda each: on_progress(each.raw),
+            headers=options.headers,
         )
-
-    def _passing_on(self, token: Any) -> Callable[[Progress], None] | None:
-        if token is None:
-            return None
-
-        def pass_on(progress: Progress) -> None:
-            params = {**progress.raw, "progressToken": token}
-            if self._receiver is not None:
-                message = messages.notification("notifications/progress", params)
-                self._receiver.message_received(message)
-
-        return pass_on
-
-    def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Cancel a request to the server, or stop playing its answer."""
-        task = self._asking.pop(outgoing.request_id or "", None)
-        if task is None:
-            return self._recording.abandon(outgoing)
-        task.cancel()
-        return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
         """Stop the replay and close the client of the server."""
-        for task in self._asking.values():
-            task.cancel()
-        self._asking.clear()
-        await self._recording.close()
+        await super().close()
         client, self._client = self._client, None
         if client is not None:
             await client.close()

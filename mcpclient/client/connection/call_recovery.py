@@ -18,6 +18,7 @@ from ...errors import (
     HandlerFailed,
     HttpError,
     McpError,
+    NotRecorded,
     PeerError,
     ProtocolViolation,
     SessionExpired,
@@ -360,6 +361,9 @@ class CallRecovery:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
             raise call.timeout if error.limit == "total" else call.named(error)
+        ask_elsewhere = self._connection.ask_elsewhere
+        if isinstance(error, NotRecorded) and ask_elsewhere is not None:
+            return await ask_elsewhere(call.method, params, call.rest_of(call.options))
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:

@@ -48,6 +48,8 @@ class Connection(LoopBound):
         self.name: str = options.name or route.shown
         self.agreement: Agreement | None = None
         self.generation: int = 0
+        self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
+        """Takes method, params and options of a request that a replay does not have."""
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
         # The state while there is no session, and once the caller has closed it.
