@@ -85,9 +85,7 @@ def client_options(
         if value is None:
             continue
         if name == "headers":
-            again = {header.lower() for header in value}
-            kept = merged.get(name, {}).items()
-            value = {**{each: text for each, text in kept if each.lower() not in again}, **value}
+            value = _with_headers(merged.get(name, {}), value)
         elif name == "env":
             value = {**merged.get(name, {}), **value}
         merged[name] = value
@@ -99,6 +97,14 @@ def client_options(
     if options.model:
         asking()
     return {**merged, **answers_of(asking, options), **others}
+
+
+def _with_headers(own: Any, given: dict[str, str]) -> Any:
+    """Return the headers of a configuration, each replaced by a given one of its name."""
+    if callable(own):
+        return own.with_headers(given)
+    again = {header.lower() for header in given}
+    return {**{each: text for each, text in own.items() if each.lower() not in again}, **given}
 
 
 def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
@@ -159,12 +165,12 @@ def _login(
     target = server.target
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
-    given = (*dict(options.header), *server.options.get("headers", ()))
-    named = [name.lower() for name in given]
+    own = server.options.get("headers", {})
+    if callable(own) or getattr(own, "missing", None):
+        return None  # the file names its credentials; the error names the unset variable
+    named = [name.lower() for name in (*dict(options.header), *own)]
     if "authorization" in named or server.options.get("auth") is not None:
         return None
-    if getattr(server.options.get("headers"), "missing", None):
-        return None  # the file names its credentials; the error names the unset variable
     return login.login_for(target, screen, show_login, options.account)
 
 

@@ -6,27 +6,20 @@ or host depends on it is unusable."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConnectFailed, McpError, UsageError
+from ..errors import UsageError
 from ..lazy import OnDemand
+from ..net.process.headers_from import HeadersFrom
 from ..net.process.launch import SCRIPT_ENDINGS
-from ..net.process.programs import output_of
 from .entry import Entry, EntryError, Report
 from .fields import SANDBOX_FIELDS
 from .urls import canonical_url
 from .variables import Variables, parse_dotenv
-
-_SECONDS = 10.0
-# Seconds for which printed headers are reused: their tokens usually last ten minutes or more.
-_VALID_SECONDS = 300.0
-_MAX_OUTPUT = 64 * 1024
 
 
 class IncompleteHeaders(dict[str, str]):
@@ -37,79 +30,34 @@ class IncompleteHeaders(dict[str, str]):
         self.missing: tuple[str, ...] = tuple(missing)
 
 
-@dataclass
-class HeadersHelper:
-    """The headers of a server, some of them printed by a program as a JSON object of strings.
+class HeadersHelper(HeadersFrom):
+    """The headers of an entry, some of them printed by its own program, as of `HeadersFrom`.
 
     ``line``: what a shell is to run, in the folder ``base``; it finds the name and the URL of its
     server in ``CLAUDE_CODE_MCP_SERVER_NAME`` and ``CLAUDE_CODE_MCP_SERVER_URL``. ``fixed``: the
-    headers of the entry itself; a printed one of the same name counts more.
-
-    The program has 10 seconds and 64 KiB. It runs for the first request, and again for one that
-    comes 5 minutes later. Neither its output nor its stderr is ever shown or logged.
+    headers of the entry itself.
     """
 
-    line: str = field(repr=False)
-    name: str
-    url: str = field(repr=False)
-    base: str
-    fixed: Mapping[str, str] = field(default_factory=dict, repr=False)
-    _running: asyncio.Future[dict[str, str]] | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
-    _valid_until: float = field(default=0.0, init=False, repr=False, compare=False)
+    def __init__(
+        self, line: str, name: str, url: str, base: str, fixed: Mapping[str, str] | None = None
+    ) -> None:
+        shell = ["cmd", "/d", "/s", "/c"] if os.name == "nt" else ["/bin/sh", "-c"]
+        super().__init__([*shell, line])
+        self.fixed = fixed or {}
+        self._name = name
+        self._cwd = base
+        self._env = {
+            "CLAUDE_CODE_MCP_SERVER_NAME": name,
+            "CLAUDE_CODE_MCP_SERVER_URL": url,
+        }
+
+    def for_url(self, url: str) -> HeadersFrom:
+        """Return these headers: a shell reads the line, so no URL may be put into it."""
+        return self
 
     @property
-    def words(self) -> list[str]:
-        """The command that is run, for judging it."""
-        if os.name == "nt":
-            return ["cmd", "/d", "/s", "/c", self.line]
-        return ["/bin/sh", "-c", self.line]
-
-    async def __call__(self) -> Mapping[str, str]:
-        """Return the headers. Raises `ConnectFailed` where the program does not print any."""
-        running, now = self._running, asyncio.get_running_loop().time()
-        has_failed = (
-            running is not None
-            and running.done()
-            and (running.cancelled() or running.exception() is not None)
-        )
-        if running is None or has_failed or now >= self._valid_until:
-            running = self._running = asyncio.ensure_future(self._printed())
-            self._valid_until = now + _VALID_SECONDS
-        # Cancelling one request must not affect the others that wait for the headers.
-        return await asyncio.shield(running)
-
-    async def _printed(self) -> dict[str, str]:
-        env = {
-            **os.environ,
-            "CLAUDE_CODE_MCP_SERVER_NAME": self.name,
-            "CLAUDE_CODE_MCP_SERVER_URL": self.url,
-        }
-        try:
-            code, output = await output_of(
-                self.words, env, self.base, limit=_MAX_OUTPUT, seconds=_SECONDS
-            )
-        except (asyncio.TimeoutError, TimeoutError):
-            raise self._failed(f"did not end within {_SECONDS:g} seconds") from None
-        except McpError:
-            raise self._failed("cannot be started") from None
-        if len(output) > _MAX_OUTPUT:
-            raise self._failed(f"printed more than {_MAX_OUTPUT} bytes")
-        if code != 0:
-            raise self._failed(f"exited with code {code}")
-        try:
-            found = json.loads(output)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-            raise self._failed("did not print a JSON object of strings")
-        printed = {name.lower() for name in found}
-        kept = {name: text for name, text in self.fixed.items() if name.lower() not in printed}
-        return {**kept, **found}
-
-    def _failed(self, reason: str) -> ConnectFailed:
-        return ConnectFailed(self.name, f"its headersHelper {reason}")
+    def _place(self) -> tuple[str, str]:
+        return self._name, "its headersHelper"
 
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from ..config.policy.policy import Policy
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
-from ..entries.resolve import HeadersHelper
 from ..errors import UsageError
 from ..lazy import OnDemand
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
+from ..net.process.headers_from import HeadersFrom
 
 if TYPE_CHECKING:
     from ..sandbox import rights
@@ -248,7 +248,7 @@ class Gate:
             ready = in_sandbox(ready)
         reasons = []
         judged, headers = [ready], ready.options.get("headers")
-        if isinstance(headers, HeadersHelper):  # the program that makes them is one of its own
+        if isinstance(headers, HeadersFrom):  # the program that makes them is one of its own
             judged.append(replace(ready, target=headers.words, written=None, options={}))
         for policy in self._rules or ():
             for each in judged:

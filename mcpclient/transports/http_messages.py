@@ -12,17 +12,24 @@ import inspect
 import json
 import re
 from collections.abc import Awaitable, Mapping
-from typing import Any, Callable, Protocol, TypeVar, Union
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar, Union
 
 from ..errors import AuthError, HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
+from ..lazy import OnDemand
 from ..net.clocks import PausableClocks
 from ..net.futures import cancel_all
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from ..protocol.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from ..net.process import headers_from
+else:
+    headers_from = OnDemand("..net.process.headers_from", __name__)
 
 T = TypeVar("T")
 
@@ -82,6 +89,10 @@ class CallerHeaders:
     def __init__(
         self, source: HeaderSource, url: Url, credentials: Mapping[str, str] | None = None
     ) -> None:
+        self._printed: headers_from.HeadersFrom | None = None
+        self._latest: Mapping[str, str] = {}
+        if callable(source) and isinstance(source, headers_from.HeadersFrom):
+            source = self._printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials or {})
@@ -99,11 +110,52 @@ class CallerHeaders:
         """Return the headers of a message; the provider is asked, where there is one."""
         if self._provider is None:
             return self.fixed_for(outgoing)
-        provided = _checked(await _asked(self._provider))
+        self._latest = await _asked(self._provider)
+        provided = _checked(self._latest)
         headers = merged(merged(self._fixed, provided), self._credentials)
         if outgoing is not None and outgoing.caller_headers:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
+
+    def authorization(self, outgoing: Outgoing | None) -> PrintedAuthorization | None:
+        """Return the authorization of a message whose headers a program has printed just now."""
+        if self._printed is None:
+            return None
+        again = partial(self.provided_for, outgoing)
+        return PrintedAuthorization(self._printed, self._latest, again)
+
+
+class PrintedAuthorization:
+    """The authorization of a request that was made with ``sent`` headers of a program.
+
+    ``again``: returns all of the caller's headers, with those that the program prints now.
+    """
+
+    def __init__(
+        self,
+        source: headers_from.HeadersFrom,
+        sent: Mapping[str, str],
+        again: Callable[[], Awaitable[list[tuple[str, str]]]],
+    ) -> None:
+        self._source = source
+        self._sent: Mapping[str, str] | None = sent
+        self._again = again
+        self._headers: dict[str, str] = {}
+
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        """Return the headers that replace those of the request."""
+        return self._headers
+
+    def note(self, head: ResponseHead) -> None:
+        """Do nothing: only a refusal matters."""
+
+    async def recover(self, head: ResponseHead) -> bool:
+        """Return True once, after a 401, if the program prints other headers now."""
+        sent, self._sent = self._sent, None
+        if sent is None or head.status != 401 or await self._source.replacing(sent) == sent:
+            return False
+        self._headers = dict(await self._again())
+        return True
 
 
 async def _asked(provider: Callable[[], Any]) -> Any:

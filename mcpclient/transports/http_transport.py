@@ -17,10 +17,18 @@ from ..errors import ConnectionLost, McpError
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.http import HttpClient
+from ..net.http import HttpClient, HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
-from .http_messages import CallerHeaders, Credentials, HeaderSource, Sending, authorizer_in
+from .http_messages import (
+    AuthorizedExchange,
+    CallerHeaders,
+    Credentials,
+    HeaderSource,
+    Sending,
+    authorizer_in,
+    start_request,
+)
 
 # The most answers to the server's requests that are posted at the same time. Each uses a
 # connection, and the server controls their number and how soon it accepts one.
@@ -113,6 +121,21 @@ class HttpTransport(Transport, Generic[PostT]):
     @abc.abstractmethod
     def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> PostT:
         """POST a message with the ``caller``'s headers."""
+
+    def _start(
+        self,
+        request: HttpRequest,
+        sink: ResponseSink,
+        outgoing: Outgoing | None = None,
+        *,
+        passive: bool = False,
+    ) -> Sending:
+        """Send a request, which carries a message or opens a stream; see `start_request`."""
+        if self._authorizer is None:
+            authorization = self._headers.authorization(outgoing)
+            if authorization is not None:
+                return AuthorizedExchange(self._http, request, sink, authorization)
+        return start_request(self._http, request, sink, self._authorizer, passive=passive)
 
     def forget(self, post: PostT) -> None:
         """Remove a post that has ended."""

@@ -28,7 +28,7 @@ from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import Credentials, HeaderSource, Refusal, Sending, start_request
+from .http_messages import Credentials, HeaderSource, Refusal, Sending
 from .http_transport import Draining, HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
@@ -70,7 +70,7 @@ class LegacySseTransport(HttpTransport["_Post"]):
         headers += await self._provided_headers(None)
         self._sink = sink = _Stream(self, receiver)
         request = HttpRequest("GET", self.url, headers)
-        self._stream = start_request(self._http, request, sink, self._authorizer)
+        self._stream = self._start(request, sink)
         try:
             self._endpoint = await sink.endpoint
         except BaseException:
@@ -84,7 +84,7 @@ class LegacySseTransport(HttpTransport["_Post"]):
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self, self._endpoint, outgoing)
-        post.begin(start_request(self._http, request, post, self._authorizer))
+        post.begin(self._start(request, post, outgoing))
         self._posts[post.key] = post
         return post
 

@@ -24,7 +24,7 @@ from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
-from .http_messages import Credentials, HeaderSource, Sending, speaks_of_the_session, start_request
+from .http_messages import Credentials, HeaderSource, Sending, speaks_of_the_session
 from .http_post import Post
 from .http_transport import Draining, HttpTransport
 
@@ -94,7 +94,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
             headers.append(("Mcp-Session-Id", session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
         post = Post(self, outgoing, session_id)
-        post.begin(start_request(self._http, request, post, self._authorizer))
+        post.begin(self._start(request, post, outgoing))
         self._posts[post.key] = post
         return post
 
@@ -170,7 +170,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         if last_event_id:
             headers.append(("Last-Event-ID", _as_utf_8(last_event_id)))
         request = HttpRequest("GET", self.url, headers)
-        return start_request(self._http, request, sink, self._authorizer, passive=passive)
+        return self._start(request, sink, passive=passive)
 
     def follow(self, stream: EventStream, post: Post) -> None:
         """Continue the broken response stream of a request."""
@@ -255,7 +255,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         deletion = _Deletion()
         request = HttpRequest("DELETE", self.url, headers)
         # The user must not have to log in only to end a session.
-        exchange = start_request(self._http, request, deletion, self._authorizer, passive=True)
+        exchange = self._start(request, deletion, passive=True)
         try:
             await asyncio.wait({deletion.over}, timeout=_DELETE_TIMEOUT)
         finally:

@@ -46,7 +46,13 @@ from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import Authorizer, CallerHeaders, Credentials, HeaderSource, authorizer_in
+from .http_messages import (
+    CallerHeaders,
+    Credentials,
+    HeaderSource,
+    RequestAuthorization,
+    authorizer_in,
+)
 
 # Seconds that the server may take to close the TCP connection after both close frames, as RFC 6455
 # section 7.1.1 requires of it, and seconds that its own close frame may take.
@@ -105,19 +111,21 @@ class WebSocketTransport(ConnectedTransport):
 
     async def _connect(self) -> WebSocketConnection:
         headers = await self._headers.provided_for(None)
-        if self._authorizer is None:
+        authorization: RequestAuthorization | None = self._headers.authorization(None)
+        if self._authorizer is not None:
+            authorization = self._authorizer.request("GET", http_url(self.url))
+        if authorization is None:
             self._websocket = await self._open(headers)
         else:
-            self._websocket = await self._open_authorized(headers, self._authorizer)
+            self._websocket = await self._open_authorized(headers, authorization)
         return self._websocket
 
     async def _open(self, headers: list[tuple[str, str]]) -> WebSocketConnection:
         return await open_websocket(self._dialer, self.url, headers, self, self._settings)
 
     async def _open_authorized(
-        self, headers: list[tuple[str, str]], authorizer: Authorizer
+        self, headers: list[tuple[str, str]], authorization: RequestAuthorization
     ) -> WebSocketConnection:
-        authorization = authorizer.request("GET", http_url(self.url))
         while True:
             own = await authorization.headers()
             try:

@@ -30,7 +30,7 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *("net.proxies", "framing.headers", "framing.socks5"),
+            *("net.proxies", "net.process.headers_from", "framing.headers", "framing.socks5"),
         ),
     ),
     "websocket": Part("servers at ws and wss URLs", ("transports.websocket",)),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
+import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +18,7 @@ from mcpclient.cli.connecting import client_for
 from mcpclient.cli.features import INFO
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
+from mcpclient.entries.resolve import HeadersHelper
 
 
 def screen() -> Screen:
@@ -55,6 +61,25 @@ def test_the_command_line_counts_more_than_the_configuration() -> None:
     server = Server("http://host/mcp", {"headers": {"authorization": "of the file", "X-One": "1"}})
     options = options_of(server, "--header", "Authorization: given")
     assert options.headers == {"X-One": "1", "Authorization": "given"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="its line is for sh")
+def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
+    """F-SHOW-1, F-HTTP-15: a given one counts more than a printed one; no login is put over it."""
+    source = """print('{"authorization": "printed", "X-One": "1"}')"""
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(source)}"
+    helper = HeadersHelper(line, "s", "http://host/mcp", str(tmp_path), {"X-Two": "2"})
+    server = Server("http://host/mcp", {"headers": helper})
+    assert options_of(server).headers is helper
+    assert options_of(server).auth is None
+    options = options_of(server, "--header", "Authorization: given")
+
+    async def main() -> Any:
+        return await options.headers()
+
+    printed = {"X-One": "1", "X-Two": "2", "Authorization": "given"}
+    assert asyncio.run(main()) == printed
+    assert helper.fixed == {"X-Two": "2"}
 
 
 def test_headers_are_collected() -> None:

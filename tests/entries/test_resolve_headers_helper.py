@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import shlex
 import sys
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.entries import resolve
 from mcpclient.entries.resolve import HeadersHelper
 from mcpclient.errors import ConnectFailed
 
@@ -52,64 +50,17 @@ def test_what_it_prints_counts_more_than_the_entry(tmp_path: Path) -> None:
 
 
 @posix
-def test_it_runs_once_for_a_connection(tmp_path: Path) -> None:
-    """F-MANY-8: several requests at once wait for one run, and a failed one is made anew."""
-    source = "open('ran', 'a').write('x'); print('{}')"
-    made = helper(source, tmp_path)
-
-    async def main() -> None:
-        first = asyncio.ensure_future(made())
-        await asyncio.sleep(0)
-        first.cancel()
-        for found in await asyncio.gather(made(), made()):
-            assert not found
-        assert (tmp_path / "ran").read_text() == "x"
-        made._valid_until = 0.0
-        await made()
-
-    asyncio.run(main())
-    assert (tmp_path / "ran").read_text() == "xx"
+def test_what_is_wrong_names_the_entry(tmp_path: Path) -> None:
+    """F-MANY-8: and nothing that it prints."""
+    with pytest.raises(ConnectFailed, match=r"^cannot connect to s: its headersHelper ex") as e:
+        headers_of(helper("import sys; sys.exit('SECRET')", tmp_path))
+    assert "SECRET" not in f"{e.value} {e.value.hint}"
 
 
-@posix
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("import sys; sys.exit('SECRET')", "exited with code 1"),
-        ("print('SECRET')", "JSON object of strings"),
-        ("print('[]')", "JSON object of strings"),
-        ("print('{\"SECRET\": 1}')", "JSON object of strings"),
-        ("print('SECRET' * 100000)", "more than 65536 bytes"),
-        ("import sys\nwhile True: sys.stdout.write('SECRET')", "more than 65536 bytes"),
-    ],
-)
-def test_what_is_wrong_is_said_without_its_output(
-    source: str,
-    reason: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    """F-MANY-8: nothing that it prints, on stdout or stderr, is shown or logged."""
-    with caplog.at_level(logging.DEBUG), pytest.raises(ConnectFailed, match=reason) as caught:
-        headers_of(helper(source, tmp_path))
-    assert "SECRET" not in f"{caught.value} {caplog.text} {capfd.readouterr()}"
-
-
-@posix
-def test_it_has_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-8: then it is killed with all that it started."""
-    monkeypatch.setattr(resolve, "_SECONDS", 0.05)
-    made = HeadersHelper("sleep 1000 & sleep 1000", "s", "https://x", str(tmp_path))
-    with pytest.raises(ConnectFailed, match="did not end"):
-        headers_of(made)
-
-
-@posix
-def test_one_that_cannot_be_started(tmp_path: Path) -> None:
-    made = HeadersHelper("x", "s", "https://x", str(tmp_path / "gone"))
-    with pytest.raises(ConnectFailed, match="cannot be started"):
-        headers_of(made)
+def test_no_url_is_put_into_the_line() -> None:
+    """F-MANY-8: a shell reads it, and ``${url}`` is a variable of that."""
+    made = HeadersHelper("echo ${url}", "s", "https://x", ".")
+    assert made.for_url("https://x/;reboot").words[-1] == "echo ${url}"
 
 
 def test_the_words_are_those_of_a_shell() -> None:

@@ -132,7 +132,7 @@ def test_a_helper_for_headers_is_part_of_the_options(file: Path) -> None:
     """F-MANY-8"""
     write(file, s={"url": "https://x/mcp", "headersHelper": "./print", "headers": {"A": "b"}})
     helper = loaded(file).options["headers"]
-    assert (helper.line, helper.base, helper.fixed) == ("./print", str(file.parent), {"A": "b"})
+    assert (helper.words[-1], helper.fixed) == ("./print", {"A": "b"})
 
 
 def test_scopes_beside_a_login_limit_it(file: Path) -> None:

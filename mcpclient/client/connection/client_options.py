@@ -98,7 +98,8 @@ class SharedClientOptions(TypedDict, total=False):
     headers: HeaderSource | None
     """A mapping, or a function without arguments that returns one, plain or async, called for every
     HTTP request and for the opening request of a WebSocket. Headers that the protocol itself sets,
-    such as ``Accept`` and ``Mcp-Session-Id``, are left out. Default: none."""
+    such as ``Accept`` and ``Mcp-Session-Id``, are left out. A `HeadersFrom` has a program print
+    them. Default: none."""
     auth: str | Authentication | None
     """The caller's identity, sent to the server's own origin only: a bearer token as a string, or
     an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
