@@ -89,6 +89,7 @@ class HttpPeer:
             if not exchange.ended.done():
                 await self._left(channel, reader)
             if exchange.is_last:
+                await self._must_be_left(channel, reader)
                 return
 
     async def _left(self, channel: str, reader: RequestReader) -> None:
@@ -97,6 +98,11 @@ class HttpPeer:
         elif not self._player.is_over(channel):
             self._player.took({"direction": "sent", "channel": channel, "end": "closed"})
         raise ConnectionError("the client has closed the connection")
+
+    async def _must_be_left(self, channel: str, reader: RequestReader) -> None:
+        """Wait until the client has closed a connection that is said to close after a response."""
+        if await reader.more():
+            self._player.found(f"the connection of {channel} was to close, and was used again")
 
     def _refuse(self, request: Record, writer: asyncio.StreamWriter) -> None:
         status = self._player.status_for_extra(request)
@@ -112,6 +118,7 @@ class Exchange:
         self._writer = writer
         self._records = records
         self._chunked = False
+        self._ends_by_closing = False
 
     def encode(self, record: Record, names: Names) -> bytes:
         """Return a head, a body or an event, and the end where that has bytes."""
@@ -126,14 +133,14 @@ class Exchange:
     def _head(self, http: Mapping[str, Any], names: Names) -> bytes:
         headers = [(name, names.played(value)) for name, value in http["headers"]]
         self._chunked = _CHUNKED in header(headers, "transfer-encoding")
-        self.is_last = header(headers, "connection").lower() == "close"
         length = sum(len(_body(record, names)) for record in self._records)
         lines = [
             f"{name}: {length if name.lower() == 'content-length' else value}"
             for name, value in headers
         ]
         has_end = self._chunked or header(headers, "content-length") or http["status"] in (204, 304)
-        self.is_last = self.is_last or not has_end
+        self._ends_by_closing = not has_end
+        self.is_last = not has_end or header(headers, "connection").lower() == "close"
         status = f"HTTP/1.1 {http['status']} {http['reason']}"
         return "\r\n".join([status, *lines, "", ""]).encode("latin-1")
 
@@ -149,7 +156,7 @@ class Exchange:
         if record["end"] != "complete":
             self.is_last = True
             self._writer.transport.abort()
-        elif self.is_last:
+        elif self._ends_by_closing:
             self._writer.close()
         if not self.ended.done():
             self.ended.set_result(None)

@@ -137,6 +137,12 @@ VISIBLE = [
         "        await self._deliver(answer)",
     ),
     Fault(
+        "framing.http1",
+        "a connection that the server closes is used again",
+        '"close" not in options and (version != "1.0" or "keep-alive" in options)',
+        "True",
+    ),
+    Fault(
         "client.answers.sampling",
         "a refused sampling has another code",
         "_REJECTED = -1",
