@@ -26,6 +26,7 @@ check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 	$(python) -m tests.tooling.public_types
+	$(python) -m tests.tooling.page_lint
 	$(python) -m pytest tests/test_floors.py
 	$(python) -m pytest -n auto --dist loadfile --cov --cov-report=
 	$(python) -m tests.tooling.coverage_gate

@@ -6,9 +6,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from functools import lru_cache
 from os import urandom
-from pkgutil import get_data
 from typing import Any, Callable
 
 from .. import __version__
@@ -16,6 +14,7 @@ from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
 from .described import described_error, finish_login, log_out
+from .document import page, policy
 from .lists import compared_calls, compared_tools, schema_issues
 from .servers import Room, Watch
 
@@ -303,69 +302,3 @@ def _number(request: LocalRequest, name: str, default: int = 0) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         raise UsageError(f"{name} must be an integer")
     return int(text)
-
-
-SCRIPTS = (
-    "text",
-    "server",
-    "records",
-    "virtual_list",
-    "tree",
-    "schema_values",
-    "schema_form",
-    "snippets",
-    "results",
-    "catalog",
-    "subject",
-    "questions",
-    "wire",
-    "compare",
-    "overview",
-    "main",
-)
-"""The scripts of the page. They share one scope; each uses what those before it define."""
-
-
-# The sources are package data beside this module, read through its loader: so they are files that
-# editors and reviewers read, and they are found under another package name and in a zip archive as
-# well (`importlib.resources` fails there with Python 3.9 on Windows, which mixes up its slashes).
-@lru_cache(maxsize=1)
-def _template() -> str:
-    def read(name: str) -> str:
-        source = get_data(str(__package__), f"page/{name}")
-        assert source is not None, "every loader of files and archives has data"
-        return source.decode()
-
-    scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
-    # A copied program imports this package, so the page needs its current name.
-    markup = read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
-    return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
-
-
-def page(nonce: str) -> bytes:
-    """Return the document, which uses only the style and the script that carry ``nonce``."""
-    return _template().replace("{NONCE}", nonce).encode()
-
-
-def policy(nonce: str) -> str:
-    """Return the Content-Security-Policy to serve it with.
-
-    The page loads nothing from other servers, is not framed, and cannot turn strings into markup or
-    script (trusted types). ``blob:`` is for images and sound that a tool has returned, which are in
-    the page already.
-    """
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'nonce-{nonce}'",
-            f"style-src 'nonce-{nonce}'",
-            "connect-src 'self'",
-            "img-src blob:",
-            "media-src blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
-    )

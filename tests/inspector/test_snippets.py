@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-import mcpclient.inspector
+from mcpclient.inspector.document import bundle
 
-PAGE = Path(mcpclient.inspector.__file__).parent / "page"
 URL = {"copied": {"url": ["https://h.example/mcp"]}}
 TOOL = "tools/call"
 
@@ -42,10 +41,10 @@ def copied(form: str, state: dict[str, Any], method: str, params: dict[str, Any]
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
-    scripts = [(PAGE / f"{name}.js").read_text("utf-8") for name in ("text", "snippets")]
-    document = 'const document = { documentElement: { dataset: { package: "mcpclient" } } };\n'
+    # Outside of a browser there is no document that says what the package is called.
+    document = 'const document = { documentElement: { dataset: { package: "mcpclient" } } };'
     call = f"{form}({json.dumps(state)}, {json.dumps(method)}, {json.dumps(params)})"
-    source = document + "\n".join(scripts) + f"\nprocess.stdout.write({call});"
+    source = f"{document}\n{bundle('snippets', 'js')}\nprocess.stdout.write({call});"
     run = subprocess.run([node, "-"], input=source, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -1,18 +1,56 @@
+// @ts-check
 // The left pane: a searchable list of what the server offers, and of the calls made so far.
 
+import { showCall } from "./calls.js";
+import { byId, el, fill, focusIn } from "./dom.js";
+import { narrow, showView } from "./layout.js";
+import { choose } from "./main.js";
+import { showOverview, statusText } from "./overview.js";
+import { known, on } from "./store.js";
+import { showOffer } from "./subject.js";
+import { cut, lasted, textOf } from "./text.js";
+import { errorBox } from "./tree.js";
+import { VirtualList } from "./virtual_list.js";
+
 const KINDS = ["tools", "resources", "prompts", "calls", "servers"];
-const KIND_NAMES = { tools: "Tools", resources: "Resources", prompts: "Prompts", calls: "Calls", servers: "Servers" };
+
+const KIND_NAMES = {
+  tools: "Tools",
+  resources: "Resources",
+  prompts: "Prompts",
+  calls: "Calls",
+  servers: "Servers",
+};
+
 const shownNow = { kind: "tools", entries: [], search: "" };
 
-const tabs = el("div", { role: "tablist", "aria-label": "Kind", class: "tabs", on: { keydown: moveTab } });
+const tabs = el("div", {
+  role: "tablist",
+  "aria-label": "Kind",
+  class: "tabs",
+  on: { keydown: moveTab },
+});
+
 const tabButtons = new Map(
   KINDS.map((kind) => [
     kind,
     tabs.appendChild(
-      el("button", { role: "tab", id: `tab-${kind}`, "aria-controls": "offers", "aria-selected": "false", tabindex: "-1", on: { click: () => showKind(kind) } }, KIND_NAMES[kind]),
+      el(
+        "button",
+        {
+          role: "tab",
+          id: `tab-${kind}`,
+          "aria-controls": "offers",
+          "aria-selected": "false",
+          tabindex: "-1",
+          on: { click: () => showKind(kind) },
+        },
+        KIND_NAMES[kind],
+      ),
     ),
   ]),
 );
+
 const search = el("input", {
   type: "search",
   id: "search",
@@ -22,7 +60,9 @@ const search = el("input", {
   spellcheck: "false",
   on: { input: () => refreshCatalog(), keydown: enterList },
 });
+
 const notes = el("div", { class: "notes" });
+
 const catalog = new VirtualList({
   label: "Tools",
   rowHeight: 40,
@@ -30,12 +70,18 @@ const catalog = new VirtualList({
   draw: (index) => drawEntry(shownNow.entries[index]),
   classes: (index) => (shownNow.entries[index].odd ? "odd" : ""),
   choose: (index) => chooseEntry(shownNow.entries[index]),
-  open: () => (showView("subject"), document.querySelector("#detail input, #detail textarea, #detail select, #detail button")?.focus()),
+  open: () => (showView("subject"), focusIn("#detail")),
 });
 
-function buildCatalog() {
-  const panel = el("div", { id: "offers", role: "tabpanel", class: "panel", "aria-labelledby": "tab-tools" }, catalog.element);
-  document.getElementById("list").append(tabs, el("div", { class: "searching" }, search), notes, panel);
+export function buildCatalog() {
+  const panel = el(
+    "div",
+    { id: "offers", role: "tabpanel", class: "panel", "aria-labelledby": "tab-tools" },
+    catalog.element,
+  );
+  document
+    .getElementById("list")
+    .append(tabs, el("div", { class: "searching" }, search), notes, panel);
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -58,6 +104,20 @@ function moveTab(event) {
   tabButtons.get(KINDS[index]).focus();
 }
 
+/** Show the tools again where the calls of another server were shown. */
+export function leaveCalls() {
+  if (shownNow.kind === "calls") showKind("tools");
+  else refreshCatalog();
+}
+
+/** Mark an entry in the list, as if the user had chosen it. */
+export function selectEntry(kind, key) {
+  search.value = "";
+  showKind(kind);
+  const index = shownNow.entries.findIndex((each) => each.key === key);
+  catalog.activate(index, { quiet: true });
+}
+
 function enterList(event) {
   if (event.key !== "ArrowDown" && event.key !== "Enter") return;
   event.preventDefault();
@@ -65,48 +125,71 @@ function enterList(event) {
   if (shownNow.entries.length) catalog.activate(Math.max(catalog.active, 0));
 }
 
-function showKind(kind) {
+export function showKind(kind) {
   shownNow.kind = kind;
   catalog.active = -1;
   catalog.element.scrollTop = 0;
   catalog.element.setAttribute("aria-label", KIND_NAMES[kind]);
-  document.getElementById("offers").setAttribute("aria-labelledby", `tab-${kind}`);
+  byId("offers").setAttribute("aria-labelledby", `tab-${kind}`);
   refreshCatalog();
   if (kind === "servers") showOverview();
 }
 
 /** Return the entries of a kind, each `{kind, key, title, text, entry, index, odd}`. */
-function entriesOf(kind) {
+export function entriesOf(kind) {
   const lists = known.lists.get(known.chosen);
   if (kind === "calls") {
     const calls = [...known.calls].filter(([, call]) => call.server === known.chosen).reverse();
-    const pinnedFirst = [...calls.filter(([name]) => known.pinned.has(name)), ...calls.filter(([name]) => !known.pinned.has(name))];
+    const pinnedFirst = [
+      ...calls.filter(([name]) => known.pinned.has(name)),
+      ...calls.filter(([name]) => !known.pinned.has(name)),
+    ];
     return pinnedFirst.map(([name, call]) => ({
       kind,
       key: name,
       title: `${known.pinned.has(name) ? "★ " : ""}${call.subject || call.method}`,
-      text: `${call.method} · ${call.state === "running" ? progressText(call) : call.state} · ${lasted(call.milliseconds)}`,
+      text: [
+        call.method,
+        call.state === "running" ? progressText(call) : call.state,
+        lasted(call.milliseconds),
+      ].join(" · "),
       entry: call,
     }));
   }
   if (kind === "servers") {
-    return [...known.servers].map(([name, state]) => ({ kind, key: name, title: name, text: `${statusText(state)} · ${state.target ?? ""}`, entry: state }));
+    return [...known.servers].map(([name, state]) => ({
+      kind,
+      key: name,
+      title: name,
+      text: `${statusText(state)} · ${state.target ?? ""}`,
+      entry: state,
+    }));
   }
   if (!lists) return [];
   const found = lists[kind].map((entry, index) => entryOf(kind, entry, index, lists));
   if (kind !== "resources") return found;
-  return [...found, ...lists.templates.map((entry, index) => entryOf("templates", entry, index, lists))];
+  return [
+    ...found,
+    ...lists.templates.map((entry, index) => entryOf("templates", entry, index, lists)),
+  ];
 }
 
 function entryOf(kind, entry, index, lists) {
   const about = entry !== null && typeof entry === "object" ? entry : {};
-  const key = kind === "resources" ? about.uri : kind === "templates" ? about.uriTemplate : about.name;
+  const key =
+    kind === "resources" ? about.uri : kind === "templates" ? about.uriTemplate : about.name;
   const title = typeof key === "string" && key ? key : `(entry ${index + 1} has no name)`;
-  const text = typeof about.description === "string" ? about.description : typeof about.title === "string" ? about.title : "";
+  const text =
+    typeof about.description === "string"
+      ? about.description
+      : typeof about.title === "string"
+        ? about.title
+        : "";
   return { kind, key: title, title, text, entry: about, index, odd: oddOf(lists, kind, index) };
 }
 
 const oddMaps = new WeakMap();
+
 /** Return the issues of one entry, each `[field, reason]`; null if it has none. */
 function oddOf(lists, kind, index) {
   if (!oddMaps.has(lists)) {
@@ -123,27 +206,35 @@ function oddOf(lists, kind, index) {
   return oddMaps.get(lists).get(`${kind} ${index}`) ?? null;
 }
 
-function progressText(call) {
+export function progressText(call) {
   const { progress, total, message } = call.progress ?? {};
   if (progress === undefined) return "running";
-  const said = [total ? `${textOf(progress)} of ${textOf(total)}` : textOf(progress), textOf(message)];
+  const said = [
+    total ? `${textOf(progress)} of ${textOf(total)}` : textOf(progress),
+    textOf(message),
+  ];
   return cut(said.filter(Boolean).join(" "), 300);
 }
 
 const MAX_SEARCHED_LENGTH = 4000;
+
 /** Whether an entry has every word that was searched for, in whatever order. */
 function matches(entry, words) {
   if (!words.length) return true;
-  const text = [entry.title, textOf(entry.entry.title), entry.text].map((each) => cut(each, MAX_SEARCHED_LENGTH)).join(" ").toLowerCase();
+  const text = [entry.title, textOf(entry.entry.title), entry.text]
+    .map((each) => cut(each, MAX_SEARCHED_LENGTH))
+    .join(" ")
+    .toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
-function refreshCatalog() {
+export function refreshCatalog() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const active = shownNow.entries[catalog.active]?.key;
   const all = entriesOf(shownNow.kind);
   shownNow.entries = all.filter((entry) => matches(entry, words));
-  if (active !== undefined) catalog.active = shownNow.entries.findIndex((entry) => entry.key === active);
+  if (active !== undefined)
+    catalog.active = shownNow.entries.findIndex((entry) => entry.key === active);
   for (const [kind, button] of tabButtons) {
     const isShown = kind === shownNow.kind;
     button.setAttribute("aria-selected", String(isShown));
@@ -156,11 +247,14 @@ function refreshCatalog() {
 }
 
 function countOf(kind) {
-  if (kind === "calls") return [...known.calls.values()].filter((call) => call.server === known.chosen).length || "";
+  if (kind === "calls")
+    return [...known.calls.values()].filter((call) => call.server === known.chosen).length || "";
   if (kind === "servers") return known.servers.size > 1 ? known.servers.size : "";
   const lists = known.lists.get(known.chosen);
   if (!lists || lists.loading) return "";
-  return (kind === "resources" ? lists.resources.length + lists.templates.length : lists[kind].length).toLocaleString();
+  return (
+    kind === "resources" ? lists.resources.length + lists.templates.length : lists[kind].length
+  ).toLocaleString();
 }
 
 function refreshNotes(total, isSearching) {
@@ -171,13 +265,19 @@ function refreshNotes(total, isSearching) {
   if (kind === "servers") {
     if (!total) said.push(el("p", { class: "quiet" }, "There is no server."));
   } else if (lists?.errors?.[kind]) said.push(errorBox(lists.errors[kind]));
-  else if (kind === "calls" && !total) said.push(el("p", { class: "quiet" }, "No calls have been made from this page."));
+  else if (kind === "calls" && !total)
+    said.push(el("p", { class: "quiet" }, "No calls have been made from this page."));
   else if (lists?.loading) said.push(el("p", { class: "quiet" }, "Asking the server…"));
-  else if (isSearching && !shownNow.entries.length) said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
+  else if (isSearching && !shownNow.entries.length)
+    said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
   else if (lists && !total) said.push(el("p", { class: "quiet" }, `The server offers no ${kind}.`));
-  else if (!lists && kind !== "calls") said.push(el("p", { class: "quiet" }, "There is no connection."));
+  else if (!lists && kind !== "calls")
+    said.push(el("p", { class: "quiet" }, "There is no connection."));
   if (odd) {
-    const text = odd === 1 ? `1 of the ${kind} is malformed; it is marked.` : `${odd} of the ${kind} are malformed; they are marked.`;
+    const text =
+      odd === 1
+        ? `1 of the ${kind} is malformed; it is marked.`
+        : `${odd} of the ${kind} are malformed; they are marked.`;
     said.push(el("p", { class: "warning" }, text));
   }
   fill(notes, said);
@@ -185,23 +285,45 @@ function refreshNotes(total, isSearching) {
 
 function drawEntry(entry) {
   return [
-    el("span", { class: "title" }, entry.kind === "templates" && el("span", { class: "tag" }, "template"), cut(entry.title, 120)),
-    el("span", { class: "text" }, entry.odd ? `${entry.odd[0][0] || "it"} ${entry.odd[0][1]}` : cut(entry.text, 160).replaceAll("\n", " ")),
+    el(
+      "span",
+      { class: "title" },
+      entry.kind === "templates" && el("span", { class: "tag" }, "template"),
+      cut(entry.title, 120),
+    ),
+    el(
+      "span",
+      { class: "text" },
+      entry.odd
+        ? `${entry.odd[0][0] || "it"} ${entry.odd[0][1]}`
+        : cut(entry.text, 160).replaceAll("\n", " "),
+    ),
   ];
 }
 
 function chooseEntry(entry) {
-  if (entry.kind === "servers") (choose(entry.key), showOverview());
-  else if (entry.kind === "calls") showCall(entry.key);
+  if (entry.kind === "servers") {
+    choose(entry.key);
+    showOverview();
+  } else if (entry.kind === "calls") showCall(entry.key);
   else showOffer(entry);
   if (narrow.matches) showView("subject");
 }
 
 /** Go to an offer by its key, such as a resource that a result links to. */
-function openSubject(kind, key) {
+export function openSubject(kind, key) {
   search.value = "";
   showKind(kind);
   const index = shownNow.entries.findIndex((entry) => entry.key === key);
   if (index >= 0) catalog.activate(index);
-  else if (kind === "resources") showOffer({ kind, key, title: key, text: "", entry: { uri: key, name: key }, index: -1, odd: null });
+  else if (kind === "resources")
+    showOffer({
+      kind,
+      key,
+      title: key,
+      text: "",
+      entry: { uri: key, name: key },
+      index: -1,
+      odd: null,
+    });
 }

@@ -1,10 +1,21 @@
+// @ts-check
 // Two sessions side by side: the tools they offer, and the calls that were made in them.
 
-function showCompare() {
-  Object.assign(subject, { key: null, callName: "compare" });
+import { get } from "./api.js";
+import { showDetail } from "./detail.js";
+import { el, fill, freshId } from "./dom.js";
+import { known } from "./store.js";
+import { cut, lasted } from "./text.js";
+import { errorBox } from "./tree.js";
+
+export function showCompare() {
   const names = [...known.servers.keys()];
   const choose = (label, index) => {
-    const select = el("select", { id: freshId(), on: { change: compare } }, names.map((name) => el("option", { value: name }, name)));
+    const select = el(
+      "select",
+      { id: freshId(), on: { change: compare } },
+      names.map((name) => el("option", { value: name }, name)),
+    );
     select.value = names[Math.min(index, names.length - 1)];
     return [select, el("label", { for: select.id }, label), select];
   };
@@ -15,24 +26,44 @@ function showCompare() {
     fill(place, el("p", { class: "quiet" }, "Comparing…"));
     try {
       const found = await get("/api/compare", { left: left.value, right: right.value });
-      fill(place, el("h3", {}, "Tools"), toolChanges(found.tools), el("h3", {}, "Calls"), callChanges(found.calls));
+      fill(
+        place,
+        el("h3", {}, "Tools"),
+        toolChanges(found.tools),
+        el("h3", {}, "Calls"),
+        callChanges(found.calls),
+      );
     } catch (error) {
       fill(place, errorBox(error.facts));
     }
   }
-  fill(detail(), el("header", { class: "subject" }, el("h2", {}, "Compare")), el("div", { class: "choices" }, leftField, rightField), place);
+  showDetail(
+    "compare",
+    el("header", { class: "subject" }, el("h2", {}, "Compare")),
+    el("div", { class: "choices" }, leftField, rightField),
+    place,
+  );
   compare();
 }
 
 const SIGNS = { added: "+", removed: "−", changed: "~", same: "=" };
 
 function sign(change) {
-  return el("span", { class: `sign ${change}`, title: change }, SIGNS[change], el("span", { class: "unseen" }, change));
+  return el(
+    "span",
+    { class: `sign ${change}`, title: change },
+    SIGNS[change],
+    el("span", { class: "unseen" }, change),
+  );
 }
 
 function toolChanges(tools) {
   if (!tools.length) return el("p", { class: "quiet" }, "Both offer the same tools.");
-  return el("ul", { class: "changes" }, tools.slice(0, 1000).map((tool) => changeItem(tool.change, tool.name, "", tool.differences)));
+  return el(
+    "ul",
+    { class: "changes" },
+    tools.slice(0, 1000).map((tool) => changeItem(tool.change, tool.name, "", tool.differences)),
+  );
 }
 
 function callChanges(calls) {
@@ -41,19 +72,51 @@ function callChanges(calls) {
     "ul",
     { class: "changes" },
     calls.slice(0, 1000).map((call) => {
-      const took = [call.left, call.right].map((side) => (side?.seconds === null || side === null ? "–" : lasted(side.seconds * 1000)));
-      return changeItem(call.change, `${call.method} ${call.name}`.trim(), took.join(" → "), call.differences);
+      const took = [call.left, call.right].map((side) =>
+        side?.seconds === null || side === null ? "–" : lasted(side.seconds * 1000),
+      );
+      return changeItem(
+        call.change,
+        `${call.method} ${call.name}`.trim(),
+        took.join(" → "),
+        call.differences,
+      );
     }),
   );
 }
 
 function changeItem(change, title, note, differences) {
-  const heading = [sign(change), el("span", { class: "what" }, cut(title, 300)), el("span", { class: "quiet" }, note)];
+  const heading = [
+    sign(change),
+    el("span", { class: "what" }, cut(title, 300)),
+    el("span", { class: "quiet" }, note),
+  ];
   if (!differences.length) return el("li", {}, heading);
-  return el("li", {}, el("details", { open: differences.length <= 4 }, el("summary", {}, heading), differences.map(differenceView)));
+  return el(
+    "li",
+    {},
+    el(
+      "details",
+      { open: differences.length <= 4 },
+      el("summary", {}, heading),
+      differences.map(differenceView),
+    ),
+  );
 }
 
 function differenceView([path, before, after]) {
-  const side = (name, value) => value !== null && el("pre", { class: `side ${name}`, dir: "auto" }, typeof value === "string" ? cut(value, 2000) : JSON.stringify(value));
-  return el("div", { class: "difference" }, el("code", {}, cut(path, 300)), side("removed", before), side("added", after));
+  const side = (name, value) =>
+    value !== null &&
+    el(
+      "pre",
+      { class: `side ${name}`, dir: "auto" },
+      typeof value === "string" ? cut(value, 2000) : JSON.stringify(value),
+    );
+  return el(
+    "div",
+    { class: "difference" },
+    el("code", {}, cut(path, 300)),
+    side("removed", before),
+    side("added", after),
+  );
 }

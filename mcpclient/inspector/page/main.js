@@ -1,26 +1,37 @@
+// @ts-check
 // The start: build the panes, fetch the state, and follow the updates.
 
-const narrow = matchMedia("(max-width: 899px)");
-const serverSelect = document.getElementById("servers");
+import { ask, get, listen } from "./api.js";
+import { buildCatalog, leaveCalls, refreshCatalog } from "./catalog.js";
+import { isShowing, prependProblem } from "./detail.js";
+import { byId, el, every, fill, first } from "./dom.js";
+import { showView } from "./layout.js";
+import { showOverview, statusText } from "./overview.js";
+import { buildQuestions } from "./questions.js";
+import {
+  allow,
+  chooseServer,
+  forgetLists,
+  known,
+  loadLists,
+  loadListsSoon,
+  on,
+  server,
+  takeNews,
+  tellChanges,
+} from "./store.js";
+import { cut, plain } from "./text.js";
+import { buildWire, refreshWire, resetWire } from "./wire.js";
 
-/** On a narrow screen, show one of the panes. */
-function showView(view) {
-  document.body.dataset.view = view;
-  for (const button of document.querySelectorAll(".views button")) {
-    button.setAttribute("aria-pressed", String(button.dataset.view === view));
-  }
-}
+const serverSelect = /** @type {HTMLSelectElement} */ (byId("servers"));
 
-function choose(name) {
+export function choose(name) {
   if (known.chosen === name) return;
-  known.chosen = name;
+  chooseServer(name);
   serverSelect.value = name;
-  Object.assign(wireView, { found: [], searched: -1, partner: null, chosen: null });
-  recordView.hidden = true;
-  timeline.active = -1;
+  resetWire();
   if (!known.lists.has(name)) loadLists(name);
-  if (shownNow.kind === "calls") showKind("tools");
-  else refreshCatalog();
+  leaveCalls();
   refreshHead();
   refreshWire();
   showOverview();
@@ -28,26 +39,37 @@ function choose(name) {
 
 function refreshHead() {
   const state = server();
-  const status = document.getElementById("status");
+  const status = byId("status");
   status.className = `status ${state?.status ?? ""}`;
-  fill(status, el("span", { class: "dot", "aria-hidden": "true" }), statusText(state), state?.version && el("span", { class: "quiet" }, ` ${state.version}`));
-  document.title = known.chosen ? `${plain(cut(known.chosen, 60))} – MCP inspector` : "MCP inspector";
+  fill(
+    status,
+    el("span", { class: "dot", "aria-hidden": "true" }),
+    statusText(state),
+    state?.version && el("span", { class: "quiet" }, ` ${state.version}`),
+  );
+  document.title = known.chosen
+    ? `${plain(cut(known.chosen, 60))} – MCP inspector`
+    : "MCP inspector";
 }
 
 function refreshServers() {
   const names = [...known.servers.keys()];
   if ([...serverSelect.options].map((option) => option.value).join("\n") !== names.join("\n")) {
-    fill(serverSelect, names.map((name) => el("option", { value: name }, cut(name, 100))));
+    fill(
+      serverSelect,
+      names.map((name) => el("option", { value: name }, cut(name, 100))),
+    );
     if (known.chosen !== null) serverSelect.value = known.chosen;
   }
   if (!known.servers.has(known.chosen)) {
-    known.chosen = null;
+    chooseServer(null);
     if (names.length) choose(names[0]);
   }
   refreshHead();
 }
 
 const seenStates = new Map();
+
 function followServers() {
   refreshServers();
   for (const [name, state] of known.servers) {
@@ -55,11 +77,11 @@ function followServers() {
     const isNew = before?.status !== state.status || before?.changed_lists !== state.changed_lists;
     seenStates.set(name, state);
     if (!isNew || name !== known.chosen) {
-      if (isNew && before?.changed_lists !== state.changed_lists) known.lists.delete(name);
+      if (isNew && before?.changed_lists !== state.changed_lists) forgetLists(name);
       continue;
     }
     if (before || !known.lists.has(name)) loadListsSoon(name);
-    if (subject.callName === "server" && before?.status !== state.status) showOverview();
+    if (isShowing("server") && before?.status !== state.status) showOverview();
   }
 }
 
@@ -73,9 +95,9 @@ async function exportTranscript() {
 
 function showConnection(error) {
   document.body.classList.toggle("gone", error !== null);
-  let box = document.getElementById("gone");
+  let box = byId("gone");
   if (error === null) return void box?.remove();
-  box ??= document.querySelector("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
+  box ??= first("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
   const { text, hint } = error.facts ?? { text: error.message };
   fill(box, text, " ", hint ?? "");
 }
@@ -84,19 +106,21 @@ async function start() {
   buildCatalog();
   buildQuestions();
   buildWire();
-  for (const button of document.querySelectorAll(".views button")) {
+  for (const button of every(".views button")) {
     button.addEventListener("click", () => showView(button.dataset.view));
   }
   serverSelect.addEventListener("change", () => choose(serverSelect.value));
-  document.getElementById("export").addEventListener("click", () => exportTranscript().catch(showConnection));
+  document
+    .getElementById("export")
+    .addEventListener("click", () => exportTranscript().catch(showConnection));
   on("server", followServers);
   try {
     const state = await get("/api/state");
-    known.allow = state.allow;
+    allow(state.allow);
     takeNews(state);
     tellChanges();
-    if (known.servers.size && shownNow.entries.length === 0) showKind("tools");
-    on("notice", () => detail().prepend(errorBox({ type: "Not connected", ...known.notice })));
+    if (known.servers.size) refreshCatalog();
+    on("notice", () => prependProblem({ facts: { type: "Not connected", ...known.notice } }));
     listen(state.version, takeNews, showConnection);
   } catch (error) {
     showConnection(error);

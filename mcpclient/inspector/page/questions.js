@@ -1,20 +1,32 @@
+// @ts-check
 // The questions of servers: forms, URLs to visit, answers of a language model; and logins.
 
+import { post } from "./api.js";
+import { argumentsEditor } from "./arguments.js";
+import { announce, byId, el, fill, focusIn, freshId, longText } from "./dom.js";
+import { narrow, showView } from "./layout.js";
+import { messageView } from "./results.js";
+import { known, on } from "./store.js";
+import { cut, textOf } from "./text.js";
+import { errorBox, jsonTree } from "./tree.js";
+
 const MAX_QUESTIONS = 20;
+
 const drawnQuestions = new Map();
+
 const drawnLogins = new Map(); // by server: what is known of the login, and its element
 
-function buildQuestions() {
+export function buildQuestions() {
   on("question", refreshQuestions);
   on("login", refreshQuestions);
-  document.getElementById("asked").addEventListener("click", () => {
+  byId("asked").addEventListener("click", () => {
     showView("subject");
-    document.querySelector("#questions input, #questions textarea, #questions select, #questions button, #questions a")?.focus();
+    focusIn("#questions");
   });
 }
 
 function refreshQuestions() {
-  const holder = document.getElementById("questions");
+  const holder = byId("questions");
   for (const [name, element] of drawnQuestions) {
     if (known.questions.has(name)) continue;
     element.remove();
@@ -26,12 +38,14 @@ function refreshQuestions() {
     const element = drawQuestion(name, question);
     drawnQuestions.set(name, element);
     holder.append(element);
-    announce(`${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`);
+    announce(
+      `${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`,
+    );
     if (narrow.matches) showView("subject");
   }
   refreshLogins(holder);
   const count = known.questions.size + known.logins.size;
-  const asked = document.getElementById("asked");
+  const asked = byId("asked");
   asked.hidden = !count;
   asked.textContent = count === 1 ? "1 question" : `${count} questions`;
 }
@@ -52,7 +66,13 @@ function refreshLogins(holder) {
 
 function questionBox(title, who, ...children) {
   const id = freshId();
-  return el("section", { class: "question", "aria-labelledby": id }, el("h2", { id }, title), who && el("p", { class: "who" }, "asked by ", el("strong", {}, cut(who, 200))), children);
+  return el(
+    "section",
+    { class: "question", "aria-labelledby": id },
+    el("h2", { id }, title),
+    who && el("p", { class: "who" }, "asked by ", el("strong", {}, cut(who, 200))),
+    children,
+  );
 }
 
 function answerer(name, problem) {
@@ -89,7 +109,12 @@ function drawQuestion(name, question) {
       messageOf(question),
       el(
         "form",
-        { on: { submit: (event) => (event.preventDefault(), accept()), keydown: (event) => event.key === "Enter" && event.ctrlKey && accept() } },
+        {
+          on: {
+            submit: (event) => (event.preventDefault(), accept()),
+            keydown: (event) => event.key === "Enter" && event.ctrlKey && accept(),
+          },
+        },
         form.element,
         el("div", { class: "buttons" }, el("button", { class: "primary" }, "Answer"), refusals),
       ),
@@ -121,21 +146,44 @@ function messageOf(question) {
 }
 
 /** A full address with its host marked. */
-function addressOf(url, host) {
+export function addressOf(url, host) {
   const text = String(url);
   const at = host ? text.indexOf(host) : -1;
   if (at < 0) return el("p", { class: "address" }, text);
-  return el("p", { class: "address" }, text.slice(0, at), el("mark", {}, host), text.slice(at + host.length));
+  return el(
+    "p",
+    { class: "address" },
+    text.slice(0, at),
+    el("mark", {}, host),
+    text.slice(at + host.length),
+  );
 }
 
-/** A link that opens an address elsewhere; only http and https, since others could start programs. */
-function visitLink(url, label, then) {
-  if (!/^https?:\/\//i.test(String(url))) return el("span", { class: "warning" }, "The page does not open addresses of this kind.");
-  return el("a", { class: "button primary", href: String(url), target: "_blank", rel: "noopener noreferrer", on: { click: () => then?.() } }, label);
+/** A link to an address elsewhere; only http and https, since others could start programs. */
+export function visitLink(url, label, then) {
+  if (!/^https?:\/\//i.test(String(url)))
+    return el("span", { class: "warning" }, "The page does not open addresses of this kind.");
+  return el(
+    "a",
+    {
+      class: "button primary",
+      href: String(url),
+      target: "_blank",
+      rel: "noopener noreferrer",
+      on: { click: () => then?.() },
+    },
+    label,
+  );
 }
 
 function drawLogin(name, login) {
-  return questionBox("Log in", name, el("p", {}, "The server requires a login. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
+  return questionBox(
+    "Log in",
+    name,
+    el("p", {}, "The server requires a login. Log in at:"),
+    addressOf(login.url, login.host),
+    el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")),
+  );
 }
 
 function drawSampling(question, answer, problem) {
@@ -143,21 +191,47 @@ function drawSampling(question, answer, problem) {
   const text = el("textarea", { rows: 4, class: "growing", id: freshId() });
   const model = el("input", { id: freshId(), value: "human" });
   const messages = Array.isArray(request.messages) ? request.messages : [];
-  const accept = () => answer({ content: text.value, model: model.value || "human", stopReason: "endTurn" });
+  const accept = () =>
+    answer({ content: text.value, model: model.value || "human", stopReason: "endTurn" });
   return questionBox(
     "The server asks a language model",
     question.server,
-    request.systemPrompt && el("div", { class: "message" }, el("h4", {}, "system"), longText(textOf(request.systemPrompt))),
+    request.systemPrompt &&
+      el(
+        "div",
+        { class: "message" },
+        el("h4", {}, "system"),
+        longText(textOf(request.systemPrompt)),
+      ),
     messages.slice(-20).map(messageView),
-    el("p", { class: "quiet" }, `at most ${textOf(request.maxTokens) || "?"} tokens${Array.isArray(request.tools) ? `, ${request.tools.length} tools` : ""}`),
+    el(
+      "p",
+      { class: "quiet" },
+      [
+        `at most ${textOf(request.maxTokens) || "?"} tokens`,
+        Array.isArray(request.tools) && `${request.tools.length} tools`,
+      ]
+        .filter(Boolean)
+        .join(", "),
+    ),
     el(
       "form",
       { on: { submit: (event) => (event.preventDefault(), accept()) } },
       el("div", { class: "field" }, el("label", { for: text.id }, "Answer"), text),
       el("div", { class: "field" }, el("label", { for: model.id }, "Name of the model"), model),
-      el("div", { class: "buttons" }, el("button", { class: "primary" }, "Answer"), el("button", { type: "button", on: { click: () => answer(null) } }, "Reject")),
+      el(
+        "div",
+        { class: "buttons" },
+        el("button", { class: "primary" }, "Answer"),
+        el("button", { type: "button", on: { click: () => answer(null) } }, "Reject"),
+      ),
     ),
-    el("details", { class: "raw" }, el("summary", {}, "The whole request"), jsonTree(request, "Request", 2)),
+    el(
+      "details",
+      { class: "raw" },
+      el("summary", {}, "The whole request"),
+      jsonTree(request, "Request", 2),
+    ),
     problem,
   );
 }

@@ -1,63 +1,98 @@
+// @ts-check
 // The result of a call: its content for people, and all of it as a tree.
 
+import { openSubject } from "./catalog.js";
+import { el, longText } from "./dom.js";
+import { cut, sized, textOf } from "./text.js";
+import { errorBox, jsonTree } from "./tree.js";
+
 const SHOWN_IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 const HEARD_SOUNDS = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/mp3", "audio/webm"];
+
 const blobs = [];
 
 /** Return an element for the outcome of a call: `{result, warnings}` or `{error}`. */
-function outcomeView(outcome) {
+export function outcomeView(outcome) {
   while (blobs.length) URL.revokeObjectURL(blobs.pop());
   if (outcome.error) return errorBox(outcome.error);
   const result = outcome.result ?? {};
   const parts = [];
-  if (result.isError === true) parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
-  for (const warning of outcome.warnings ?? []) parts.push(el("p", { class: "warning", dir: "auto" }, warning));
+  if (result.isError === true)
+    parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
+  for (const warning of outcome.warnings ?? [])
+    parts.push(el("p", { class: "warning", dir: "auto" }, warning));
   if (Array.isArray(result.content)) parts.push(someOf(result.content, contentView));
   if (Array.isArray(result.contents)) parts.push(someOf(result.contents, resourceView));
   if (Array.isArray(result.messages)) parts.push(someOf(result.messages, messageView));
   if (result.structuredContent !== undefined) {
-    parts.push(el("h4", {}, "Structured content"), jsonTree(result.structuredContent, "Structured content"));
+    parts.push(
+      el("h4", {}, "Structured content"),
+      jsonTree(result.structuredContent, "Structured content"),
+    );
   }
   const hasParts = parts.length > 0;
   const whole = el("details", { open: !hasParts }, el("summary", {}, "The whole result"));
-  const show = () => whole.open && whole.childElementCount === 1 && whole.append(jsonTree(result, "Result", 2));
+  const show = () =>
+    whole.open && whole.childElementCount === 1 && whole.append(jsonTree(result, "Result", 2));
   whole.addEventListener("toggle", show);
   show();
   return el("div", { class: "outcome" }, parts, whole);
 }
 
 const MAX_PARTS = 200;
+
 /** Return the first parts of a result, and the number of the others. */
 function someOf(parts, view) {
   const left = parts.length - MAX_PARTS;
-  const more = left > 0 && el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
+  const more =
+    left > 0 &&
+    el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
   return [...parts.slice(0, MAX_PARTS).map(view), more];
 }
 
 function contentView(block) {
-  if (block === null || typeof block !== "object") return el("p", { class: "warning" }, "An entry is not a content block.");
+  if (block === null || typeof block !== "object")
+    return el("p", { class: "warning" }, "An entry is not a content block.");
   if (block.type === "text") return longText(textOf(block.text));
-  if (block.type === "image" || block.type === "audio") return mediaView(block.data, block.mimeType);
+  if (block.type === "image" || block.type === "audio")
+    return mediaView(block.data, block.mimeType);
   if (block.type === "resource" && block.resource) return resourceView(block.resource);
   if (block.type === "resource_link") {
     return el(
       "p",
       {},
-      el("button", { class: "link", on: { click: () => openSubject("resources", textOf(block.uri)) } }, cut(textOf(block.uri), 300)),
+      el(
+        "button",
+        { class: "link", on: { click: () => openSubject("resources", textOf(block.uri)) } },
+        cut(textOf(block.uri), 300),
+      ),
       ` ${cut(textOf(block.title ?? block.name), 300)}`,
     );
   }
   return jsonTree(block, "Content");
 }
 
-function messageView(message) {
+export function messageView(message) {
   const blocks = Array.isArray(message?.content) ? message.content : [message?.content];
-  return el("div", { class: "message" }, el("h4", {}, cut(textOf(message?.role) || "?", 100)), someOf(blocks, contentView));
+  return el(
+    "div",
+    { class: "message" },
+    el("h4", {}, cut(textOf(message?.role) || "?", 100)),
+    someOf(blocks, contentView),
+  );
 }
 
 function resourceView(resource) {
-  const about = el("h4", {}, cut(textOf(resource?.uri), 300), " ", el("span", { class: "quiet" }, cut(textOf(resource?.mimeType), 100)));
-  if (typeof resource?.blob === "string") return el("div", {}, about, mediaView(resource.blob, resource.mimeType));
+  const about = el(
+    "h4",
+    {},
+    cut(textOf(resource?.uri), 300),
+    " ",
+    el("span", { class: "quiet" }, cut(textOf(resource?.mimeType), 100)),
+  );
+  if (typeof resource?.blob === "string")
+    return el("div", {}, about, mediaView(resource.blob, resource.mimeType));
   return el("div", {}, about, longText(textOf(resource?.text)));
 }
 
@@ -70,10 +105,20 @@ function mediaView(base64, kind) {
     return el("p", { class: "warning" }, "The data is not base64.");
   }
   const isImage = SHOWN_IMAGES.includes(kind);
-  const url = URL.createObjectURL(new Blob([bytes], { type: isImage || HEARD_SOUNDS.includes(kind) ? kind : "application/octet-stream" }));
+  const url = URL.createObjectURL(
+    new Blob([bytes], {
+      type: isImage || HEARD_SOUNDS.includes(kind) ? kind : "application/octet-stream",
+    }),
+  );
   blobs.push(url);
-  const save = el("a", { href: url, download: "content", class: "button" }, `Save (${sized(bytes.length)}, ${cut(textOf(kind), 80) || "of unknown type"})`);
-  if (isImage) return el("figure", {}, el("img", { src: url, alt: "Image that the server returned" }), save);
-  if (HEARD_SOUNDS.includes(kind)) return el("figure", {}, el("audio", { src: url, controls: true }), save);
+  const save = el(
+    "a",
+    { href: url, download: "content", class: "button" },
+    `Save (${sized(bytes.length)}, ${cut(textOf(kind), 80) || "of unknown type"})`,
+  );
+  if (isImage)
+    return el("figure", {}, el("img", { src: url, alt: "Image that the server returned" }), save);
+  if (HEARD_SOUNDS.includes(kind))
+    return el("figure", {}, el("audio", { src: url, controls: true }), save);
   return el("p", {}, save);
 }

@@ -1,16 +1,40 @@
+// @ts-check
 // A form for a value by its JSON Schema. Each field knows its value; `NOTHING` leaves it out.
 
-const NOTHING = Symbol("left out");
+import { el, fill, freshId } from "./dom.js";
+import {
+  NOTHING,
+  booleanField,
+  choiceField,
+  fileField,
+  jsonField,
+  numberField,
+  severalField,
+  stringField,
+} from "./schema_fields.js";
+import {
+  MAX_FORM_DEPTH,
+  alternatives,
+  choicesOf,
+  isBytes,
+  limitsOf,
+  resolved,
+  typeName,
+} from "./schema_values.js";
+import { cut, textOf } from "./text.js";
 
 // A schema may refer to itself in several places: then each level of a form multiplies its fields.
-const MAX_FIELDS = 300;
+export const MAX_FIELDS = 300;
+
 const MAX_CHOICES = 500;
+
 let fieldsLeft = MAX_FIELDS;
+
 // References that are being followed: a recursive part of a schema is drawn on demand.
 const openReferences = ["#"];
 
 /** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
-function schemaForm(schema, initial) {
+export function schemaForm(schema, initial) {
   fieldsLeft = MAX_FIELDS;
   const root = schema && typeof schema === "object" ? schema : {};
   const field = objectField(resolved(root, root), root, 0);
@@ -50,22 +74,31 @@ function plainField(schema, root, depth, about) {
   const variants = alternatives(plainSchema, root);
   if (variants) return variantField(variants, root, depth, about);
   const choices = choicesOf(plainSchema);
-  if (choices) return choices.length > MAX_CHOICES ? jsonField(plainSchema, about) : choiceField(plainSchema, choices, about);
+  if (choices)
+    return choices.length > MAX_CHOICES
+      ? jsonField(plainSchema, about)
+      : choiceField(plainSchema, choices, about);
   const type = Array.isArray(plainSchema.type) ? plainSchema.type[0] : plainSchema.type;
   if (type === "boolean") return booleanField(plainSchema, about);
   if (type === "number" || type === "integer") return numberField(plainSchema, about);
-  if (type === "string") return isBytes(plainSchema) ? fileField(plainSchema, about) : stringField(plainSchema, about);
-  if (type === "null") return { element: el("span", { class: "quiet" }, "null"), value: () => null, set: () => {} };
+  if (type === "string")
+    return isBytes(plainSchema) ? fileField(plainSchema, about) : stringField(plainSchema, about);
+  if (type === "null")
+    return { element: el("span", { class: "quiet" }, "null"), value: () => null, set: () => {} };
   if (type === "array") return arrayField(plainSchema, root, depth, about);
   if (type === "object" || plainSchema.properties) {
     const field = objectField(plainSchema, root, depth);
-    return { ...field, element: el("fieldset", {}, el("legend", { class: "unseen" }, about.label), field.element) };
+    return {
+      ...field,
+      element: el("fieldset", {}, el("legend", { class: "unseen" }, about.label), field.element),
+    };
   }
   return jsonField(plainSchema, about);
 }
 
 function objectField(schema, root, depth) {
-  const properties = schema.properties && typeof schema.properties === "object" ? schema.properties : {};
+  const properties =
+    schema.properties && typeof schema.properties === "object" ? schema.properties : {};
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const fields = new Map();
   const element = el("div", { class: "fields" });
@@ -78,10 +111,21 @@ function objectField(schema, root, depth) {
   }
   let others = null;
   const more = schema.additionalProperties;
-  const isOpen = fields.size < entries.length || more === true || (more && typeof more === "object") || (more === undefined && !fields.size && depth > 0);
+  const isOpen =
+    fields.size < entries.length ||
+    more === true ||
+    (more && typeof more === "object") ||
+    (more === undefined && !fields.size && depth > 0);
   if (isOpen && depth < MAX_FORM_DEPTH) {
     others = jsonField({}, { label: "other members", describedby: undefined, required: false });
-    element.append(el("label", { class: "field" }, el("span", { class: "name" }, "other members"), others.element));
+    element.append(
+      el(
+        "label",
+        { class: "field" },
+        el("span", { class: "name" }, "other members"),
+        others.element,
+      ),
+    );
   }
   if (!fields.size && !others) element.append(el("p", { class: "quiet" }, "It takes nothing."));
   return {
@@ -92,9 +136,15 @@ function objectField(schema, root, depth) {
       for (const [name, field] of fields) {
         const item = field.value();
         if (item === NOTHING) continue;
-        const isEmpty = item && typeof item === "object" && !Array.isArray(item) && !Object.keys(item).length;
+        const isEmpty =
+          item && typeof item === "object" && !Array.isArray(item) && !Object.keys(item).length;
         if (isEmpty && !required.has(name)) continue;
-        Object.defineProperty(value, name, { value: item, enumerable: true, configurable: true, writable: true });
+        Object.defineProperty(value, name, {
+          value: item,
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        });
       }
       return value;
     },
@@ -116,7 +166,12 @@ function labelled(name, property, root, depth, required) {
   const limits = limitsOf(schema);
   const note = [textOf(schema.description), limits].filter(Boolean).join(" · ");
   const title = cut(textOf(schema.title), 200);
-  const about = { label: cut(name, 200), required, id: freshId(), describedby: note ? noteId : undefined };
+  const about = {
+    label: cut(name, 200),
+    required,
+    id: freshId(),
+    describedby: note ? noteId : undefined,
+  };
   const field = fieldFor(property, root, depth + 1, about);
   if ("default" in schema) field.set(schema.default);
   const heading = [
@@ -128,133 +183,48 @@ function labelled(name, property, root, depth, required) {
   const row = el(
     "div",
     { class: "field" },
-    field.isControl ? el("label", { for: about.id }, heading) : el("div", { class: "label" }, heading),
+    field.isControl
+      ? el("label", { for: about.id }, heading)
+      : el("div", { class: "label" }, heading),
     field.element,
     note && el("p", { id: noteId, class: "note", dir: "auto" }, cut(note, 1000)),
   );
   return { row, field };
 }
 
-function attributesOf(about) {
-  return {
-    id: about.id,
-    "aria-label": about.id ? undefined : about.label,
-    "aria-describedby": about.describedby,
-    "aria-required": about.required ? "true" : undefined,
-    autocomplete: "off",
-    spellcheck: "false",
-  };
-}
-
-function stringField(schema, about) {
-  const kinds = { date: "date", email: "email", uri: "url", time: "time" };
-  const isLong = (schema.maxLength ?? 0) > 200 || !schema.format;
-  const element = isLong
-    ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
-    : el("input", { type: kinds[schema.format] ?? "text", ...attributesOf(about) });
-  let isSet = false;
-  element.addEventListener("input", () => {
-    isSet = element.value !== "";
-    element.setCustomValidity(lengthProblem(schema, element.value));
-  });
-  return {
-    element,
-    isControl: true,
-    value: () => (element.value === "" && !isSet && !about.required ? NOTHING : element.value),
-    set(value) {
-      element.value = textOf(value);
-      isSet = true;
-    },
-  };
-}
-
-/** Report at the field, while typing, that a string is too short or too long. */
-function lengthProblem(schema, text) {
-  const length = [...text].length; // characters, as JSON Schema counts them
-  if (text && length < schema.minLength) return `It needs at least ${schema.minLength} characters.`;
-  return length > schema.maxLength ? `It takes at most ${schema.maxLength} characters.` : "";
-}
-
-function numberField(schema, about) {
-  const element = el("input", { inputmode: schema.type === "integer" ? "numeric" : "decimal", ...attributesOf(about) });
-  return {
-    element,
-    isControl: true,
-    value() {
-      const text = element.value.trim();
-      if (text === "") return NOTHING;
-      const number = Number(text);
-      return Number.isFinite(number) ? number : text; // sent as it is: the server reports the error
-    },
-    set: (value) => (element.value = textOf(value)),
-  };
-}
-
-function booleanField(schema, about) {
-  const choices = [[true, "true"], [false, "false"]];
-  return choiceField(schema, choices, about);
-}
-
-function choiceField(schema, choices, about) {
-  const blank = about.required && "default" in schema ? [] : [el("option", { value: "" }, about.required ? "choose…" : "(left out)")];
-  const options = choices.map(([, label], index) => el("option", { value: String(index) }, cut(textOf(label), 200)));
-  const element = el("select", attributesOf(about), blank, options);
-  return {
-    element,
-    isControl: true,
-    value: () => (element.value === "" ? NOTHING : choices[Number(element.value)][0]),
-    set(value) {
-      const index = choices.findIndex(([choice]) => JSON.stringify(choice) === JSON.stringify(value));
-      element.value = index < 0 ? "" : String(index);
-    },
-  };
-}
-
-function fileField(schema, about) {
-  let data = NOTHING;
-  const says = el("span", { class: "quiet" });
-  const element = el("input", { type: "file", ...attributesOf(about) });
-  element.addEventListener("change", async () => {
-    const file = element.files[0];
-    data = file ? await base64Of(file) : NOTHING;
-    says.textContent = file ? ` ${sized(file.size)}, sent as base64` : "";
-  });
-  return {
-    element: el("div", {}, element, says),
-    isControl: true,
-    value: () => data,
-    set(value) {
-      data = value;
-      says.textContent = ` ${sized(textOf(value).length)} of base64 are set`;
-    },
-  };
-}
-
-async function base64Of(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
-  return btoa(text);
-}
-
 function arrayField(schema, root, depth, about) {
   const items = Array.isArray(schema.prefixItems) ? {} : (schema.items ?? {});
   const enumerated = choicesOf(resolved(items, root));
-  if (enumerated && enumerated.length <= (schema.uniqueItems ? 100 : 12)) return severalField(enumerated, about);
+  if (enumerated && enumerated.length <= (schema.uniqueItems ? 100 : 12))
+    return severalField(enumerated, about);
   const rows = [];
   let whole = null; // a list that is too long for rows, as JSON
   const list = el("div", { class: "items" });
-  const add = el("button", { type: "button", class: "small", on: { click: () => (wantFields(), addRow().focus()) } }, `Add to ${about.label}`);
+  const add = el(
+    "button",
+    { type: "button", class: "small", on: { click: () => (wantFields(), addRow().focus()) } },
+    `Add to ${about.label}`,
+  );
   let isSet = false;
 
   function addRow(value) {
     isSet = true;
-    const field = fieldFor(items, root, depth + 1, { label: `${about.label}, item ${rows.length + 1}`, required: true });
+    const field = fieldFor(items, root, depth + 1, {
+      label: `${about.label}, item ${rows.length + 1}`,
+      required: true,
+    });
     if (value !== undefined) field.set(value);
-    const remove = el("button", { type: "button", class: "small", "aria-label": `Remove item from ${about.label}` }, "✕");
+    const remove = el(
+      "button",
+      { type: "button", class: "small", "aria-label": `Remove item from ${about.label}` },
+      "✕",
+    );
     const row = el("div", { class: "item" }, field.element, remove);
     remove.addEventListener("click", () => {
-      rows.splice(rows.findIndex((each) => each.row === row), 1);
+      rows.splice(
+        rows.findIndex((each) => each.row === row),
+        1,
+      );
       row.remove();
       add.focus();
     });
@@ -268,35 +238,23 @@ function arrayField(schema, root, depth, about) {
     value() {
       if (whole) return whole.value();
       if (!rows.length && !isSet && !about.required) return NOTHING;
-      return rows.map(({ field }) => field.value()).map((value) => (value === NOTHING ? null : value));
+      return rows
+        .map(({ field }) => field.value())
+        .map((value) => (value === NOTHING ? null : value));
     },
     set(value) {
       rows.splice(0);
       list.replaceChildren();
       if (!Array.isArray(value)) return;
-      whole = value.length > Math.min(Math.max(fieldsLeft, 20), 100) ? jsonField({}, { label: about.label }) : null;
+      whole =
+        value.length > Math.min(Math.max(fieldsLeft, 20), 100)
+          ? jsonField({}, { label: about.label })
+          : null;
       add.hidden = whole !== null;
-      if (whole) (whole.set(value), list.append(whole.element));
-      else for (const item of value) addRow(item);
-    },
-  };
-}
-
-function severalField(choices, about) {
-  const boxes = choices.map(([value, label]) => ({ value, box: el("input", { type: "checkbox" }), label }));
-  return {
-    element: el(
-      "div",
-      { class: "several", role: "group", "aria-label": about.label },
-      boxes.map(({ box, label }) => el("label", {}, box, cut(textOf(label), 200))),
-    ),
-    value() {
-      const chosen = boxes.filter(({ box }) => box.checked).map(({ value }) => value);
-      return chosen.length || about.required ? chosen : NOTHING;
-    },
-    set(value) {
-      const wanted = new Set((Array.isArray(value) ? value : []).map((each) => JSON.stringify(each)));
-      for (const { box, value: each } of boxes) box.checked = wanted.has(JSON.stringify(each));
+      if (whole) {
+        whole.set(value);
+        list.append(whole.element);
+      } else for (const item of value) addRow(item);
     },
   };
 }
@@ -305,16 +263,27 @@ function variantField(variants, root, depth, about) {
   const holder = el("div", { class: "variant" });
   const select = el(
     "select",
-    { "aria-label": `Kind of ${about.label}`, on: { change: () => (wantFields(), show(Number(select.value))) } },
-    variants.map((variant, index) => el("option", { value: String(index) }, cut(textOf(variant.title), 100))),
+    {
+      "aria-label": `Kind of ${about.label}`,
+      on: { change: () => (wantFields(), show(Number(select.value))) },
+    },
+    variants.map((variant, index) =>
+      el("option", { value: String(index) }, cut(textOf(variant.title), 100)),
+    ),
   );
   let field;
   function show(index) {
     select.value = String(index);
-    field = fieldFor({ ...variants[index], title: undefined }, root, depth + 1, { ...about, id: undefined });
+    field = fieldFor({ ...variants[index], title: undefined }, root, depth + 1, {
+      ...about,
+      id: undefined,
+    });
     fill(holder, field.element);
   }
-  const startsAt = Math.max(variants.findIndex((variant) => variant.type !== "null"), 0);
+  const startsAt = Math.max(
+    variants.findIndex((variant) => variant.type !== "null"),
+    0,
+  );
   show(startsAt);
   return {
     element: el("div", {}, select, holder),
@@ -332,27 +301,12 @@ function fitsRoughly(value, schema) {
   const named = schema.type === "integer" ? "number" : schema.type;
   if (named !== undefined && named !== type) return false;
   if (type !== "object") return true;
-  const constants = Object.entries(schema.properties ?? {}).filter(([, each]) => each && "const" in each);
-  if (!constants.every(([name, each]) => Object.hasOwn(value, name) && value[name] === each.const)) return false;
-  return !Array.isArray(schema.required) || schema.required.every((name) => Object.hasOwn(value, name));
-}
-
-/** A field for any JSON, for a schema that no form can show. */
-function jsonField(schema, about) {
-  const element = el("textarea", { rows: 2, class: "mono growing", placeholder: "JSON", ...attributesOf(about) });
-  return {
-    element,
-    isControl: true,
-    value() {
-      const text = element.value.trim();
-      if (text === "") return NOTHING;
-      try {
-        element.setCustomValidity("");
-        return JSON.parse(text);
-      } catch {
-        return text;
-      }
-    },
-    set: (value) => (element.value = JSON.stringify(value, null, 2)),
-  };
+  const constants = Object.entries(schema.properties ?? {}).filter(
+    ([, each]) => each && "const" in each,
+  );
+  if (!constants.every(([name, each]) => Object.hasOwn(value, name) && value[name] === each.const))
+    return false;
+  return (
+    !Array.isArray(schema.required) || schema.required.every((name) => Object.hasOwn(value, name))
+  );
 }

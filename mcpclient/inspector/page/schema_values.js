@@ -1,13 +1,17 @@
+// @ts-check
 // The meaning of a JSON Schema for one value: references followed, alternatives found.
 
-const MAX_FORM_DEPTH = 6;
+import { textOf } from "./text.js";
+
+export const MAX_FORM_DEPTH = 6;
+
 const MAX_VARIANTS = 100;
 
 // How many references and parts of one schema are followed: each may have several more in it.
 const MAX_STEPS = 100;
 
 /** Return a schema with its references into the same document followed, and `allOf` merged. */
-function resolved(schema, root, budget = { steps: MAX_STEPS }) {
+export function resolved(schema, root, budget = { steps: MAX_STEPS }) {
   if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return {};
   budget.steps -= 1;
   if (typeof schema.$ref === "string" && budget.steps > 0) {
@@ -19,7 +23,9 @@ function resolved(schema, root, budget = { steps: MAX_STEPS }) {
     const parts = [...allOf.slice(0, MAX_STEPS).map((part) => resolved(part, root, budget)), own];
     const merged = joined(parts);
     merged.properties = joined(parts.map((part) => part.properties ?? {}));
-    merged.required = [...new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
+    merged.required = [
+      ...new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : []))),
+    ];
     if (!Object.keys(merged.properties).length) delete merged.properties;
     return merged;
   }
@@ -36,20 +42,27 @@ function pointed(root, reference) {
   let found = root;
   for (const part of reference.slice(1).split("/").slice(1)) {
     const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    found = found !== null && typeof found === "object" && Object.hasOwn(found, name) ? found[name] : undefined;
+    found =
+      found !== null && typeof found === "object" && Object.hasOwn(found, name)
+        ? found[name]
+        : undefined;
   }
   return found ?? {};
 }
 
 /** Return the alternatives of a schema, each a schema with a `title`; null if there is only one. */
-function alternatives(schema, root) {
+export function alternatives(schema, root) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(choices) && choices.length) {
     const found = choices.slice(0, MAX_VARIANTS).map((choice) => resolved(choice, root));
     const constants = found.every((choice) => "const" in choice);
     if (constants) return null; // an enumeration with titles
     const { oneOf, anyOf, ...shared } = schema;
-    return found.map((choice) => ({ ...shared, ...choice, title: choice.title ?? typeName(choice) }));
+    return found.map((choice) => ({
+      ...shared,
+      ...choice,
+      title: choice.title ?? typeName(choice),
+    }));
   }
   if (Array.isArray(schema.type) && schema.type.length > 1 && !schema.enum) {
     return schema.type.slice(0, MAX_VARIANTS).map((type) => ({ ...schema, type, title: type }));
@@ -58,14 +71,18 @@ function alternatives(schema, root) {
 }
 
 /** Return the values of an enumeration as `[value, label]`; null for any other schema. */
-function choicesOf(schema) {
+export function choicesOf(schema) {
   if (Array.isArray(schema.enum)) {
     const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
     return schema.enum.map((value, index) => [value, textOf(names[index]) || shown(value)]);
   }
   if ("const" in schema) return [[schema.const, schema.title ?? shown(schema.const)]];
   const choices = schema.oneOf ?? schema.anyOf;
-  if (Array.isArray(choices) && choices.length && choices.every((choice) => choice && "const" in choice)) {
+  if (
+    Array.isArray(choices) &&
+    choices.length &&
+    choices.every((choice) => choice && "const" in choice)
+  ) {
     return choices.map((choice) => [choice.const, choice.title ?? shown(choice.const)]);
   }
   return null;
@@ -75,7 +92,7 @@ function shown(value) {
   return typeof value === "string" && value ? value : JSON.stringify(value);
 }
 
-function typeName(schema) {
+export function typeName(schema) {
   const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type;
   if (type === "array" && schema.items?.type) return `list of ${schema.items.type}`;
   if (type) return schema.format ? `${type}, ${schema.format}` : type;
@@ -85,14 +102,17 @@ function typeName(schema) {
 }
 
 /** Whether a string encodes bytes, which the user can take from a file. */
-function isBytes(schema) {
-  return schema.contentEncoding === "base64" || ["byte", "binary", "base64"].includes(schema.format);
+export function isBytes(schema) {
+  return (
+    schema.contentEncoding === "base64" || ["byte", "binary", "base64"].includes(schema.format)
+  );
 }
 
 /** Return the limits of a value in words, for the line below its field. */
-function limitsOf(schema) {
+export function limitsOf(schema) {
   const said = [];
-  const say = (name, words) => schema[name] !== undefined && said.push(`${words} ${shown(schema[name])}`);
+  const say = (name, words) =>
+    schema[name] !== undefined && said.push(`${words} ${shown(schema[name])}`);
   say("minimum", "at least");
   say("exclusiveMinimum", "more than");
   say("maximum", "at most");

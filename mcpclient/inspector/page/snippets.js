@@ -1,8 +1,12 @@
-// A request as Python, as a command line and as curl. Secrets are environment variables, so that the
-// copied command runs as soon as they are set.
+// @ts-check
+// A request as Python, as a command line and as curl. Secrets are environment variables, so that
+// the copied command runs as soon as they are set.
+
+import { UNSAFE, plain } from "./text.js";
 
 /** The name by which the library is imported; a vendored copy has another one. */
 const PACKAGE_NAME = document.documentElement.dataset.package;
+
 const IS_INSTALLED = PACKAGE_NAME === "mcpclient";
 
 /** Return the parts of a word of the target: strings, and objects with the name of a variable. */
@@ -17,27 +21,29 @@ function copiedOf(state) {
 }
 
 function variableFor(name) {
-  return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase().replace(/^(?=[0-9]|$)/, "VALUE_");
+  return name
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .toUpperCase()
+    .replace(/^(?=[0-9]|$)/, "VALUE_");
 }
 
-/** Return the variable that holds the value of another: the same, unless no shell takes its name. */
+/** Return the variable that holds another one's value: the same, unless no shell takes its name. */
 function sameVariable(name) {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : variableFor(name);
 }
 
-/** Return the headers that requests are to carry, their values as variables, as `[name, variable]`. */
+/** Return the headers of requests as `[name, variable]`: their values are variables. */
 function secretHeaders(state) {
   const headers = (state.headers ?? []).map((name) => [name, variableFor(name)]);
   return state.auth ? [...headers, ["Authorization", "TOKEN"]] : headers;
 }
 
-// Python
-
-function asPython(state, method, params) {
+export function asPython(state, method, params) {
   const calls = {
     "tools/call": () => `call_tool(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
     "resources/read": () => `read_resource(${pythonOf(params.uri)})`,
-    "prompts/get": () => `get_prompt(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
+    "prompts/get": () =>
+      `get_prompt(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
   };
   const call = (calls[method] ?? (() => `request(${pythonOf(method)}, ${pythonOf(params)})`))();
   const connect = [pythonTarget(state), ...pythonOptions(state)].join(", ");
@@ -55,7 +61,9 @@ function asPython(state, method, params) {
     "",
     "asyncio.run(main())",
     "",
-  ].filter((line) => line !== false).join("\n");
+  ]
+    .filter((line) => typeof line === "string")
+    .join("\n");
 }
 
 function pythonTarget(state) {
@@ -68,17 +76,29 @@ function pythonOptions(state) {
   const { cwd, oauth } = copiedOf(state);
   const options = [];
   const environ = (name) => `os.environ[${pythonOf(name)}]`;
-  const mapping = (pairs) => `{${pairs.map(([name, variable]) => `${pythonOf(name)}: ${environ(variable)}`).join(", ")}}`;
+  const mapping = (pairs) =>
+    `{${pairs.map(([name, variable]) => `${pythonOf(name)}: ${environ(variable)}`).join(", ")}}`;
   if (cwd) options.push(`cwd=${pythonOf(cwd)}`);
-  if (state.env?.length) options.push(`env=${mapping(state.env.map((name) => [name, sameVariable(name)]))}`);
-  if (state.headers?.length) options.push(`headers=${mapping(state.headers.map((name) => [name, variableFor(name)]))}`);
-  if (oauth) options.push(`auth=mcpclient.OAuth(${Object.entries(oauth).map(([name, value]) => `${name}=${pythonOf(value)}`).join(", ")})`);
+  if (state.env?.length)
+    options.push(`env=${mapping(state.env.map((name) => [name, sameVariable(name)]))}`);
+  if (state.headers?.length)
+    options.push(`headers=${mapping(state.headers.map((name) => [name, variableFor(name)]))}`);
+  if (oauth)
+    options.push(
+      `auth=mcpclient.OAuth(${Object.entries(oauth)
+        .map(([name, value]) => `${name}=${pythonOf(value)}`)
+        .join(", ")})`,
+    );
   else if (state.auth) options.push(`auth=${environ("TOKEN")}`);
   return options;
 }
 
 function pythonWord(word) {
-  return partsOf(word).map((part) => (typeof part === "string" ? pythonOf(part) : `os.environ[${pythonOf(part.variable)}]`)).join(" + ");
+  return partsOf(word)
+    .map((part) =>
+      typeof part === "string" ? pythonOf(part) : `os.environ[${pythonOf(part.variable)}]`,
+    )
+    .join(" + ");
 }
 
 /** Return a JSON value as a Python literal. */
@@ -88,7 +108,9 @@ function pythonOf(value) {
   if (value === false) return "False";
   if (Array.isArray(value)) return `[${value.map(pythonOf).join(", ")}]`;
   if (typeof value === "object") {
-    return `{${Object.entries(value).map(([name, item]) => `${pythonOf(name)}: ${pythonOf(item)}`).join(", ")}}`;
+    return `{${Object.entries(value)
+      .map(([name, item]) => `${pythonOf(name)}: ${pythonOf(item)}`)
+      .join(", ")}}`;
   }
   if (typeof value === "number") return String(value);
   return JSON.stringify(value).replace(UNSAFE, (character) =>
@@ -98,21 +120,24 @@ function pythonOf(value) {
   );
 }
 
-// Shell
-
-// Characters that a terminal acts upon on paste, before a shell sees the quotes, and invisible ones.
+// Invisible characters, and those that a terminal acts upon before a shell sees the quotes.
 const UNPASTABLE = new RegExp(`[\\t\\n]|${UNSAFE.source}`, "u");
 
 function quoted(text) {
   if (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(text)) return text;
   if (!UNPASTABLE.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
   const bytes = [...new TextEncoder().encode(text)];
-  const written = (byte) => (byte < 0x20 || byte > 0x7e || byte === 0x27 || byte === 0x5c ? `\\${byte.toString(8).padStart(3, "0")}` : String.fromCharCode(byte));
+  const written = (byte) =>
+    byte < 0x20 || byte > 0x7e || byte === 0x27 || byte === 0x5c
+      ? `\\${byte.toString(8).padStart(3, "0")}`
+      : String.fromCharCode(byte);
   return `$'${bytes.map(written).join("")}'`;
 }
 
 function shellWord(word) {
-  return partsOf(word).map((part) => (typeof part === "string" ? quoted(part) : `"$${part.variable}"`)).join("");
+  return partsOf(word)
+    .map((part) => (typeof part === "string" ? quoted(part) : `"$${part.variable}"`))
+    .join("");
 }
 
 const COMMANDS = {
@@ -125,68 +150,118 @@ const COMMANDS = {
   ping: () => ["ping"],
 };
 
-function asCommandLine(state, method, params) {
-  if (!(method in COMMANDS)) return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
+export function asCommandLine(state, method, params) {
+  if (!(method in COMMANDS))
+    return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
   const { url, command, cwd } = copiedOf(state);
   const words = COMMANDS[method](params).map(String);
   // Such a name would be parsed as an option of the command, and quotes do not prevent that.
-  if (words.some((word) => word.startsWith("-") || word.includes("\0"))) return "# no command line can say this name; copy it as Python\n";
+  if (words.some((word) => word.startsWith("-") || word.includes("\0")))
+    return "# no command line can say this name; copy it as Python\n";
   const [name, ...others] = words.map(quoted);
   const options = [];
-  for (const header of state.headers ?? []) options.push(`--header=${shellWord([`${header}: `, { variable: variableFor(header) }])}`);
-  for (const variable of state.env ?? []) options.push(`--env=${shellWord([`${variable}=`, { variable: sameVariable(variable) }])}`);
+  for (const header of state.headers ?? [])
+    options.push(`--header=${shellWord([`${header}: `, { variable: variableFor(header) }])}`);
+  for (const variable of state.env ?? [])
+    options.push(`--env=${shellWord([`${variable}=`, { variable: sameVariable(variable) }])}`);
   if (cwd) options.push(`--cwd=${quoted(cwd)}`);
   if (state.auth && !copiedOf(state).oauth) options.push("--bearer", '"$TOKEN"');
   const target = url ? [] : ["--", ...(command ?? ["COMMAND"]).map(shellWord)];
   const program = IS_INSTALLED ? "mcpclient" : `python3 -m ${PACKAGE_NAME}`;
-  return [program, name, ...(url ? [shellWord(url)] : []), ...others, ...options, ...target].join(" ");
+  return [program, name, ...(url ? [shellWord(url)] : []), ...others, ...options, ...target].join(
+    " ",
+  );
 }
 
 /** Return arguments as the command line takes them: `key=text`, `key:=json`, or all as one JSON. */
 function wordsOf(values) {
   const names = Object.keys(values);
   if (!names.every((name) => /^[A-Za-z_][\w.-]*$/.test(name))) return [JSON.stringify(values)];
-  return names.map((name) => (isPlainWord(values[name]) ? `${name}=${values[name]}` : `${name}:=${JSON.stringify(values[name])}`));
+  return names.map((name) =>
+    isPlainWord(values[name])
+      ? `${name}=${values[name]}`
+      : `${name}:=${JSON.stringify(values[name])}`,
+  );
 }
 
 /** Return the arguments of a prompt, which are strings. */
 function textsOf(values) {
-  const isPlain = Object.entries(values).every(([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !value.startsWith("@"));
-  return isPlain ? Object.entries(values).map(([name, value]) => `${name}=${value}`) : [JSON.stringify(values)];
+  const isPlain = Object.entries(values).every(
+    ([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !value.startsWith("@"),
+  );
+  return isPlain
+    ? Object.entries(values).map(([name, value]) => `${name}=${value}`)
+    : [JSON.stringify(values)];
 }
 
 /** Whether a string cannot be taken for other JSON or for the name of a file. */
 function isPlainWord(value) {
-  return typeof value === "string" && /^[A-Za-z]/.test(value) && !/^(true|false|null|NaN|Infinity)$/.test(value.trim());
+  return (
+    typeof value === "string" &&
+    /^[A-Za-z]/.test(value) &&
+    !/^(true|false|null|NaN|Infinity)$/.test(value.trim())
+  );
 }
-
-// curl
 
 /** Whether curl can send it: the server is reached by HTTP, and not by the older HTTP+SSE. */
-function curlCan(state) {
+export function curlCan(state) {
   const { url } = copiedOf(state);
-  return url !== undefined && state.transport !== "sse" && (typeof url[0] !== "string" || /^https?:/.test(url[0]));
+  return (
+    url !== undefined &&
+    state.transport !== "sse" &&
+    (typeof url[0] !== "string" || /^https?:/.test(url[0]))
+  );
 }
 
-function asCurl(state, method, params) {
+export function asCurl(state, method, params) {
   const version = state.version ?? "2025-11-25";
-  const common = ["-H 'Content-Type: application/json'", "-H 'Accept: application/json, text/event-stream'"];
+  const common = [
+    "-H 'Content-Type: application/json'",
+    "-H 'Accept: application/json, text/event-stream'",
+  ];
   const versioned = `-H ${quoted(`MCP-Protocol-Version: ${version}`)}`;
   for (const [name, variable] of secretHeaders(state)) {
-    common.push(`-H ${shellWord([`${name}: ${name === "Authorization" ? "Bearer " : ""}`, { variable }])}`);
+    common.push(
+      `-H ${shellWord([`${name}: ${name === "Authorization" ? "Bearer " : ""}`, { variable }])}`,
+    );
   }
-  const post = (message, ...more) => [`curl -gsS ${shellWord(copiedOf(state).url)}`, ...common, ...more, `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`].join(" \\\n  ");
+  const post = (message, ...more) =>
+    [
+      `curl -gsS ${shellWord(copiedOf(state).url)}`,
+      ...common,
+      ...more,
+      `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`,
+    ].join(" \\\n  ");
   if (state.era === "stateless") {
-    const meta = { "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" }, "io.modelcontextprotocol/clientCapabilities": {} };
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": version,
+      "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
     const subjectName = params.name ?? params.uri;
-    const headers = [`-H ${quoted(`Mcp-Method: ${method}`)}`, ...(typeof subjectName === "string" ? [`-H ${quoted(`Mcp-Name: ${headerValue(subjectName)}`)}`] : [])];
-    return `${post({ id: 1, method, params: { ...params, _meta: meta } }, versioned, ...headers)}\n`;
+    const headers = [
+      `-H ${quoted(`Mcp-Method: ${method}`)}`,
+      ...(typeof subjectName === "string"
+        ? [`-H ${quoted(`Mcp-Name: ${headerValue(subjectName)}`)}`]
+        : []),
+    ];
+    const message = { id: 1, method, params: { ...params, _meta: meta } };
+    return `${post(message, versioned, ...headers)}\n`;
   }
   // A session comes first, and its id, where the server gives one, travels with what follows.
-  const opening = { id: 0, method: "initialize", params: { protocolVersion: version, capabilities: {}, clientInfo: { name: "curl", version: "0" } } };
+  const opening = {
+    id: 0,
+    method: "initialize",
+    params: {
+      protocolVersion: version,
+      capabilities: {},
+      clientInfo: { name: "curl", version: "0" },
+    },
+  };
+  const sessionId = `tr -d '\\r' | awk 'tolower($1) == "mcp-session-id:" { print $2 }'`;
   const session = '${SESSION:+-H "Mcp-Session-Id: $SESSION"}';
   return [
-    `SESSION=$(${post(opening, "-o /dev/null", "-D -")} | tr -d '\\r' | awk 'tolower($1) == "mcp-session-id:" { print $2 }')`,
+    `SESSION=$(${post(opening, "-o /dev/null", "-D -")} | ${sessionId})`,
     post({ method: "notifications/initialized" }, versioned, session),
     post({ id: 1, method, params }, versioned, session),
     "",
@@ -195,23 +270,14 @@ function asCurl(state, method, params) {
 
 /** Return JSON in which nothing is invisible, or changes how the rest is shown. */
 function asciiJson(value) {
-  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
-/** Return a string as the value of a header: as it is or, if a header cannot carry it, in base64. */
+/** Return a string as the value of a header: as it is or, where that cannot be, in base64. */
 function headerValue(text) {
   if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !/^=\?base64\?/.test(text)) return text;
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;
-}
-
-/** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
-function copyButtons(make) {
-  const of = (form) => () => form(server() ?? {}, ...make());
-  return el(
-    "div",
-    { class: "buttons" },
-    copyButton("Copy as Python", of(asPython)),
-    copyButton("Copy as command line", of(asCommandLine)),
-    curlCan(server() ?? {}) && copyButton("Copy as curl", of(asCurl)),
-  );
 }

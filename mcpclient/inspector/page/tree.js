@@ -1,10 +1,19 @@
+// @ts-check
 // A JSON value as a tree. Only open nodes are drawn; long lists and strings open bit by bit.
+
+import { el, freshId } from "./dom.js";
+import { cut, textOf } from "./text.js";
 
 const CHILDREN_AT_ONCE = 100;
 
 /** Return an element that shows a JSON value. `open`: how many levels are open at first. */
-function jsonTree(value, label = "", open = 2) {
-  const tree = el("div", { class: "tree", role: "tree", "aria-label": label || "Value", tabindex: "0" });
+export function jsonTree(value, label = "", open = 2) {
+  const tree = el("div", {
+    class: "tree",
+    role: "tree",
+    "aria-label": label || "Value",
+    tabindex: "0",
+  });
   const nodes = new Map();
   let active = null;
 
@@ -42,7 +51,9 @@ function jsonTree(value, label = "", open = 2) {
 
   function showChildren(node, after) {
     const entries = Array.isArray(node.item)
-      ? node.item.slice(node.shown, node.shown + CHILDREN_AT_ONCE).map((item, i) => [node.shown + i, item])
+      ? node.item
+          .slice(node.shown, node.shown + CHILDREN_AT_ONCE)
+          .map((item, i) => [node.shown + i, item])
       : Object.entries(node.item).slice(node.shown, node.shown + CHILDREN_AT_ONCE);
     for (const [key, item] of entries) {
       const child = nodeOf(key, item, node.level + 1);
@@ -148,11 +159,24 @@ function sizeOf(value) {
 }
 
 function leaf(value) {
-  if (Array.isArray(value)) return el("span", { class: "count" }, value.length ? `[${value.length}]` : "[]");
+  if (Array.isArray(value))
+    return el("span", { class: "count" }, value.length ? `[${value.length}]` : "[]");
   if (value !== null && typeof value === "object") {
     const names = Object.keys(value);
     return el("span", { class: "count" }, names.length ? `{${names.length}}` : "{}");
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return el("span", { class: `leaf ${value === null ? "null" : typeof value}` }, cut(text, 2000));
+}
+
+/** An error as the server of the page describes it: what happened, and what to do. */
+export function errorBox(error) {
+  return el(
+    "div",
+    { class: "problem", role: "note" },
+    el("strong", {}, error.type || "Error"),
+    el("p", { dir: "auto" }, cut(textOf(error.text), 4000)),
+    error.hint && el("p", { class: "hint", dir: "auto" }, error.hint),
+    error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
+  );
 }

@@ -1,13 +1,30 @@
+// @ts-check
 // A list of any length: only the rows in view are elements. One tab stop; arrows move in it.
 
-class VirtualList {
+import { append, el, freshId } from "./dom.js";
+
+export class VirtualList {
   /**
+   * @param {{
+   *   label: string,
+   *   rowHeight: number,
+   *   count: () => number,
+   *   draw: (index: number) => any[],
+   *   choose: (index: number) => any,
+   *   open?: (index: number) => any,
+   *   classes?: (index: number) => string,
+   * }} options
    * `count()`: how many rows. `draw(index)`: the content of a row, an array of nodes or strings.
    * `choose(index)`: called when another row becomes the active one. `open(index)`: Enter, or a
    * double click. `classes(index)`: of the row's element.
    */
   constructor({ label, rowHeight, count, draw, choose, open, classes }) {
-    Object.assign(this, { rowHeight, count, draw, choose, open, classes });
+    this.rowHeight = rowHeight;
+    this.count = count;
+    this.draw = draw;
+    this.choose = choose;
+    this.open = open ?? (() => {});
+    this.classes = classes ?? (() => "");
     this.active = -1;
     this.id = freshId();
     this.drawn = new Map();
@@ -24,7 +41,7 @@ class VirtualList {
           pointerdown: () => this.hold(),
           keydown: (event) => this.press(event),
           click: (event) => this.click(event),
-          dblclick: () => this.active >= 0 && this.open?.(this.active),
+          dblclick: () => this.active >= 0 && this.open(this.active),
         },
       },
       this.space,
@@ -92,7 +109,7 @@ class VirtualList {
 
   make(index, count) {
     const row = el("div", {
-      class: `row ${this.classes?.(index) ?? ""}`,
+      class: `row ${this.classes(index)}`,
       role: "option",
       id: `${this.id}-${index}`,
       "aria-setsize": count,
@@ -116,7 +133,8 @@ class VirtualList {
   mark() {
     for (const [index, row] of this.drawn) {
       const isActive = String(index === this.active);
-      if (row.getAttribute("aria-selected") !== isActive) row.setAttribute("aria-selected", isActive);
+      if (row.getAttribute("aria-selected") !== isActive)
+        row.setAttribute("aria-selected", isActive);
     }
     const active = this.drawn.get(this.active);
     if (active) this.element.setAttribute("aria-activedescendant", active.id);
@@ -130,7 +148,7 @@ class VirtualList {
     this.active = Math.min(Math.max(index, 0), count - 1);
     this.bringIntoView();
     this.redraw();
-    if (!quiet) this.choose?.(this.active);
+    if (!quiet) this.choose(this.active);
   }
 
   bringIntoView() {
@@ -144,11 +162,18 @@ class VirtualList {
 
   press(event) {
     const page = Math.max(Math.floor(this.element.clientHeight / this.rowHeight) - 1, 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key in moves && !event.altKey && !event.ctrlKey && !event.metaKey) {
       const target = this.active + moves[event.key];
       this.activate(Math.min(Math.max(target, 0), this.count() - 1));
-    } else if (event.key === "Enter" && this.active >= 0) this.open?.(this.active);
+    } else if (event.key === "Enter" && this.active >= 0) this.open(this.active);
     else return;
     event.preventDefault();
   }

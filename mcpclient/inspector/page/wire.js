@@ -1,15 +1,57 @@
-// The right pane: everything that crossed the wire, in lanes, and one record of it as a tree.
+// @ts-check
+// The right pane: everything that crossed the wire, in lanes.
+
+import { get } from "./api.js";
+import { byId, calm, el, fill } from "./dom.js";
+import { recordParts } from "./record.js";
+import { known, on } from "./store.js";
+import { lasted } from "./text.js";
+import { errorBox } from "./tree.js";
+import { VirtualList } from "./virtual_list.js";
+import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
+
 const LANE_NAMES = { client: "Client", server: "Server", http: "HTTP", stderr: "stderr" };
-const FIELDS = ["number", "time", "lane", "kind", "label", "detail", "size", "partner", "milliseconds", "channel"];
-const wireView = { lanes: new Set(LANES), text: "", found: null, searched: -1, follow: true, chosen: null };
+
+const FIELDS = [
+  "number",
+  "time",
+  "lane",
+  "kind",
+  "label",
+  "detail",
+  "size",
+  "partner",
+  "milliseconds",
+  "channel",
+];
+
+const wireView = {
+  lanes: new Set(LANES),
+  text: "",
+  found: null,
+  searched: -1,
+  follow: true,
+  chosen: null,
+};
 
 const laneButtons = new Map();
-const wireFilter = el("input", { type: "search", "aria-label": "Filter the wire", placeholder: "Filter", autocomplete: "off", spellcheck: "false" });
+
+const wireFilter = el("input", {
+  type: "search",
+  "aria-label": "Filter the wire",
+  placeholder: "Filter",
+  autocomplete: "off",
+  spellcheck: "false",
+});
+
 const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
+
 const wireNote = el("p", { class: "quiet wirenote" });
+
 const recordView = el("div", { class: "record", hidden: true });
+
 const timeline = new VirtualList({
   label: "What crossed the wire",
   rowHeight: 24,
@@ -17,28 +59,44 @@ const timeline = new VirtualList({
   draw: (index) => drawRow(rowAt(index), numberAt(index)),
   classes: (index) => {
     const row = rowAt(index);
-    return row ? `wire ${row.lane} ${row.kind}${wireView.partner === row.number ? " partner" : ""}` : "wire";
+    return row
+      ? `wire ${row.lane} ${row.kind}${wireView.partner === row.number ? " partner" : ""}`
+      : "wire";
   },
   choose: (index) => showRecord(numberAt(index)),
 });
 
-function buildWire() {
+export function buildWire() {
   const lanes = el(
     "div",
     { class: "lanes", role: "group", "aria-label": "Lanes" },
     LANES.map((lane) => {
-      const button = el("button", { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } }, LANE_NAMES[lane]);
+      const button = el(
+        "button",
+        { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } },
+        LANE_NAMES[lane],
+      );
       laneButtons.set(lane, button);
       return button;
     }),
   );
-  const head = el("div", { class: "wirehead" }, el("h2", {}, "Wire"), lanes, wireFilter, el("label", { class: "check" }, followBox, "follow"));
-  document.getElementById("wire").append(head, wireNote, timeline.element, recordView);
-  wireFilter.addEventListener("input", calm(150, () => filterAnew()));
+  const head = el(
+    "div",
+    { class: "wirehead" },
+    el("h2", {}, "Wire"),
+    lanes,
+    wireFilter,
+    el("label", { class: "check" }, followBox, "follow"),
+  );
+  byId("wire").append(head, wireNote, timeline.element, recordView);
+  wireFilter.addEventListener(
+    "input",
+    calm(150, () => filterAnew()),
+  );
   followBox.addEventListener("change", () => timeline.refresh({ follow: followBox.checked }));
   timeline.element.addEventListener("wheel", leaveEnd, { passive: true });
   timeline.element.addEventListener("keydown", leaveEnd);
-  document.getElementById("wire").addEventListener("keydown", (event) => {
+  byId("wire").addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !recordView.hidden && event.target !== wireFilter) closeRecord();
   });
   on("wire", refreshWire);
@@ -71,7 +129,8 @@ function rowAt(index) {
 }
 
 function drawRow(row, number) {
-  if (!row) return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
+  if (!row)
+    return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
   return [
     el("span", { class: "time" }, row.time.toFixed(3)),
     el("span", { class: "marks", "aria-hidden": "true" }),
@@ -83,7 +142,8 @@ function drawRow(row, number) {
 }
 
 let isFinding = false;
-function refreshWire() {
+
+export function refreshWire() {
   const wire = wireOf(known.chosen);
   for (const [lane, button] of laneButtons) {
     const count = wire.counts[lane] ?? 0;
@@ -91,8 +151,10 @@ function refreshWire() {
     fill(button, LANE_NAMES[lane], el("span", { class: "number" }, count.toLocaleString()));
   }
   const said = [];
+  const count = (number) => number.toLocaleString();
   if (wire.first > 0) said.push(`${wire.first.toLocaleString()} older records are no longer kept.`);
-  if (isFiltered()) said.push(`${(wireView.found?.length ?? 0).toLocaleString()} of ${(wire.next - wire.first).toLocaleString()} records.`);
+  if (isFiltered())
+    said.push(`${count(wireView.found?.length ?? 0)} of ${count(wire.next - wire.first)} records.`);
   if (wire.next === 0) said.push("Nothing has crossed the wire yet.");
   wireNote.hidden = !said.length;
   wireNote.textContent = said.join(" ");
@@ -120,7 +182,12 @@ async function findMore() {
   isFinding = true;
   const { text, lanes, found } = wireView;
   try {
-    const query = { server: wire.name, text, lanes: [...lanes].join(","), after: wireView.searched };
+    const query = {
+      server: wire.name,
+      text,
+      lanes: [...lanes].join(","),
+      after: wireView.searched,
+    };
     const answer = await get("/api/find", query);
     if (wireView.found === found && wire.name === known.chosen) {
       for (const number of answer.numbers) found.push(number);
@@ -132,48 +199,37 @@ async function findMore() {
   refreshWire();
 }
 
+/** Forget what was found and chosen: another server's wire is shown. */
+export function resetWire() {
+  Object.assign(wireView, { found: [], searched: -1, partner: null, chosen: null });
+  recordView.hidden = true;
+  timeline.active = -1;
+}
+
 /** Show a whole record and its actions. */
 async function showRecord(number) {
   const wire = wireOf(known.chosen);
   wireView.chosen = number;
   followBox.checked = false; // whoever reads a record wants it to stay
-  const isWanted = () => wireView.chosen === number && wire.name === known.chosen;
-  let record;
+  let parts;
+  let row;
   try {
-    record = await get("/api/record", { server: wire.name, number });
+    const record = await get("/api/record", { server: wire.name, number });
+    row = wire.row(number);
+    parts = recordParts(number, row, record, { goTo, close: closeRecord });
   } catch (error) {
-    if (!isWanted()) return;
-    recordView.hidden = false;
-    return void fill(recordView, errorBox(error.facts));
+    parts = errorBox(error.facts);
   }
-  if (!isWanted()) return;
-  const row = wire.row(number);
-  const partner = row?.[7] ?? null;
-  wireView.partner = partner;
+  if (wireView.chosen !== number || wire.name !== known.chosen) return;
+  wireView.partner = row?.[7] ?? null;
   timeline.refresh();
-  const message = messageIn(record);
   recordView.hidden = false;
-  fill(
-    recordView,
-    el(
-      "header",
-      {},
-      el("strong", {}, `#${number}`),
-      el("span", { class: "quiet" }, `${record.direction ?? "header"} · ${record.channel ?? ""} · ${sized(row?.[6] ?? 0)}`),
-      el("span", { class: "grow" }),
-      partner !== null && el("button", { class: "small", on: { click: () => goTo(partner) } }, "Its request"),
-      el("button", { class: "small", "aria-label": "Close the record", title: "Escape", on: { click: closeRecord } }, "✕"),
-    ),
-    isRequest(message) && record.direction === "sent" && requestButtons(message),
-    message !== null && jsonTree(message, "Message", 3),
-    jsonTree(readable(record, message), "Record", message === null || record.http ? 3 : 1),
-  );
+  fill(recordView, parts);
 }
 
 function closeRecord() {
   recordView.hidden = true;
-  wireView.chosen = null;
-  wireView.partner = null;
+  Object.assign(wireView, { chosen: null, partner: null });
   timeline.refresh();
   timeline.element.focus();
 }
@@ -189,55 +245,4 @@ function goTo(number) {
   }
   followBox.checked = false;
   timeline.activate(number - wireOf(known.chosen).first);
-}
-
-function messageIn(record) {
-  if (record.message !== undefined) return record.message;
-  const data = record.event?.data;
-  return data !== null && typeof data === "object" ? data : null;
-}
-
-/** Return the other fields of a record, its headers as lines. */
-function readable(record, message) {
-  const { message: _, ...others } = record;
-  const shownRecord = message === null ? { ...record } : others;
-  if (message !== null && record.event) shownRecord.event = { ...record.event, data: "…" };
-  const headers = record.http?.headers;
-  if (Array.isArray(headers)) {
-    shownRecord.http = { ...record.http, headers: headers.map((pair) => (Array.isArray(pair) ? pair.join(": ") : pair)) };
-  }
-  return shownRecord;
-}
-
-function isRequest(message) {
-  return message !== null && typeof message?.method === "string" && message.id !== undefined;
-}
-
-function requestButtons(message) {
-  const { _meta, ...params } = message.params ?? {};
-  const copies = copyButtons(() => [message.method, params]);
-  if (mayCall() && !["initialize", "server/discover"].includes(message.method)) {
-    copies.prepend(
-      el("button", { on: { click: () => replay(message.method, params) } }, "Replay"),
-      el("button", { on: { click: () => editAgain(message.method, params) } }, "Edit and replay"),
-    );
-  }
-  return copies;
-}
-
-/** Repeat a request and show the call, unless the user has chosen something else meanwhile. */
-async function replay(method, params) {
-  const place = {};
-  Object.assign(subject, { key: null, callName: place });
-  fill(detail(), el("p", { class: "quiet" }, "Sending…"));
-  showKind("calls");
-  showView("subject");
-  const isWanted = () => subject.callName === place;
-  try {
-    const { id } = await post("/api/request", { server: known.chosen, method, params });
-    const show = () => (known.calls.has(id) ? showCall(id) : setTimeout(() => isWanted() && show(), 50));
-    if (isWanted()) show();
-  } catch (error) {
-    if (isWanted()) fill(detail(), errorBox(error.facts));
-  }
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The server of this page: requests with the token, and the stream of updates.
 
 // The token is in the fragment, which browsers do not send. It stays in this tab, so that a
@@ -16,7 +17,7 @@ class Refusal extends Error {
   }
 }
 
-async function ask(path, about = {}) {
+export async function ask(path, about = {}) {
   const token = sessionStorage.getItem(TOKEN_NAME) ?? "";
   const headers = { Authorization: `Bearer ${token}`, ...about.headers };
   let response;
@@ -29,7 +30,11 @@ async function ask(path, about = {}) {
   const text = await response.text();
   let facts = { type: `HTTP ${response.status}`, text };
   if (response.status === 401) {
-    facts = { type: "No access", text: "The token is missing, or is not that of this inspector.", hint: "Open the address that the program has printed." };
+    facts = {
+      type: "No access",
+      text: "The token is missing, or is not that of this inspector.",
+      hint: "Open the address that the program has printed.",
+    };
   } else {
     try {
       facts = JSON.parse(text).error ?? facts;
@@ -40,16 +45,16 @@ async function ask(path, about = {}) {
   throw new Refusal(facts);
 }
 
-async function get(path, query = {}) {
+export async function get(path, query = {}) {
   return (await ask(`${path}?${new URLSearchParams(query)}`)).json();
 }
 
-async function post(path, body) {
+export async function post(path, body) {
   return (await ask(path, { method: "POST", body: JSON.stringify(body) })).json();
 }
 
 /** Read the stream of updates for ever; `take` gets each update, `tell` the state of the stream. */
-async function listen(version, take, tell) {
+export async function listen(version, take, tell) {
   let last = version;
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
     try {

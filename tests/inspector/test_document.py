@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.inspector.routes import SCRIPTS, _template, page, policy
+from mcpclient.inspector.document import bundle, page, policy, template
 
 PACKAGE = Path(mcpclient.__file__).parent
 SOURCES = PACKAGE / "inspector" / "page"
 
-PRINT = "from vendored.inspector.routes import page; sys.stdout.buffer.write(page('n'))"
+PRINT = "from vendored.inspector.document import page; sys.stdout.buffer.write(page('n'))"
 
 
 def test_it_is_one_document_of_less_than_200_kibibytes() -> None:
-    _template.cache_clear()
+    template.cache_clear()
     document = page("abc")
     assert len(document) < 200 * 1024
     assert document.count(b'nonce="abc"') == 2
@@ -29,8 +29,29 @@ def test_it_is_one_document_of_less_than_200_kibibytes() -> None:
         assert left_over not in document
 
 
-def test_every_script_is_part_of_it() -> None:
-    assert sorted(SCRIPTS) == sorted(path.stem for path in SOURCES.glob("*.js"))
+@pytest.mark.parametrize("kind", ["js", "css"])
+def test_every_module_is_part_of_it_and_nothing_is_imported_any_more(kind: str) -> None:
+    """F-SHOW-10: modules that import each other become one script."""
+    text = bundle({"js": "main", "css": "page"}[kind], kind)
+    for path in SOURCES.glob(f"*.{kind}"):
+        assert path.read_text().splitlines()[0] in text, path.name
+    assert not re.search(r"(?m)^(export|import|@import)\b", text)
+
+
+def test_no_two_modules_have_a_top_level_name_in_common() -> None:
+    """In one script the second would take the first one's place."""
+    top = r"(?m)^(?:export )?(?:async )?(?:function|class|const|let|var) (\w+)"
+    names = [name for path in SOURCES.glob("*.js") for name in re.findall(top, path.read_text())]
+    assert len(names) > 200
+    assert sorted(names) == sorted(set(names))
+
+
+def test_modules_are_short_and_their_lines_fit() -> None:
+    for path in SOURCES.iterdir():
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 400, path.name
+        too_long = [number for number, line in enumerate(lines, 1) if len(line) > 100]
+        assert too_long == [], path.name
 
 
 def test_nothing_in_it_comes_from_elsewhere_or_runs_by_itself() -> None:

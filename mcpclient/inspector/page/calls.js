@@ -1,0 +1,225 @@
+// @ts-check
+// Calls made from this page: their progress, their results, and making them again.
+
+import { get, post } from "./api.js";
+import { entriesOf, progressText, selectEntry, showKind } from "./catalog.js";
+import { copyButtons } from "./copying.js";
+import { isShowing, showDetail } from "./detail.js";
+import { announce, el, fill, focusIn, freshId } from "./dom.js";
+import { showView } from "./layout.js";
+import { outcomeView } from "./results.js";
+import { known, mayCall, on, setPinned } from "./store.js";
+import { showOffer, submitKeys } from "./subject.js";
+import { cut, lasted } from "./text.js";
+import { errorBox, jsonTree } from "./tree.js";
+
+/** Make a request and show its progress in `place`. */
+export async function runCall(method, params, place, timeout = null) {
+  fill(place, el("p", { class: "quiet" }, "Sending…"));
+  try {
+    const { id } = await post("/api/request", { server: known.chosen, method, params, timeout });
+    followCall(id, place);
+  } catch (error) {
+    fill(place, errorBox(error.facts ?? { type: "Not sent", text: error.message }));
+  }
+}
+
+/** Make a request whose outcome is used and not shown. */
+export async function callQuietly(method, params) {
+  try {
+    const { id } = await post("/api/request", { server: known.chosen, method, params });
+    while (known.calls.get(id)?.state === "running" || !known.calls.has(id)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return await get("/api/call", { id });
+  } catch {
+    return {};
+  }
+}
+
+const followed = new Map();
+
+on("call", () => {
+  for (const [place, name] of followed) {
+    if (place.isConnected) drawCall(place, name);
+    else followed.delete(place);
+  }
+});
+
+function followCall(name, place) {
+  followed.set(place, name);
+  drawCall(place, name);
+}
+
+function drawCall(place, name) {
+  const call = known.calls.get(name);
+  if (!call || place.shown === `${name} ${call.state} ${call.milliseconds}`) return;
+  place.shown = `${name} ${call.state} ${call.milliseconds}`;
+  if (call.state === "running") {
+    const { progress, total } = call.progress ?? {};
+    const bar = el("progress", {
+      max: total ?? undefined,
+      value: total ? progress : undefined,
+      "aria-label": "Progress",
+    });
+    if (place.cancel?.isConnected) return void fill(place.bar, bar, ` ${progressText(call)}`);
+    place.bar = el("span", {}, bar, ` ${progressText(call)}`);
+    place.cancel = el(
+      "button",
+      { on: { click: () => post("/api/cancel", { id: name }) } },
+      "Cancel",
+    );
+    return void fill(place, el("div", { class: "running" }, place.bar, place.cancel));
+  }
+  followed.delete(place);
+  announce(`${call.subject || call.method}: ${call.state}`);
+  fill(place, stateLine(name, call), el("p", { class: "quiet" }, "Loading…"));
+  get("/api/call", { id: name }).then(
+    (outcome) => fill(place, stateLine(name, call), outcomeView(outcome)),
+    (error) => fill(place, stateLine(name, call), errorBox(error.facts)),
+  );
+}
+
+function stateLine(name, call) {
+  const pin = el(
+    "button",
+    {
+      class: "small",
+      "aria-pressed": String(known.pinned.has(name)),
+      on: {
+        click: () => (
+          setPinned(name, !known.pinned.has(name)),
+          pin.setAttribute("aria-pressed", String(known.pinned.has(name)))
+        ),
+      },
+    },
+    "Pin",
+  );
+  return el(
+    "p",
+    { class: `state ${call.state}` },
+    el("strong", {}, call.state === "done" ? "Done" : "Failed"),
+    ` in ${lasted(call.milliseconds)}`,
+    pin,
+  );
+}
+
+export function showLatestCall(method, key, place) {
+  const found = [...known.calls]
+    .filter(
+      ([, call]) => call.server === known.chosen && call.method === method && call.subject === key,
+    )
+    .pop();
+  if (found) followCall(found[0], place);
+}
+
+/** Show a past call: its request, its result, and a button to repeat it. */
+export function showCall(name) {
+  const call = known.calls.get(name);
+  if (!call) return;
+  const { params } = known.asked.get(name) ?? { params: {} };
+  const outcome = el("div", { class: "outcomes" });
+  showDetail(
+    `call ${name}`,
+    el(
+      "header",
+      { class: "subject" },
+      el("h2", { dir: "auto" }, cut(call.subject || call.method, 300)),
+      mayCall() &&
+        el(
+          "button",
+          {
+            class: "primary",
+            id: "call",
+            on: { click: () => runCall(call.method, params, outcome) },
+          },
+          "Replay",
+        ),
+      el("button", { on: { click: () => editAgain(call.method, params) } }, "Edit"),
+    ),
+    el("p", { class: "subtitle" }, call.method),
+    jsonTree(params, "Params", 3),
+    outcome,
+    copyButtons(() => [call.method, params]),
+  );
+  followCall(name, outcome);
+}
+
+/** Open the form of a request, filled in as it was; raw JSON if there is no form. */
+export function editAgain(method, params) {
+  const kinds = new Map([
+    ["tools/call", ["tools", params?.name]],
+    ["resources/read", ["resources", params?.uri]],
+    ["prompts/get", ["prompts", params?.name]],
+  ]);
+  const [kind, key] = kinds.get(method) ?? [];
+  const entry = kind && entriesOf(kind).find((each) => each.key === key);
+  if (entry) {
+    selectEntry(kind, key);
+    showOffer(entry, params);
+  } else showRawRequest(method, params);
+  showView("subject");
+  focusIn("#detail", "input, textarea");
+}
+
+/** A request of any method, with its params as JSON. */
+export function showRawRequest(method = "ping", params = {}) {
+  const name = el("input", { id: freshId(), value: method });
+  const raw = el("textarea", {
+    class: "mono growing",
+    rows: 6,
+    "aria-label": "Params as JSON",
+    value: JSON.stringify(params ?? {}, null, 2),
+  });
+  const outcome = el("div", { class: "outcomes" });
+  const call = () => {
+    try {
+      runCall(name.value.trim(), JSON.parse(raw.value || "{}"), outcome);
+    } catch (error) {
+      fill(
+        outcome,
+        errorBox({ type: "Not sent", text: `The params are not JSON: ${error.message}` }),
+      );
+    }
+  };
+  showDetail(
+    "raw",
+    el(
+      "header",
+      { class: "subject" },
+      el("h2", {}, "Any request"),
+      mayCall() && el("button", { class: "primary", id: "call", on: { click: call } }, "Send"),
+    ),
+    el(
+      "form",
+      {
+        on: {
+          submit: (event) => (event.preventDefault(), call()),
+          keydown: (event) => submitKeys(event, call),
+        },
+      },
+      el("div", { class: "field" }, el("label", { for: name.id }, "Method"), name),
+      raw,
+    ),
+    outcome,
+  );
+}
+
+let replays = 0;
+/** Repeat a request and show the call, unless the user has chosen something else meanwhile. */
+export async function replay(method, params) {
+  replays += 1;
+  const what = `replay ${replays}`;
+  showDetail(what, el("p", { class: "quiet" }, "Sending…"));
+  showKind("calls");
+  showView("subject");
+  const isWanted = () => isShowing(what);
+  try {
+    const { id } = await post("/api/request", { server: known.chosen, method, params });
+    const show = () =>
+      known.calls.has(id) ? showCall(id) : setTimeout(() => isWanted() && show(), 50);
+    if (isWanted()) show();
+  } catch (error) {
+    if (isWanted()) showDetail(what, errorBox(error.facts));
+  }
+}

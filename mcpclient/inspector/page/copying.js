@@ -1,0 +1,18 @@
+// @ts-check
+// Buttons that copy what the page shows.
+
+import { copyButton, el } from "./dom.js";
+import { asCommandLine, asCurl, asPython, curlCan } from "./snippets.js";
+import { server } from "./store.js";
+
+/** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
+export function copyButtons(make) {
+  const of = (form) => () => form(server() ?? {}, ...make());
+  return el(
+    "div",
+    { class: "buttons" },
+    copyButton("Copy as Python", of(asPython)),
+    copyButton("Copy as command line", of(asCommandLine)),
+    curlCan(server() ?? {}) && copyButton("Copy as curl", of(asCurl)),
+  );
+}

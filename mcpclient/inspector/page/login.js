@@ -1,0 +1,99 @@
+// @ts-check
+// The login to a server: its facts, and how to begin, finish and end it.
+
+import { get, post } from "./api.js";
+import { announce, el, fill, freshId } from "./dom.js";
+import { factList, showOverview } from "./overview.js";
+import { addressOf, visitLink } from "./questions.js";
+import { known, mayCall } from "./store.js";
+import { errorBox } from "./tree.js";
+
+// Milliseconds after which a login that is shown is looked at again: it may have been renewed.
+const LOGIN_PAUSE = 15000;
+
+/** The login to a server: its facts, and the buttons to finish it by hand or to log out. */
+export function loginView(state) {
+  const name = known.chosen;
+  const place = el("section", { "aria-label": "Login" });
+  const says = el("div");
+  async function show() {
+    if (name !== known.chosen) return;
+    try {
+      const { login, visit, host } = await get("/api/login", { server: name });
+      if (!place.contains(document.activeElement))
+        fill(
+          place,
+          loginFacts(state, login, says),
+          visit && mayCall() && finishForm(name, visit, host, says),
+          says,
+        );
+    } catch (error) {
+      fill(place, errorBox(error.facts));
+    }
+    setTimeout(() => place.isConnected && show(), LOGIN_PAUSE);
+  }
+  show();
+  return [el("h3", {}, "Login"), place];
+}
+
+function loginFacts(state, login, says) {
+  if (!login) return el("p", { class: "quiet" }, "There is no login.");
+  const rows = [
+    ["State", login.state],
+    ["Given by", login.issuer],
+    ["To the client", login.clientId],
+    ["Scopes", login.scopes.join(" ") || "none were named"],
+    ["Token valid", validText(login.expiresAt)],
+  ];
+  const end = async () => {
+    try {
+      await post("/api/logout", { server: known.chosen });
+      showOverview();
+      announce("Logged out");
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return [
+    factList(rows),
+    mayCall() && el("div", { class: "buttons" }, el("button", { on: { click: end } }, "Log out")),
+  ];
+}
+
+function validText(expiresAt) {
+  if (expiresAt === null) return "for as long as the server likes";
+  const seconds = expiresAt - Date.now() / 1000;
+  const at = new Date(expiresAt * 1000).toLocaleString();
+  if (seconds < 0) return `until ${at}, which is over`;
+  const [count, unit] =
+    seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
+  return `until ${at}, for ${Math.round(count)} ${unit} more`;
+}
+
+/** A login to finish by hand: an address to visit, and a field for where the browser ended. */
+function finishForm(name, visit, host, says) {
+  const address = el("input", { id: freshId(), autocomplete: "off", spellcheck: "false" });
+  const finish = async (event) => {
+    event.preventDefault();
+    try {
+      await post("/api/login", { server: name, address: address.value.trim() });
+      fill(says, el("p", { class: "quiet" }, "Connecting…"));
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return el(
+    "form",
+    { on: { submit: finish } },
+    el("p", {}, "Log in at:"),
+    addressOf(visit, host),
+    el("div", { class: "buttons" }, visitLink(visit, "Open the login page")),
+    el(
+      "div",
+      { class: "field" },
+      el("label", { for: address.id }, "Then paste the address that the browser ends at"),
+      address,
+    ),
+    el("div", { class: "buttons" }, el("button", {}, "Finish the login")),
+  );
+}

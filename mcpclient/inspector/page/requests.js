@@ -1,0 +1,178 @@
+// @ts-check
+// The request that an offer makes: `{verb, method, element, params()}`.
+
+import { argumentsEditor } from "./arguments.js";
+import { callQuietly, runCall } from "./calls.js";
+import { calm, el, fill, freshId } from "./dom.js";
+import { MAX_FIELDS } from "./schema_form.js";
+import { mayCall, server } from "./store.js";
+import { cut, textOf } from "./text.js";
+
+export function toolRequest(entry, draft) {
+  const body = argumentsEditor(entry.entry.inputSchema, draft?.arguments);
+  return {
+    verb: "Call",
+    method: "tools/call",
+    element: body.element,
+    params: () => ({ name: entry.entry.name, arguments: body.value() }),
+  };
+}
+
+export function resourceRequest(entry) {
+  const canSubscribe = server()?.capabilities?.resources?.subscribe === true;
+  const params = () => ({ uri: entry.key });
+  return {
+    verb: "Read",
+    method: "resources/read",
+    element: el("div"),
+    params,
+    more: (outcome) =>
+      canSubscribe
+        ? [
+            el(
+              "button",
+              { on: { click: () => runCall("resources/subscribe", params(), outcome) } },
+              "Subscribe",
+            ),
+            el(
+              "button",
+              { on: { click: () => runCall("resources/unsubscribe", params(), outcome) } },
+              "Unsubscribe",
+            ),
+          ]
+        : [],
+  };
+}
+
+export function templateRequest(entry, draft) {
+  const names = [
+    ...new Set(
+      [...entry.key.slice(0, 4000).matchAll(/\{[+#./;?&]?([^}]+)\}/g)].flatMap((found) =>
+        found[1].split(",").map((name) => name.replace(/[*:].*$/, "").trim()),
+      ),
+    ),
+  ];
+  const reference = { type: "ref/resource", uri: entry.key };
+  const fields = completedFields(
+    names.map((name) => ({ name })),
+    reference,
+    {},
+  );
+  const expanded = () =>
+    draft?.uri && !Object.keys(fields.value()).length
+      ? draft.uri
+      : expandTemplate(entry.key, fields.value());
+  return {
+    verb: "Read",
+    method: "resources/read",
+    element: fields.element,
+    params: () => ({ uri: expanded() }),
+  };
+}
+
+/** Expand a URI template as far as the page needs it: values percent-encoded, lists not split. */
+function expandTemplate(template, values) {
+  const operators = {
+    "": ["", ",", false],
+    "+": ["", ",", false],
+    "#": ["#", ",", false],
+    ".": [".", ".", false],
+    "/": ["/", "/", false],
+    ";": [";", ";", true],
+    "?": ["?", "&", true],
+    "&": ["&", "&", true],
+  };
+  return template.replace(/\{([+#./;?&]?)([^}]+)\}/g, (_, operator, list) => {
+    const [first, between, named] = operators[operator];
+    const encode = "+#".includes(operator) && operator ? encodeURI : encodeURIComponent;
+    const parts = list
+      .split(",")
+      .map((name) => name.replace(/[*:].*$/, "").trim())
+      .filter((name) => Object.hasOwn(values, name))
+      .map((name) => (named ? `${name}=${encode(values[name])}` : encode(values[name])));
+    return parts.length ? first + parts.join(between) : "";
+  });
+}
+
+export function promptRequest(entry, draft) {
+  const declared = Array.isArray(entry.entry.arguments)
+    ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MAX_FIELDS)
+    : [];
+  const reference = { type: "ref/prompt", name: entry.entry.name };
+  const fields = completedFields(declared, reference, draft?.arguments ?? {});
+  return {
+    verb: "Get",
+    method: "prompts/get",
+    element: fields.element,
+    params: () => ({ name: entry.entry.name, arguments: fields.value() }),
+  };
+}
+
+/** Fields of plain text that the server helps to complete. */
+function completedFields(declared, reference, values) {
+  const completes = server()?.capabilities?.completions !== undefined && mayCall();
+  const fields = declared.map(({ name, description, required }) => {
+    const id = freshId();
+    const offers = el("datalist", { id: `${id}-offers` });
+    const input = el("input", {
+      id,
+      list: completes ? `${id}-offers` : undefined,
+      autocomplete: "off",
+      "aria-required": required ? "true" : undefined,
+      value: Object.hasOwn(values, name) ? textOf(values[name]) : "",
+    });
+    if (completes)
+      input.addEventListener(
+        "input",
+        calm(200, () => complete(name, input, offers)),
+      );
+    const label = el(
+      "label",
+      { for: id },
+      el("span", { class: "name" }, cut(textOf(name), 200)),
+      required === true && el("span", { class: "required" }, "required"),
+    );
+    const row = el(
+      "div",
+      { class: "field" },
+      label,
+      input,
+      offers,
+      description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
+    );
+    return { name, input, row };
+  });
+  async function complete(name, input, offers) {
+    const context = Object.fromEntries(
+      fields
+        .filter((field) => field.name !== name && field.input.value)
+        .map((field) => [field.name, field.input.value]),
+    );
+    const params = {
+      ref: reference,
+      argument: { name, value: input.value },
+      context: { arguments: context },
+    };
+    const outcome = await callQuietly("completion/complete", params);
+    const found = outcome.result?.completion?.values;
+    if (Array.isArray(found))
+      fill(
+        offers,
+        found.slice(0, 100).map((value) => el("option", { value: cut(textOf(value), 500) })),
+      );
+  }
+  return {
+    element: el(
+      "div",
+      { class: "fields" },
+      fields.map(({ row }) => row),
+      !fields.length && el("p", { class: "quiet" }, "It takes nothing."),
+    ),
+    value: () =>
+      Object.fromEntries(
+        fields
+          .filter(({ input }) => input.value !== "")
+          .map(({ name, input }) => [name, input.value]),
+      ),
+  };
+}

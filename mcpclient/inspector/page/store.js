@@ -1,0 +1,154 @@
+// @ts-check
+// The state of the page: servers, calls, questions, and what has been fetched of them.
+
+import { get } from "./api.js";
+import { wireOf } from "./wire_rows.js";
+
+export const known = {
+  allow: "look",
+  servers: new Map(),
+  calls: new Map(),
+  asked: new Map(),
+  questions: new Map(),
+  logins: new Map(),
+  notice: null,
+  lists: new Map(),
+  chosen: null,
+  pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
+};
+
+const listeners = new Map();
+
+/** Call `work` whenever something of a kind has changed. */
+export function on(kind, work) {
+  if (!listeners.has(kind)) listeners.set(kind, []);
+  listeners.get(kind).push(work);
+}
+
+export function changed(kind, name) {
+  for (const work of listeners.get(kind) ?? []) work(name);
+}
+
+const PLACES = {
+  server: "servers",
+  call: "calls",
+  asked: "asked",
+  question: "questions",
+  login: "logins",
+};
+
+const MAX_CALLS = 1000;
+
+const changedKinds = new Set();
+
+/** Handle an update from the stream. Of several at once, only the last is drawn. */
+export function takeNews(news) {
+  if (!changedKinds.size) queueMicrotask(tellChanges);
+  for (const [kind, name, value] of news.items) {
+    if (kind === "notice") known.notice = value;
+    else if (kind in PLACES) {
+      const place = known[PLACES[kind]];
+      if (value === null) place.delete(name);
+      else place.set(name, value);
+    }
+    changedKinds.add(kind);
+  }
+  for (const name of known.calls.keys()) {
+    if (known.calls.size <= MAX_CALLS) break;
+    known.calls.delete(name);
+    known.asked.delete(name);
+  }
+  for (const [name, wire] of Object.entries(news.wire)) {
+    wireOf(name).take(wire);
+    changedKinds.add("wire");
+  }
+}
+
+export function tellChanges() {
+  const kinds = [...changedKinds];
+  changedKinds.clear();
+  for (const kind of kinds) changed(kind);
+}
+
+export function server() {
+  return known.servers.get(known.chosen);
+}
+
+export function mayCall() {
+  return known.allow !== "look" && server()?.status !== "recorded";
+}
+
+export function setPinned(name, pinned) {
+  if (pinned) known.pinned.add(name);
+  else known.pinned.delete(name);
+  sessionStorage.setItem("inspector-pinned", JSON.stringify([...known.pinned]));
+  changed("call");
+}
+
+/** Choose the server whose offers and wire are shown; null: there is none. */
+export function chooseServer(name) {
+  known.chosen = name;
+}
+
+/** Say what the page may do: `look`, `call` or `add`. */
+export function allow(grant) {
+  known.allow = grant;
+}
+
+/** Forget the lists of a server, which have changed; they are fetched when it is chosen. */
+export function forgetLists(name) {
+  known.lists.delete(name);
+}
+
+/** The lists of a server, fetched once, and again when they have changed. */
+export async function loadLists(name, fresh = false) {
+  const state = known.servers.get(name);
+  if (!state || !["connected", "recorded"].includes(state.status)) return;
+  const lists = {
+    tools: [],
+    resources: [],
+    templates: [],
+    prompts: [],
+    odd: {},
+    errors: {},
+    loading: true,
+  };
+  if (!known.lists.has(name)) known.lists.set(name, lists);
+  changed("lists");
+  try {
+    const query = fresh ? { server: name, fresh: "1" } : { server: name };
+    const found = await get("/api/lists", query);
+    known.lists.set(name, found);
+    get("/api/schemas", { server: name }).then(
+      ({ odd }) => {
+        if (!odd.length || known.lists.get(name) !== found) return;
+        known.lists.set(name, {
+          ...found,
+          odd: { ...found.odd, tools: [...(found.odd.tools ?? []), ...odd] },
+        });
+        changed("lists");
+      },
+      () => {},
+    );
+  } catch (error) {
+    known.lists.set(name, { ...lists, loading: false, errors: { tools: error.facts } });
+  }
+  changed("lists");
+}
+
+// Milliseconds between two fetches of lists that the server announces as changed.
+const LISTS_PAUSE = 1000;
+
+const listsAskedFor = new Map(); // by server: whether they are wanted once more
+
+/** Load the lists of a server, at a limited rate if it announces changes all the time. */
+export async function loadListsSoon(name) {
+  if (listsAskedFor.has(name)) return void listsAskedFor.set(name, true);
+  listsAskedFor.set(name, false);
+  await loadLists(name);
+  setTimeout(() => {
+    const isWanted = listsAskedFor.get(name);
+    listsAskedFor.delete(name);
+    if (isWanted) loadListsSoon(name);
+  }, LISTS_PAUSE);
+}

@@ -1,0 +1,83 @@
+// @ts-check
+// The rows of each server's wire: those in view are loaded, in chunks, and forgotten again.
+
+import { get } from "./api.js";
+import { changed } from "./store.js";
+
+const CHUNK = 200;
+
+const MAX_CHUNKS = 100;
+
+/** One server's wire: its length, and the loaded rows, in chunks. */
+class Wire {
+  constructor(name) {
+    this.name = name;
+    this.first = 0;
+    this.next = 0;
+    this.counts = {};
+    this.chunks = new Map();
+    this.asked = new Set();
+    this.wanted = [];
+  }
+
+  take(news) {
+    this.first = news.first;
+    this.next = news.next;
+    this.counts = news.counts;
+    for (const row of news.rows) this.keep(row);
+    this.forget();
+  }
+
+  keep(row) {
+    const chunk = Math.floor(row[0] / CHUNK);
+    if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
+    this.chunks.get(chunk).set(row[0], row);
+  }
+
+  /** Forget the oldest chunks; they are requested again when they come into view. */
+  forget() {
+    for (const chunk of this.chunks.keys()) {
+      if (this.chunks.size <= MAX_CHUNKS) break;
+      this.chunks.delete(chunk);
+    }
+  }
+
+  /** Return a row; undefined while it is being loaded. */
+  row(number) {
+    const chunk = Math.floor(number / CHUNK);
+    const row = this.chunks.get(chunk)?.get(number);
+    if (row === undefined && number >= this.first && number < this.next) this.want(chunk);
+    return row;
+  }
+
+  /** Load a chunk soon. Of those that a quick scroll passes by, only the last are loaded. */
+  want(chunk) {
+    if (!this.wanted.length) {
+      setTimeout(() => {
+        for (const each of new Set(this.wanted.slice(-2))) this.load(each);
+        this.wanted = [];
+      }, 40);
+    }
+    if (this.wanted[this.wanted.length - 1] !== chunk) this.wanted.push(chunk);
+  }
+
+  async load(chunk) {
+    if (this.asked.has(chunk)) return;
+    this.asked.add(chunk);
+    try {
+      const query = { server: this.name, first: chunk * CHUNK, count: CHUNK };
+      for (const row of (await get("/api/rows", query)).rows) this.keep(row);
+      this.forget();
+    } finally {
+      this.asked.delete(chunk);
+    }
+    changed("wire");
+  }
+}
+
+const wires = new Map();
+/** Return the rows of one server's wire. */
+export function wireOf(name) {
+  if (!wires.has(name)) wires.set(name, new Wire(name));
+  return wires.get(name);
+}
