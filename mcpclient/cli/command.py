@@ -38,26 +38,29 @@ class Server(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer of a command.
+    """The answer of a command, of the command line or of the shell.
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
-    ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
-    reported that it failed, so the text goes to stderr. ``exit_code``: of a command whose answer is
-    a failed check. ``is_shown``: the command has shown everything itself.
+    ``content``: bytes for a file or a program in place of the text. ``failed``: a tool reported
+    that it failed, so the text goes to stderr. ``exit_code``: of a tool that failed, a line that
+    did, and a command whose answer is a failed check. ``is_shown``: the command has shown
+    everything itself. ``value``: the result for `_` of the shell, where it is not ``raw``.
     """
 
-    raw: Mapping[str, Any]
-    text: str
+    raw: Mapping[str, Any] = _NOTHING
+    text: str = ""
     content: bytes | None = None
     failed: bool = False
     exit_code: int = 0
     is_shown: bool = False
+    value: Any = None
 
     @property
-    def shown_text(self) -> str:
-        """The text, or a sentence about a tool that failed without one."""
-        is_silent = self.failed and not self.text
-        return "the tool failed without a message" if is_silent else self.text
+    def as_bytes(self) -> bytes:
+        """The bytes that ``>`` of the shell writes and ``|`` passes on."""
+        if self.content is not None:
+            return self.content
+        return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""
 
 
 Option = Callable[[argparse.ArgumentParser], object]
@@ -123,6 +126,11 @@ class Command(NamedTuple):
     details: str = ""
     options: Sequence[Option] = ()
     read: Callable[[Sequence[str]], Any] = list
+
+    @property
+    def usage(self) -> str:
+        """The words after the server, for ``--help``."""
+        return " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
 
     def check(self, options: argparse.Namespace) -> None:
         """Check the words in ``options``, and read them. Raises `UsageError`."""

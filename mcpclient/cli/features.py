@@ -102,7 +102,7 @@ async def _run_read(client: Client, screen: Screen, options: argparse.Namespace)
     result = await client.read_resource(*options.words)
     if options.pick is not None:
         return Answer(result.raw, options.pick(json_in(result.text)))
-    return Answer(result.raw, contents(result.contents, screen.style), content=result.data)
+    return Answer(result.raw, contents(result.contents, screen.style), result.data, value=result)
 
 
 READ = Command(
@@ -147,7 +147,7 @@ async def _run_prompt(client: Client, screen: Screen, options: argparse.Namespac
         f"{style.bold(one_line(message.role) + ':')} {contents([message.content], style)}"
         for message in result.messages
     ]
-    return Answer(result.raw, "\n".join(messages))
+    return Answer(result.raw, "\n".join(messages), value=result)
 
 
 PROMPT = Command(
@@ -221,7 +221,7 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
                 await asyncio.gather(listening, return_exceptions=True)
         finally:
             await client.close()
-        return Answer({}, "", is_shown=True)
+        return Answer(is_shown=True)
 
     return work
 

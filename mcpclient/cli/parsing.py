@@ -137,8 +137,8 @@ def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     """Return the parser of a command's words and options; it raises `UsageError`."""
     if isinstance(command, Command):
-        own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
-        usage = " ".join(["[OPTION ...] [SERVER]", *own, "[-- SERVER-COMMAND ...]"])
+        words = ("[OPTION ...] [SERVER]", command.usage, "[-- SERVER-COMMAND ...]")
+        usage = " ".join(filter(None, words))
     else:
         usage = command.usage
     summary = COMMANDS[command.name]

@@ -32,7 +32,7 @@ from ..net.clocks import seconds_since_epoch
 from ..net.ctrl_c import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request, Server
 from .connecting import client_for
-from .main import CANCELLED, FAILED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
+from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 from .parsing import own_words, understand
 from .render import Style, fill
 from .screen import LogLines, Screen
@@ -111,7 +111,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
             raise
         finally:
             await client.close()
-    return FAILED if answer.failed else answer.exit_code
+    return answer.exit_code
 
 
 async def _connect(client: Client, request: Request, screen: Screen) -> None:
@@ -132,7 +132,7 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
     if as_json:
         screen.show_json(answer.raw)
     elif answer.failed:
-        screen.say_safely(answer.shown_text)
+        screen.say_safely(answer.text)
     elif answer.content is not None and not screen.is_terminal:
         screen.show_bytes(answer.content)
     else:

@@ -83,7 +83,7 @@ def _prepare_open(options: argparse.Namespace) -> LocalWork:
             if lifeline is not None:
                 lifeline.send(b"0\n")
             sockets.clean(place)
-        return Answer({}, "", is_shown=True)
+        return Answer(is_shown=True)
 
     return work
 
@@ -104,7 +104,7 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
 async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
     words: list[str] = options.line
     if not options.all:
-        return Answer({}, "", exit_code=await _start_one(words), is_shown=True)
+        return Answer(exit_code=await _start_one(words), is_shown=True)
     if options.words or options.server_command is not None:
         raise UsageError("open --all takes no server")
     codes = [
@@ -112,7 +112,7 @@ async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
         for name, server in load(options.config).servers.items()
         if server.state == "ready" and server.enabled
     ]
-    return Answer({}, "", exit_code=max(codes, default=0), is_shown=True)
+    return Answer(exit_code=max(codes, default=0), is_shown=True)
 
 
 async def _start_one(words: list[str]) -> int:

@@ -38,6 +38,7 @@ from .arguments import (
     unchecked_arguments,
 )
 from .command import Answer, Command, either, flag, option
+from .main import FAILED
 from .render import MARKS, Style, fill, listing, one_line, result_text, save_media
 from .screen import Screen
 from .target import command_line
@@ -279,7 +280,10 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
     if output is not None and not result.is_error:
         saved = save_media(result, output)
         text = "\n".join(f"saved {path}" for path in saved)
-    return Answer(result.raw, text, failed=result.is_error)
+    if not result.is_error:
+        return Answer(result.raw, text, value=result)
+    text = text or "the tool failed without a message"
+    return Answer(result.raw, text, failed=True, exit_code=FAILED, value=result)
 
 
 CALL = Command(

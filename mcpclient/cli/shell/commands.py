@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ...client.client import Client
 from ...client.events.callbacks import LOG_LEVELS
@@ -14,21 +13,20 @@ from ...errors import McpError, UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
 from ...manager.tools import ManagedTool
-from ...protocol.types import GetPromptResult, Prompt, ReadResourceResult, Tool
+from ...protocol.types import Tool
 from ...suggestions import there_are, there_is_no
-from .. import features, tools
+from .. import features, main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..features import line_of
-from ..main import FAILED
 from ..parsing import parser_of
 from ..render import definitions, one_line, shorten, table
 from ..target import check_trace
-from .session import Builtin, Finding, Job, Session, found_by, in_words
+from .session import Builtin, Job, Session, content_of, in_words
 from .words import Word, parse_expectation, quoted
 
 
-async def _servers(session: Session, words: Sequence[Word]) -> Finding:
+async def _servers(session: Session, words: Sequence[Word]) -> Answer:
     rows = []
     for server in session.manager.servers.values():
         mark = "*" if server.name == session.server else " "
@@ -36,50 +34,50 @@ async def _servers(session: Session, words: Sequence[Word]) -> Finding:
         reason = error or server.config.reason
         about = reason or f"{len(server.tools)} tools"
         rows.append((f"{mark} {one_line(server.name)}", server.status.value, one_line(about)))
-    return Finding(table(("  SERVER", "STATUS", ""), rows, session.screen.style))
+    return Answer(text=table(("  SERVER", "STATUS", ""), rows, session.screen.style))
 
 
-async def _use(session: Session, words: Sequence[Word]) -> Finding:
+async def _use(session: Session, words: Sequence[Word]) -> Answer:
     server = session.server_named(words[0].text)
     await session.client(server.name)
     session.server = server.name
-    return Finding()
+    return Answer()
 
 
-async def _expect(session: Session, words: Sequence[Word]) -> Finding:
+async def _expect(session: Session, words: Sequence[Word]) -> Answer:
     expectation = parse_expectation(words)
     if session.result is None:
         raise UsageError("there is no result yet")
     failure = expectation.failure(session.result)
-    return Finding() if failure is None else Finding(failure, exit_code=FAILED)
+    return Answer(text=failure or "", exit_code=0 if failure is None else main.FAILED)
 
 
-async def _jobs(session: Session, words: Sequence[Word]) -> Finding:
+async def _jobs(session: Session, words: Sequence[Word]) -> Answer:
     rows = [(str(job.number), job.state, one_line(job.line)) for job in session.jobs]
     text = table(("CALL", "STATE", "LINE"), rows, session.screen.style)
-    return Finding(text if rows else "nothing in the background")
+    return Answer(text=text if rows else "nothing in the background")
 
 
-async def _cancel(session: Session, words: Sequence[Word]) -> Finding:
+async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
     job = session.jobs.find(words[0].text)
     if job.task.done():
         raise UsageError(f"call {job.number} has ended already")
     job.task.cancel()
     if job.task is not asyncio.current_task():
         await asyncio.wait({job.task})
-    return Finding()
+    return Answer()
 
 
-async def _wait(session: Session, words: Sequence[Word]) -> Finding:
+async def _wait(session: Session, words: Sequence[Word]) -> Answer:
     if words:
         return await _brought_back(session.jobs.find(words[0].text))
     others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
     if others:
         await asyncio.wait(others)
-    return Finding()
+    return Answer()
 
 
-async def _brought_back(job: Job) -> Finding:
+async def _brought_back(job: Job) -> Answer:
     if job.task is asyncio.current_task():
         raise UsageError(f"call {job.number} cannot wait for itself")
     await asyncio.wait({job.task})
@@ -91,9 +89,9 @@ async def _brought_back(job: Job) -> Finding:
     return job.task.result()
 
 
-async def _quit(session: Session, words: Sequence[Word]) -> Finding:
+async def _quit(session: Session, words: Sequence[Word]) -> Answer:
     session.is_over = True
-    return Finding()
+    return Answer()
 
 
 _OWN = (
@@ -122,7 +120,7 @@ _STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or
 
 async def call_tool(
     session: Session, tool: ManagedTool, words: Sequence[str], *, checked: bool = True
-) -> Finding:
+) -> Answer:
     """Call a tool with typed arguments, which are ``checked`` against its schema."""
     if list(words) == ["-"]:
         raise UsageError(_STDIN_IS_TAKEN)
@@ -131,10 +129,10 @@ async def call_tool(
     screen = session.screen
     progress = screen.status.update if session.is_in_front else None
     result = await tool.client.call_tool(tool.raw_name, values, on_progress=progress)
-    return found_by(tools.answer_of(result, None, screen), result)
+    return tools.answer_of(result, None, screen)._replace(content=content_of(result))
 
 
-async def _call(session: Session, words: Sequence[Word]) -> Finding:
+async def _call(session: Session, words: Sequence[Word]) -> Answer:
     texts = [word.text for word in words if word.typed != "--unchecked"]
     if not texts:
         raise UsageError("call needs the name of a tool")
@@ -150,43 +148,35 @@ async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Ans
         raise UsageError(_STDIN_IS_TAKEN)
     options = parser_of(command).parse_intermixed_args(texts)
     command.check(options)
-    return await command.run(await session.client(), session.screen, options)
+    answer = await command.run(await session.client(), session.screen, options)
+    session.learn(answer.raw)
+    return answer
 
 
-def _asking(command: Command, kind: Callable[[Any], Any] = dict) -> Any:
-    """Return a function that runs a command; ``kind`` converts its raw answer into `_`."""
+def _as_outside(command: Command) -> Builtin:
+    """Return a command of the command line, about the server in use."""
+    least = len(command.required)
+    return Builtin(
+        command.name,
+        command.usage,
+        main.COMMANDS[command.name],
+        lambda session, words: _ask(session, command, words),
+        least,
+        None if command.more else least,
+    )
 
-    async def run(session: Session, words: Sequence[Word]) -> Finding:
-        answer = await _ask(session, command, words)
-        return found_by(answer, kind(answer.raw))
 
-    return run
-
-
-async def _tools(session: Session, words: Sequence[Word]) -> Finding:
+async def _tools(session: Session, words: Sequence[Word]) -> Answer:
     """List the tools; a word without wildcards matches anywhere in their names."""
     typed = words[0].text if words else "*"
     pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
-    answer = await _ask(session, tools.TOOLS, [Word(pattern, pattern, 0)])
-    return found_by(answer, answer.raw)
+    return await _ask(session, tools.TOOLS, [Word(pattern, pattern, 0)])
 
 
-async def _tool(session: Session, words: Sequence[Word]) -> Finding:
+async def _tool(session: Session, words: Sequence[Word]) -> Answer:
     tool = Tool((await session.find_tool(words[0].text)).raw)
     line = " ".join(map(quoted, example_words(tool)))
-    return Finding(tools.described(tool, session.screen.style, line), value=tool)
-
-
-async def _prompts(session: Session, words: Sequence[Word]) -> Finding:
-    answer = await _ask(session, features.PROMPTS, words)
-    session.prompts[session.server] = [Prompt(raw) for raw in answer.raw["prompts"]]
-    return found_by(answer, answer.raw)
-
-
-async def _resources(session: Session, words: Sequence[Word]) -> Finding:
-    answer = await _ask(session, features.RESOURCES, words)
-    session.learn_resources(answer.raw["resources"])
-    return found_by(answer, answer.raw)
+    return Answer(text=tools.described(tool, session.screen.style, line), value=tool)
 
 
 _OF_SERVERS = (
@@ -202,34 +192,15 @@ _OF_SERVERS = (
         least=1,
         most=None,
     ),
-    Builtin("resources", "", "list the resources", _resources),
-    Builtin("read", "URI", "read a resource", _asking(features.READ, ReadResourceResult), 1, 1),
-    Builtin("prompts", "", "list the prompts", _prompts),
-    Builtin(
-        "prompt",
-        "NAME [ARGUMENT ...]",
-        "fill in a prompt",
-        _asking(features.PROMPT, GetPromptResult),
-        least=1,
-        most=None,
-    ),
-    Builtin(
-        "complete",
-        "NAME ARGUMENT BEGINNING [KNOWN=VALUE ...]",
-        "suggest values for an argument",
-        _asking(features.COMPLETE),
-        least=3,
-        most=None,
-    ),
-    Builtin("info", "", "show who the server is", _asking(features.INFO)),
-    Builtin("ping", "", "see whether the server answers", _asking(features.PING)),
+    *map(_as_outside, (features.RESOURCES, features.READ, features.PROMPTS, features.PROMPT)),
+    *map(_as_outside, (features.COMPLETE, features.INFO, features.PING)),
 )
 
 
 _SERVER_LOG = logger_for("mcpclient.server")
 
 
-async def _trace(session: Session, words: Sequence[Word]) -> Finding:
+async def _trace(session: Session, words: Sequence[Word]) -> Answer:
     target = words[0].text
     if target not in ("on", "off"):
         check_trace(target)
@@ -237,11 +208,11 @@ async def _trace(session: Session, words: Sequence[Word]) -> Finding:
         end()
     session.traces.clear()
     if target == "off":
-        return Finding()
+        return Answer()
     for server in session.manager.servers.values():
         client = server.client
         session.traces.append(client.trace_to(_shower(session) if target == "on" else target))
-    return Finding()
+    return Answer()
 
 
 def _shower(session: Session) -> Callable[[str], None]:
@@ -259,29 +230,29 @@ def _shower(session: Session) -> Callable[[str], None]:
     return show
 
 
-async def _log(session: Session, words: Sequence[Word]) -> Finding:
+async def _log(session: Session, words: Sequence[Word]) -> Answer:
     level = words[0].text
     if level == "off":
         _SERVER_LOG.setLevel(logging.NOTSET)
-        return Finding()
+        return Answer()
     if level not in LOG_LEVELS:
         known = [*LOG_LEVELS, "off"]
         raise UsageError(there_is_no("level", level, known, otherwise=there_are(known)))
     client = await session.client()
     _SERVER_LOG.setLevel(LOG_LEVELS[level])
     await client.set_log_level(level)
-    return Finding()
+    return Answer()
 
 
-async def _listen(session: Session, words: Sequence[Word]) -> Finding:
+async def _listen(session: Session, words: Sequence[Word]) -> Answer:
     client = await session.client()
     uris = [word.text for word in words]
     line = " ".join(["listen", *uris])
     job = session.jobs.start(line, _hear(session, client, session.server, uris))
-    return Finding(f"[{job.number}] listening; end it with: cancel {job.number}")
+    return Answer(text=f"[{job.number}] listening; end it with: cancel {job.number}")
 
 
-async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Finding:
+async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Answer:
     declared = client.capabilities
     tools, prompts, resources = (
         _tells_changes(declared, name) for name in ("tools", "prompts", "resources")
@@ -292,7 +263,7 @@ async def _hear(session: Session, client: Client, server: str, uris: Sequence[st
     async with listening as events:
         async for event in events:
             session.screen.say_safely(f"{one_line(server)}: {line_of(event.method, event.raw)}")
-    return Finding(f"{server} has ended the subscription")
+    return Answer(text=f"{server} has ended the subscription")
 
 
 def _tells_changes(capabilities: object, name: str) -> bool:
@@ -338,15 +309,15 @@ _   _.content[0].text    the last result, and parts of it
 Arguments: key=value, key:=json, key=@file, or all as one JSON object or @file."""
 
 
-async def _help(session: Session, words: Sequence[Word]) -> Finding:
+async def _help(session: Session, words: Sequence[Word]) -> Answer:
     if words:
-        return Finding(_about(words[0].text))
+        return Answer(text=_about(words[0].text))
     rows = [
         (f"{command.name} {command.usage}".strip(), command.summary)
         for command in COMMANDS.values()
     ]
     columns = session.screen.style.columns
-    return Finding(f"{definitions(sorted(rows), columns and columns - 1)}\n\n{_NOTES}")
+    return Answer(text=f"{definitions(sorted(rows), columns and columns - 1)}\n\n{_NOTES}")
 
 
 def _about(name: str) -> str:

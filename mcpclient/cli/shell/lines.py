@@ -20,9 +20,9 @@ from ...net.regular_files import write_file
 from ...net.shielded import call_in_thread
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
+from ..command import Answer
 from ..render import writing
 from ..screen import Screen
-from .session import Finding
 from .words import Line, Word, split_words
 
 
@@ -126,28 +126,29 @@ def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
     return PlainLines() if is_terminal else ScriptLines(sys.stdin)
 
 
-async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
+async def send_on(answer: Answer, line: Line, screen: Screen) -> Answer:
     """Send an answer to the file or program of its line; return the part left to show.
 
     A failure is shown and not sent. Raises `UsageError` for a file that cannot be written, or a
     program that cannot be started.
     """
-    if finding.exit_code:
-        return finding
+    if answer.exit_code:
+        return answer
     if line.file is not None:
-        _write(line.file, finding.as_bytes)
-        return Finding(value=finding.value)
+        _write(line.file, answer.as_bytes)
+        return answer._replace(text="")
     if line.program:
-        keeps_output = screen.is_terminal
         screen.status.erase()
-        code, written = await run_program(line.program, finding.as_bytes, keeps_output=keeps_output)
+        code, written = await run_program(
+            line.program, answer.as_bytes, keeps_output=screen.is_terminal
+        )
         text = escape(written.decode("utf-8", "replace")).rstrip("\n")
         if code:
-            text += (
-                f"{chr(10) if text else ''}{escape(line.program[0])} ended with exit code {code}"
-            )
-        return Finding(text, written, finding.value, code if code >= 0 else 128 - code)
-    return finding
+            said = f"{escape(line.program[0])} ended with exit code {code}"
+            text = "\n".join(filter(None, [text, said]))
+        code = code if code >= 0 else 128 - code
+        return answer._replace(text=text, content=written, exit_code=code)
+    return answer
 
 
 def _write(path: str, content: bytes) -> None:

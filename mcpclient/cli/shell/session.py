@@ -19,51 +19,12 @@ from ...protocol.types import CallToolResult, Prompt, Resource
 from ...suggestions import did_you_mean, there_are, there_is_no
 from ..command import Answer
 from ..configured import split_name
-from ..main import FAILED
 from ..render import media_in, pretty_json
 from ..screen import Screen
 from .words import Word, plain
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """``exit_code``: as of the command line, 0 where all went well. ``text``: what to show."""
-
-    exit_code: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The answer of a shell command.
-
-    ``text``: for people, safe for a terminal. ``content``: what a file or a program gets instead.
-    ``value``: what `_` is from now on; None leaves it as it was.
-    """
-
-    text: str = ""
-    content: bytes | None = None
-    value: Any = None
-    exit_code: int = 0
-
-    @property
-    def as_bytes(self) -> bytes:
-        """The bytes that ``>`` writes and ``|`` passes on."""
-        if self.content is not None:
-            return self.content
-        return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""
-
-
-def found_by(answer: Answer, value: Any) -> Finding:
-    """Return the answer of a plain command as a finding, with ``value`` for `_`."""
-    content = answer.content
-    if content is None and isinstance(value, CallToolResult):
-        content = _content_of(value)
-    code = FAILED if answer.failed else answer.exit_code
-    return Finding(answer.shown_text, content, value, code)
-
-
-def _content_of(result: CallToolResult) -> bytes | None:
+def content_of(result: CallToolResult) -> bytes | None:
     """Return the JSON of a result, the bytes of its only image, sound or file, or all its text."""
     if result.structured is not None:
         return _json_line(result.structured)
@@ -73,14 +34,15 @@ def _content_of(result: CallToolResult) -> bytes | None:
     return f"{result.text}\n".encode("utf-8", "surrogatepass") if result.text else None
 
 
-def found_part(part: Any) -> Finding:
+def part_of(part: Any) -> Answer:
     """Return a part of the last result, which stays the last result."""
     if isinstance(part, str):
-        return Finding(escape(part), f"{part}\n".encode("utf-8", "surrogatepass"))
+        return Answer(text=escape(part), content=f"{part}\n".encode("utf-8", "surrogatepass"))
     if isinstance(part, (bytes, bytearray)):
-        return Finding(f"{len(part)} bytes; write them to a file with: > FILE", bytes(part))
+        said = f"{len(part)} bytes; write them to a file with: > FILE"
+        return Answer(text=said, content=bytes(part))
     value = plain(part)
-    return Finding(pretty_json(value), _json_line(value))
+    return Answer(text=pretty_json(value), content=_json_line(value))
 
 
 def _json_line(value: Any) -> bytes:
@@ -102,7 +64,7 @@ class Job:
 
     number: int
     line: str
-    task: asyncio.Task[Finding]
+    task: asyncio.Task[Answer]
 
     @property
     def state(self) -> str:
@@ -128,7 +90,7 @@ class Jobs:
         """The jobs that are still running."""
         return [job for job in self if job.state == "running"]
 
-    def start(self, line: str, work: Coroutine[Any, Any, Finding]) -> Job:
+    def start(self, line: str, work: Coroutine[Any, Any, Answer]) -> Job:
         """Start a job and return at once."""
         self._count += 1
         task = asyncio.get_running_loop().create_task(work)
@@ -223,12 +185,15 @@ class Session:
         server, tool = split_name(name, self.manager.servers)
         return (server, tool) if server else (self.server, name)
 
-    def learn_resources(self, listed: Sequence[Mapping[str, Any]]) -> None:
-        """Store the listed resources of the server in use."""
-        self.resources[self.server] = {
-            item.uri: " ".join((item.description or item.title or item.name).split())
-            for item in map(Resource, listed)
-        }
+    def learn(self, listed: Mapping[str, Any]) -> None:
+        """Store listed prompts or resources of the server in use."""
+        if "prompts" in listed:
+            self.prompts[self.server] = [Prompt(raw) for raw in listed["prompts"]]
+        if "resources" in listed:
+            self.resources[self.server] = {
+                item.uri: " ".join((item.description or item.title or item.name).split())
+                for item in map(Resource, listed["resources"])
+            }
 
     async def find_tool(self, name: str, others: Sequence[str] = ()) -> ManagedTool:
         """Return a tool by its name, once its server is connected.
@@ -266,7 +231,7 @@ class Builtin:
     name: str
     usage: str
     summary: str
-    run: Callable[[Session, Sequence[Word]], Awaitable[Finding]]
+    run: Callable[[Session, Sequence[Word]], Awaitable[Answer]]
     least: int = 0
     most: int | None = 0
     details: str = ""

@@ -28,13 +28,14 @@ from ..target import only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
 from .lines import History, Lines, open_lines, send_on, without_secrets
-from .session import Finding, Job, Jobs, Outcome, Session, found_part, in_words
+from .session import Job, Jobs, Session, in_words, part_of
 from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
 
 DEFAULT = "default"
 """The history file of this user: ``shell_history`` in the state folder."""
 
 _HISTORY = "shell_history"
+_CANCELLED = Answer(text="cancelled", exit_code=CANCELLED)
 
 # The wait for suggestions of a server while the user types, in seconds.
 _SUGGESTION_SECONDS = 2.0
@@ -62,43 +63,42 @@ class Shell:
         self._screen = screen
         self._lines = lines
         self._history_path = history
-        self._front: asyncio.Task[Outcome] | None = None
+        self._front: asyncio.Task[Answer] | None = None
         self._asking = asking or Asking(screen, "decline")
 
     # Lines
 
-    async def run_line(self, line: str) -> Outcome:
-        """Run a line. Errors are outcomes, with the exit codes of the command line."""
+    async def run_line(self, line: str) -> Answer:
+        """Run a line. Errors are answers, with the exit codes of the command line."""
         try:
-            finding = await self._found(line)
+            return await self._run_line(line)
         except Exception as error:
             return self._failed(error)
-        return Outcome(finding.exit_code, finding.text)
 
-    def _failed(self, error: BaseException) -> Outcome:
+    def _failed(self, error: BaseException) -> Answer:
         if isinstance(error, McpError):
             code, text = exit_code(error), error_text(error, stderr_was_shown=True)
         else:  # raised by a hook of the program
             code, text = FAILED, in_words(error)
-        return Outcome(code, shown_error(text, self._screen.error_style))
+        return Answer(text=shown_error(text, self._screen.error_style), exit_code=code)
 
-    async def _found(self, text: str) -> Finding:
+    async def _run_line(self, text: str) -> Answer:
         line = parse_line(text)
         if not line.words:
-            return Finding()
+            return Answer()
         if line.in_background:
             job = self._jobs.start(self._public(text), self._perform(line, self._session.behind()))
-            return Finding(f"[{job.number}]")
-        finding = await self._perform(line, self._session)
-        if finding.value is not None:
-            self._session.result = finding.value
-        return finding
+            return Answer(text=f"[{job.number}]")
+        answer = await self._perform(line, self._session)
+        if answer.value is not None or answer.raw:
+            self._session.result = answer.raw if answer.value is None else answer.value
+        return answer
 
-    async def _perform(self, line: Line, session: Session) -> Finding:
-        finding = await self._command(line.words, session)
-        return await send_on(finding, line, self._screen)
+    async def _perform(self, line: Line, session: Session) -> Answer:
+        answer = await self._command(line.words, session)
+        return await send_on(answer, line, self._screen)
 
-    async def _command(self, words: Sequence[Word], session: Session) -> Finding:
+    async def _command(self, words: Sequence[Word], session: Session) -> Answer:
         name, rest = words[0].text, words[1:]
         if is_path(name):
             return self._part(name, rest)
@@ -114,12 +114,12 @@ class Shell:
         tool = await session.find_tool(name, list(SUMMARIES))
         return await call_tool(session, tool, [word.text for word in rest])
 
-    def _part(self, path: str, rest: Sequence[Word]) -> Finding:
+    def _part(self, path: str, rest: Sequence[Word]) -> Answer:
         if rest:
             raise UsageError(f"nothing may follow {path}; put a name with spaces in quotes")
         if self._session.result is None:
             raise UsageError("there is no result yet")
-        return found_part(follow_path(self._session.result, parse_path(path)))
+        return part_of(follow_path(self._session.result, parse_path(path)))
 
     def _public(self, line: str) -> str:
         return without_secrets(line.strip(), self._schema_of)
@@ -142,14 +142,11 @@ class Shell:
         outcome = self._outcome_of(job)
         self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
 
-    def _outcome_of(self, job: Job) -> Outcome:
+    def _outcome_of(self, job: Job) -> Answer:
         if job.task.cancelled():
-            return Outcome(CANCELLED, "cancelled")
+            return _CANCELLED
         error = job.task.exception()
-        if error is not None:
-            return self._failed(error)
-        finding = job.task.result()
-        return Outcome(finding.exit_code, finding.text)
+        return job.task.result() if error is None else self._failed(error)
 
     # Completion
 
@@ -222,7 +219,7 @@ class Shell:
 
     # The whole of it
 
-    async def run(self, report: Callable[[str, Outcome], None] | None = None) -> int:
+    async def run(self, report: Callable[[str, Answer], None] | None = None) -> int:
         """Read and run lines until they end, and return an exit code.
 
         ``report`` takes each line, without secrets, and its outcome; by default that is shown.
@@ -253,7 +250,7 @@ class Shell:
             lines.interrupt()
 
     async def _run_all(
-        self, lines: Lines, history: History, report: Callable[[str, Outcome], None]
+        self, lines: Lines, history: History, report: Callable[[str, Answer], None]
     ) -> int:
         number = 0
         while not self._session.is_over:
@@ -275,13 +272,13 @@ class Shell:
             return await self._run_out()
         return 0
 
-    async def _run_in_front(self, line: str) -> Outcome:
+    async def _run_in_front(self, line: str) -> Answer:
         self._front = asyncio.ensure_future(self.run_line(line))
         try:
             async with self._screen.status:
                 await asyncio.wait({self._front})
             if self._front.cancelled():
-                return Outcome(CANCELLED, "cancelled")
+                return _CANCELLED
             return self._front.result()
         finally:
             self._front.cancel()
@@ -293,7 +290,7 @@ class Shell:
         outcomes = (self._outcome_of(job) for job in self._jobs if job.state == "done")
         return next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)
 
-    def _show(self, line: str, outcome: Outcome) -> None:
+    def _show(self, line: str, outcome: Answer) -> None:
         if outcome.exit_code:
             self._screen.say_safely(outcome.text)
         else:
@@ -332,14 +329,14 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             history = None if options.no_history else DEFAULT
             shell = Shell(manager, screen, history=history, asking=asking)
             if not options.json:
-                return Answer({}, "", exit_code=await shell.run(), is_shown=True)
+                return Answer(exit_code=await shell.run(), is_shown=True)
             lines: list[Mapping[str, Any]] = []
 
-            def report(line: str, outcome: Outcome) -> None:
+            def report(line: str, outcome: Answer) -> None:
                 lines.append({"line": line, "exitCode": outcome.exit_code, "text": outcome.text})
 
             code = await shell.run(report)
-            return Answer({"exitCode": code, "lines": lines}, "", exit_code=code)
+            return Answer({"exitCode": code, "lines": lines}, exit_code=code)
         finally:
             await manager.close()
 
