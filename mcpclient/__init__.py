@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .client.connection.applications import AsgiApp as AsgiApp
     from .client.connection.client_options import CallOptions as CallOptions
     from .client.connection.client_options import ClientOptions as ClientOptions
+    from .client.connection.client_options import QueryOptions as QueryOptions
     from .client.events.around import Around as Around
     from .client.events.around import Call as Call
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
@@ -182,7 +183,7 @@ _MODULES = {
     ".client.answers.sampling": "Sampling SamplingModel",
     ".client.client": "Client call connect list_tools",
     ".client.connection.applications": "AsgiApp",
-    ".client.connection.client_options": "CallOptions ClientOptions",
+    ".client.connection.client_options": "CallOptions ClientOptions QueryOptions",
     ".client.events.around": "Around Call ask_unless_read_only refusal",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from . import configured
     from .answers.roots import RootsOption
     from .connection import client_options
-    from .connection.client_options import ClientOptions
+    from .connection.client_options import ClientOptions, QueryOptions
     from .events.around import Around, Call
 else:
     toolboxes = OnDemand("..adapters.toolbox", __name__)
@@ -303,28 +303,22 @@ class Client(Contents, Listening):
         result = await self._call_through(hooks, make, name, arguments, meta, headers)
         return self._tasks.design.made_of(params, result.raw) or answered_task(result.raw, name)
 
-    async def get_task(
-        self,
-        task: Task | str,
-        *,
-        timeout: Seconds = DEFAULT,
-        headers: Mapping[str, str] | None = None,
-    ) -> Task:
+    async def get_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> Task:
         """Return the current state of a task, given the task or its id.
 
         Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
         params = {"taskId": id_of(task)}
-        found = await self.request("tasks/get", params, timeout=timeout, headers=headers)
+        found = await self.request("tasks/get", params, **options)
         return described_task(found, params["taskId"])
 
-    async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
+    async def list_tasks(self, **options: Unpack[QueryOptions]) -> list[Task]:
         """Return the tasks the server has for this client (2025-11-25 only).
 
         Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
         self._tasks.design.check("list")
-        return [Task(item) for item in await self._list("tasks/list", "tasks", timeout, True)]
+        return [Task(item) for item in await self._list("tasks/list", "tasks", options)]
 
     async def await_task(
         self,
@@ -360,13 +354,7 @@ class Client(Contents, Listening):
             )
         return await self._listed.checked(known.tool, found, self._caller.refresh_tools)
 
-    async def cancel_task(
-        self,
-        task: Task | str,
-        *,
-        timeout: Seconds = DEFAULT,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
+    async def cancel_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> None:
         """Ask the server to stop a task, given the task or its id.
 
         With the extension this is only a request: the task may still end in another way. Raises
@@ -374,7 +362,7 @@ class Client(Contents, Listening):
         """
         self._tasks.design.check("cancel")
         params = {"taskId": id_of(task)}
-        await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
+        await self.request("tasks/cancel", params, **options)
 
 
 connect = Client

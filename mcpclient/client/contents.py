@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
@@ -16,13 +16,13 @@ from ..protocol.types import (
     Resource,
     ResourceTemplate,
 )
-from .connection.limits import DEFAULT, Seconds
 from .requests import Requests, checked_arguments
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
     from ..protocol import skills
-    from .events.around import Around
+    from ..typing_compat import Unpack
+    from .connection.client_options import QueryOptions
 else:
     skills = OnDemand("..protocol.skills", __name__)
 
@@ -40,39 +40,23 @@ class Contents(Requests):
 
     # Resources
 
-    async def list_resources(
-        self,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
-    ) -> list[Resource]:
+    async def list_resources(self, **options: Unpack[QueryOptions]) -> list[Resource]:
         """Return the resources of all pages. The options are those of `request`, which it calls."""
-        items = await self._list("resources/list", "resources", timeout, fresh, meta=meta)
+        items = await self._list("resources/list", "resources", options)
         return [Resource(item) for item in items]
 
     async def list_resource_templates(
-        self,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
+        self, **options: Unpack[QueryOptions]
     ) -> list[ResourceTemplate]:
         """Return the resource templates of all pages. The options are those of `request`."""
-        items = await self._list(
-            "resources/templates/list", "resourceTemplates", timeout, fresh, meta=meta
-        )
+        items = await self._list("resources/templates/list", "resourceTemplates", options)
         return [ResourceTemplate(item) for item in items]
 
     async def read_resource(
         self,
         uri: str | ResourceTemplate,
         variables: Mapping[str, TemplateValue] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
-        around: Sequence[Around] = (),
+        **options: Unpack[QueryOptions],
     ) -> ReadResourceResult:
         """Read a resource, given its URI, or a template and the values of its variables.
 
@@ -84,40 +68,27 @@ class Contents(Requests):
         elif variables is not None:
             raise UsageError("variables are for a ResourceTemplate, not for a URI")
         params = {"uri": uri}
-        result = await self.request(
-            "resources/read", params, timeout=timeout, meta=meta, fresh=fresh, around=around
-        )
+        result = await self.request("resources/read", params, **options)
         return ReadResourceResult(result)
 
     # Prompts
 
-    async def list_prompts(
-        self,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
-    ) -> list[Prompt]:
+    async def list_prompts(self, **options: Unpack[QueryOptions]) -> list[Prompt]:
         """Return the prompts of all pages. The options are those of `request`, which it calls."""
-        items = await self._list("prompts/list", "prompts", timeout, fresh, meta=meta)
+        items = await self._list("prompts/list", "prompts", options)
         return [Prompt(item) for item in items]
 
     async def get_prompt(
         self,
         name: str,
         arguments: Mapping[str, str] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        around: Sequence[Around] = (),
+        **options: Unpack[QueryOptions],
     ) -> GetPromptResult:
         """Return a prompt, filled in with the arguments. The options are those of `request`."""
         params: dict[str, Any] = {"name": name}
         if checked_arguments(arguments):
             params["arguments"] = arguments
-        result = await self.request(
-            "prompts/get", params, timeout=timeout, meta=meta, around=around
-        )
+        result = await self.request("prompts/get", params, **options)
         return GetPromptResult(result)
 
     async def complete(
@@ -127,8 +98,7 @@ class Contents(Requests):
         value: str,
         *,
         context: Mapping[str, str] | None = None,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
+        **options: Unpack[QueryOptions],
     ) -> Completion:
         """Return suggestions for an argument of a prompt or a resource template.
 
@@ -143,41 +113,33 @@ class Contents(Requests):
         params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
         if context:
             params["context"] = {"arguments": context}
-        result = await self.request("completion/complete", params, timeout=timeout, meta=meta)
+        result = await self.request("completion/complete", params, **options)
         completion = result.get("completion")
         return Completion(completion if isinstance(completion, dict) else {})
 
     # Skills
 
-    async def list_skills(
-        self, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> list[skills.Skill]:
+    async def list_skills(self, **options: Unpack[QueryOptions]) -> list[skills.Skill]:
         """Return the skills of all pages. A server may have more than it lists: see `get_skill`.
 
         Raises `UsageError` when the server does not offer skills, as every method here does, and
         what `request` does.
         """
         self._need_skills()
-        items = await self._list("skills/list", "skills", timeout, meta=meta)
+        items = await self._list("skills/list", "skills", options)
         return [skills.Skill(item) for item in items]
 
-    async def get_skill(
-        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> skills.Skill:
+    async def get_skill(self, uri: str, **options: Unpack[QueryOptions]) -> skills.Skill:
         """Return the entry of the skill with this URI (of its ``SKILL.md``), listed or not."""
         self._need_skills()
-        result = await self.request("skills/get", {"uri": uri}, timeout=timeout, meta=meta)
+        result = await self.request("skills/get", {"uri": uri}, **options)
         entry = result.get("skill")
         if not isinstance(entry, dict) or entry.get("uri") != uri:
             raise ProtocolViolation(f"the server answered skills/get without the entry of {uri}")
         return skills.Skill(entry)
 
     async def read_skill(
-        self,
-        skill: skills.Skill | str,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
+        self, skill: skills.Skill | str, **options: Unpack[QueryOptions]
     ) -> skills.LoadedSkill:
         """Load a skill, given its entry or its URI: read ``SKILL.md`` and verify it.
 
@@ -185,19 +147,17 @@ class Contents(Requests):
         matter of the file are not what the entry says. No other file is read.
         """
         if isinstance(skill, str):
-            skill = await self.get_skill(skill, timeout=timeout, meta=meta)
+            skill = await self.get_skill(skill, **options)
         self._need_skills()
         skill.check_entry()
-        contents = await self._read_file(skill.uri, timeout, meta)
+        contents = await self._read_file(skill.uri, options)
         return skills.load_skill(skill, contents.data)
 
     async def read_skill_file(
         self,
         skill: skills.Skill | skills.LoadedSkill,
         path: str,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
+        **options: Unpack[QueryOptions],
     ) -> ReadResourceResult:
         """Read and verify another file of a skill; ``path`` as the skill's text names it, or a URI.
 
@@ -209,13 +169,11 @@ class Contents(Requests):
         entry.check_entry()
         uri = entry.resolve(path)
         skills.check_listed(entry, uri)
-        contents = await self._read_file(uri, timeout, meta)
+        contents = await self._read_file(uri, options)
         skills.verify_file(entry, uri, contents.data)
         return contents
 
-    async def read_directory(
-        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> list[Resource]:
+    async def read_directory(self, uri: str, **options: Unpack[QueryOptions]) -> list[Resource]:
         """Return what is directly inside a directory resource (MIME type ``inode/directory``).
 
         A file found there does not belong to a skill unless the skill's entry lists it. Raises
@@ -223,9 +181,7 @@ class Contents(Requests):
         """
         if self._need_skills().get("directoryRead") is not True:
             raise UsageError("the server does not offer to read directories")
-        items = await self._list(
-            "resources/directory/read", "resources", timeout, params={"uri": uri}, meta=meta
-        )
+        items = await self._list("resources/directory/read", "resources", options, {"uri": uri})
         return [Resource(item) for item in items]
 
     def _need_skills(self) -> dict[str, Any]:
@@ -234,13 +190,10 @@ class Contents(Requests):
             raise UsageError("the server does not offer skills")
         return offered[SKILLS]
 
-    async def _read_file(
-        self, uri: str, timeout: Seconds, meta: Mapping[str, Any] | None
-    ) -> ReadResourceResult:
+    async def _read_file(self, uri: str, options: QueryOptions) -> ReadResourceResult:
         # A cached response may be older than the entry it is verified against.
-        result = await self.request(
-            "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=True
-        )
+        options["fresh"] = True
+        result = await self.request("resources/read", {"uri": uri}, **options)
         contents = ReadResourceResult(result)
         if len(contents.contents) != 1:
             reason = f"the server sent it as {len(contents.contents)} parts"

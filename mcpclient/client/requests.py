@@ -28,7 +28,7 @@ from .tasks import TaskCalls
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
     from . import typed_results
-    from .connection.client_options import CallOptions
+    from .connection.client_options import CallOptions, QueryOptions
     from .events import around as hooks
     from .listen import Subscription
 else:
@@ -120,19 +120,13 @@ class Requests:
         """
         return self._listed.are_stale
 
-    async def list_tools(
-        self,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
-    ) -> list[Tool]:
+    async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
         """Return the tools of all pages. The options are those of `request`, which it calls.
 
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
         """
-        tools = await self._list("tools/list", "tools", timeout, fresh, meta=meta)
+        tools = await self._list("tools/list", "tools", options)
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if mirrored is not None and self._connection.session.transport.carries_headers:
@@ -410,14 +404,12 @@ class Requests:
         self,
         method: str,
         key: str,
-        timeout: Seconds,
-        fresh: bool = False,
-        *,
-        meta: Mapping[str, Any] | None = None,
+        options: QueryOptions,
         params: Mapping[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the items of all pages. ``max_timeout`` of the client is the limit of them all."""
-        total = self._connection.options.timeouts.total
+        """Return the items of all pages. ``max_timeout`` is the limit of them all."""
+        given = options.get("timeout", DEFAULT), options.get("max_timeout", DEFAULT)
+        total = self._connection.options.timeouts.for_call(method, *given).max_timeout
         deadline = math.inf if total is None else counted_time(self._connection) + total
 
         async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -426,14 +418,8 @@ class Requests:
             if left <= 0:
                 raise CallTimeout(method, total or 0.0, "total")
             try:
-                return await self.request(
-                    method,
-                    asked or None,
-                    timeout=timeout,
-                    max_timeout=None if left == math.inf else left,
-                    meta=meta,
-                    fresh=fresh,
-                )
+                options["max_timeout"] = None if left == math.inf else left
+                return await self.request(method, asked or None, **options)
             except CallTimeout as error:
                 if error.limit != "total":
                     raise

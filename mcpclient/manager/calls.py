@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT
-from ..client.events.around import Around
 from ..errors import McpError, PeerError, UsageError
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
@@ -30,7 +29,7 @@ from .server import Server
 from .tools import Catalog
 
 if TYPE_CHECKING:
-    from ..client.connection.client_options import CallOptions
+    from ..client.connection.client_options import CallOptions, QueryOptions
     from ..client.requests import ToolOutcome
     from ..typing_compat import Unpack
 
@@ -237,12 +236,12 @@ class Calls(abc.ABC):
         ]
 
     async def read_resource(
-        self, uri: str, *, server: str | None = None, around: Sequence[Around] = ()
+        self, uri: str, *, server: str | None = None, **options: Unpack[QueryOptions]
     ) -> ReadResourceResult:
         """Read a resource of ``server``, or of the one that lists it; also ``server:uri``.
 
-        ``around``: as of `Client.read_resource`. Raises `UsageError` when it may be one of several
-        servers', also of one whose list is not known yet, and what `Client.read_resource` raises.
+        Options and exceptions are those of `Client.read_resource`. Also raises `UsageError` when it
+        may be one of several servers', also of one whose list is not known yet.
         """
         if server is None:
             await self.list_resources()
@@ -253,8 +252,9 @@ class Calls(abc.ABC):
                 if each.name not in listed and _may_have_resources(each)
             ]
             server, uri = find_resource_server(uri, listed, self._servers, unsure)
-        client = await self._server(server).ready(request="resources/read")
-        return await client.read_resource(uri, around=around)
+        timeout = options.get("timeout", DEFAULT)
+        client = await self._server(server).ready(timeout, "resources/read")
+        return await client.read_resource(uri, **options)
 
     async def get_prompt(
         self,
@@ -262,17 +262,17 @@ class Calls(abc.ABC):
         arguments: Mapping[str, str] | None = None,
         *,
         server: str | None = None,
-        around: Sequence[Around] = (),
+        **options: Unpack[QueryOptions],
     ) -> GetPromptResult:
         """Get a prompt by ``server:prompt``, or by its own name when ``server`` is given.
 
-        ``around``: as of `Client.get_prompt`. Raises `UsageError` for a name that fits several
-        servers, and what `Client.get_prompt` raises.
+        Options and exceptions are those of `Client.get_prompt`. Also raises `UsageError` for a name
+        that fits several servers.
         """
         if server is None:
             server, name = split_prompt_name(name, self._servers)
-        client = await self._server(server).ready(request="prompts/get")
-        return await client.get_prompt(name, arguments, around=around)
+        client = await self._server(server).ready(options.get("timeout", DEFAULT), "prompts/get")
+        return await client.get_prompt(name, arguments, **options)
 
     async def _of_all(
         self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]

@@ -14,7 +14,11 @@ from ..adapters.toolbox import ToolboxOptions
 from ..auth.options import OAuth, OAuthOptions
 from ..client.answers.roots import RootsOption
 from ..client.client import Client as AsyncClient
-from ..client.connection.client_options import SharedCallOptions, SharedClientOptions
+from ..client.connection.client_options import (
+    SharedCallOptions,
+    SharedClientOptions,
+    SharedQueryOptions,
+)
 from ..client.connection.limits import Seconds
 from ..client.connection.targets import Target
 from ..client.contents import Reference
@@ -61,6 +65,9 @@ class _ClientOptions(SharedClientOptions, total=False):
     around: Sequence[Around | BlockingAround]
 
 class _CallOptions(SharedCallOptions, total=False):
+    around: Sequence[Around | BlockingAround]
+
+class _QueryOptions(SharedQueryOptions, total=False):
     around: Sequence[Around | BlockingAround]
 
 class AgentTool:
@@ -147,10 +154,8 @@ class Client:
         headers: Mapping[str, str] | None = None,
         around: Sequence[Around] = ...,
     ) -> Task: ...
-    def get_task(
-        self, task: Task | str, *, timeout: Seconds = ..., headers: Mapping[str, str] | None = None
-    ) -> Task: ...
-    def list_tasks(self, *, timeout: Seconds = ...) -> list[Task]: ...
+    def get_task(self, task: Task | str, **options: Unpack[_QueryOptions]) -> Task: ...
+    def list_tasks(self, **options: Unpack[_QueryOptions]) -> list[Task]: ...
     def await_task(
         self,
         task: Task | str,
@@ -160,36 +165,23 @@ class Client:
         max_timeout: Seconds = ...,
         headers: Mapping[str, str] | None = None,
     ) -> CallToolResult: ...
-    def cancel_task(
-        self, task: Task | str, *, timeout: Seconds = ..., headers: Mapping[str, str] | None = None
-    ) -> None: ...
-    def list_resources(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
-    ) -> list[Resource]: ...
+    def cancel_task(self, task: Task | str, **options: Unpack[_QueryOptions]) -> None: ...
+    def list_resources(self, **options: Unpack[_QueryOptions]) -> list[Resource]: ...
     def list_resource_templates(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+        self, **options: Unpack[_QueryOptions]
     ) -> list[ResourceTemplate]: ...
     def read_resource(
         self,
         uri: str | ResourceTemplate,
         variables: Mapping[str, TemplateValue] | None = None,
-        *,
-        timeout: Seconds = ...,
-        meta: Mapping[str, Any] | None = None,
-        fresh: bool = False,
-        around: Sequence[Around] = ...,
+        **options: Unpack[_QueryOptions],
     ) -> ReadResourceResult: ...
-    def list_prompts(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
-    ) -> list[Prompt]: ...
+    def list_prompts(self, **options: Unpack[_QueryOptions]) -> list[Prompt]: ...
     def get_prompt(
         self,
         name: str,
         arguments: Mapping[str, str] | None = None,
-        *,
-        timeout: Seconds = ...,
-        meta: Mapping[str, Any] | None = None,
-        around: Sequence[Around] = ...,
+        **options: Unpack[_QueryOptions],
     ) -> GetPromptResult: ...
     def complete(
         self,
@@ -198,33 +190,17 @@ class Client:
         value: str,
         *,
         context: Mapping[str, str] | None = None,
-        timeout: Seconds = ...,
-        meta: Mapping[str, Any] | None = None,
+        **options: Unpack[_QueryOptions],
     ) -> Completion: ...
-    def list_skills(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> list[skills.Skill]: ...
-    def get_skill(
-        self, uri: str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> skills.Skill: ...
+    def list_skills(self, **options: Unpack[_QueryOptions]) -> list[skills.Skill]: ...
+    def get_skill(self, uri: str, **options: Unpack[_QueryOptions]) -> skills.Skill: ...
     def read_skill(
-        self,
-        skill: skills.Skill | str,
-        *,
-        timeout: Seconds = ...,
-        meta: Mapping[str, Any] | None = None,
+        self, skill: skills.Skill | str, **options: Unpack[_QueryOptions]
     ) -> skills.LoadedSkill: ...
     def read_skill_file(
-        self,
-        skill: skills.Skill | skills.LoadedSkill,
-        path: str,
-        *,
-        timeout: Seconds = ...,
-        meta: Mapping[str, Any] | None = None,
+        self, skill: skills.Skill | skills.LoadedSkill, path: str, **options: Unpack[_QueryOptions]
     ) -> ReadResourceResult: ...
-    def read_directory(
-        self, uri: str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> list[Resource]: ...
+    def read_directory(self, uri: str, **options: Unpack[_QueryOptions]) -> list[Resource]: ...
     def listen(
         self,
         *,
@@ -251,9 +227,7 @@ class Client:
     ) -> dict[str, Any]: ...
     @property
     def tools_are_stale(self) -> bool: ...
-    def list_tools(
-        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
-    ) -> list[Tool]: ...
+    def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
     @overload
     def call_tool(
         self,
@@ -353,7 +327,7 @@ class Manager:
     def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...
     def read_resource(
-        self, uri: str, *, server: str | None = None, around: Sequence[Around] = ...
+        self, uri: str, *, server: str | None = None, **options: Unpack[_QueryOptions]
     ) -> ReadResourceResult: ...
     def get_prompt(
         self,
@@ -361,7 +335,7 @@ class Manager:
         arguments: Mapping[str, str] | None = None,
         *,
         server: str | None = None,
-        around: Sequence[Around] = ...,
+        **options: Unpack[_QueryOptions],
     ) -> GetPromptResult: ...
 
 class Server:

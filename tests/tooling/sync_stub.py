@@ -32,7 +32,7 @@ PACKAGE = "mcpclient"
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 # The options of the asynchronous client, but for what functions among them may be here.
-OPTIONS = {"ClientOptions": "_ClientOptions", "CallOptions": "_CallOptions"}
+OPTIONS = {name: f"_{name}" for name in ("ClientOptions", "CallOptions", "QueryOptions")}
 AROUND = "Around | BlockingAround"
 
 # Made by calling a class, with the arguments of that class.

@@ -188,8 +188,8 @@ class ClientOptions(SharedClientOptions, total=False):
     """Functions that wrap every tool call, the first outermost; see `Around`. Default: none."""
 
 
-class SharedCallOptions(TypedDict, total=False):
-    """The options of a call that `mcpclient.sync` has, too."""
+class _AnyRequest(TypedDict, total=False):
+    """The options that every request has."""
 
     timeout: Seconds
     """Seconds without a response or progress; None or 0: no limit. Default: the client's."""
@@ -201,6 +201,25 @@ class SharedCallOptions(TypedDict, total=False):
     """The ``_meta`` of the request. Default: none."""
     headers: Mapping[str, str] | None
     """HTTP headers of this request only. Default: none."""
+
+
+class SharedQueryOptions(_AnyRequest, total=False):
+    """The options of a request that `mcpclient.sync` has, too."""
+
+    fresh: bool
+    """Ask the server even where its last answer may still be used. Default: False."""
+
+
+class QueryOptions(SharedQueryOptions, total=False):
+    """The options of `Client.request`, and of all that ask with it. Each of them is optional."""
+
+    around: Sequence[Around]
+    """Functions that wrap a request that names a tool, a prompt or a resource. Default: none."""
+
+
+class SharedCallOptions(_AnyRequest, total=False):
+    """The options of a call that `mcpclient.sync` has, too."""
+
     raise_on_error: bool
     """Raise `ToolError` when the tool fails. Default: False, the result has ``is_error``."""
     trace: Any

@@ -14,7 +14,7 @@ import mcpclient
 from mcpclient.cli.help import chapter
 from mcpclient.client.client import _Documented as Documented
 from mcpclient.client.connection import client_options as module
-from mcpclient.client.connection.client_options import CallOptions, ClientOptions
+from mcpclient.client.connection.client_options import CallOptions, ClientOptions, QueryOptions
 from mcpclient.client.connection.options import OPTION_NAMES, Options
 from mcpclient.errors import UsageError
 
@@ -22,10 +22,11 @@ from mcpclient.errors import UsageError
 def documented(name: str) -> dict[str, str]:
     """The text that stands below each field of a class, as an editor shows it."""
     tree = ast.parse(inspect.getsource(module))
-    names = (f"Shared{name}", name)
-    classes = [e for e in tree.body if isinstance(e, ast.ClassDef) and e.name in names]
-    body = [statement for each in classes for statement in each.body]
-    return {
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    bases = [each.id for each in classes[name].bases if isinstance(each, ast.Name)]
+    inherited = [documented(base) for base in bases if base in classes]
+    body = classes[name].body
+    return {key: text for each in inherited for key, text in each.items()} | {
         field.target.id: ast.literal_eval(text.value)
         for field, text in zip(body, body[1:])
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
@@ -33,12 +34,12 @@ def documented(name: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("options", [ClientOptions, CallOptions])
+@pytest.mark.parametrize("options", [ClientOptions, CallOptions, QueryOptions])
 def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
     """F-API-1: beside itself, where an editor finds it."""
     texts = documented(options.__name__)
     assert set(texts) == set(options.__annotations__)
-    assert options is CallOptions or set(texts) == OPTION_NAMES
+    assert options is not ClientOptions or set(texts) == OPTION_NAMES
     assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
 
 
@@ -114,6 +115,8 @@ def test_help_without_the_sources_says_where_the_options_are(
 def test_a_call_takes_the_options_of_a_call() -> None:
     parameters = set(inspect.signature(mcpclient.Client.call_tool).parameters)
     assert parameters - {"self", "name", "arguments", "returns"} == set(CallOptions.__annotations__)
+    parameters = set(inspect.signature(mcpclient.Client.request).parameters)
+    assert parameters - {"self", "method", "params"} == set(QueryOptions.__annotations__)
 
 
 def test_an_option_that_does_not_exist() -> None:
