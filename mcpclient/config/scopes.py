@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..entries.applications import KINDS
 from ..errors import UsageError
 from ..net.paths import config_folder, home_folder
 from ..suggestions import there_are, there_is_no
@@ -103,47 +104,6 @@ def enterprise_place(name: str = "managed-mcp.json", platform: str = sys.platfor
     return None
 
 
-# The files of applications: in the user's folder (~), in that of application data ({data}), and in
-# a project.
-_EXTENSIONS = "{data}/Code/User/globalStorage"
-_USER_FILES = (
-    ("amazon-q", "~/.aws/amazonq/mcp.json"),
-    ("claude-code", "~/.claude.json"),
-    ("claude-desktop", "{data}/Claude/claude_desktop_config.json"),
-    ("cline", f"{_EXTENSIONS}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
-    ("codex", "~/.codex/config.toml"),
-    ("copilot", "~/.copilot/mcp-config.json"),
-    ("crush", "~/.config/crush/crush.json"),
-    ("cursor", "~/.cursor/mcp.json"),
-    ("gemini", "~/.gemini/settings.json"),
-    ("goose", "~/.config/goose/config.yaml"),
-    ("goose", "{data}/Block/goose/config/config.yaml"),
-    ("kiro", "~/.kiro/settings/mcp.json"),
-    ("opencode", "~/.config/opencode/opencode.json"),
-    ("opencode", "~/.config/opencode/opencode.jsonc"),
-    ("roo", f"{_EXTENSIONS}/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
-    ("vscode", "{data}/Code/User/mcp.json"),
-    ("windsurf", "~/.codeium/windsurf/mcp_config.json"),
-    ("zed", "~/.config/zed/settings.json"),
-    ("mcpclient", "{own}/mcp.json"),
-)
-_PROJECT_FILES = (
-    ("claude-code", ".mcp.json"),
-    ("codex", ".codex/config.toml"),
-    ("crush", ".crush.json"),
-    ("crush", "crush.json"),
-    ("cursor", ".cursor/mcp.json"),
-    ("gemini", ".gemini/settings.json"),
-    ("kiro", ".kiro/settings/mcp.json"),
-    ("opencode", "opencode.json"),
-    ("opencode", "opencode.jsonc"),
-    ("opencode", ".agents/mcp.json"),
-    ("roo", ".roo/mcp.json"),
-    ("vscode", ".vscode/mcp.json"),
-    ("zed", ".zed/settings.json"),
-)
-
-
 def application_places(
     start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> Iterator[FoundConfig]:
@@ -157,13 +117,19 @@ def application_places(
         or environ.get("XDG_CONFIG_HOME")
         or f"{home}/.config"
     )
-    own = str(config_folder(environ, platform))
-    for application, pattern in _USER_FILES:
-        path = pattern.replace("{data}", data).replace("{own}", own)
-        path = home + path[1:] if path.startswith("~") else path
-        yield FoundConfig(application, os.path.normpath(path), "user")
-    for application, path in _PROJECT_FILES:
-        yield FoundConfig(application, os.path.abspath(os.path.join(start, path)), "project")
+    settings = str(config_folder(environ, platform).parent)
+    kinds = sorted(KINDS, key=lambda kind: kind.application)
+    for kind in kinds:
+        for named in kind.folders:
+            folder = named.replace("{data}", data).replace("{settings}", settings)
+            if named != ".":
+                folder = home + named[1:] if named.startswith("~") else folder
+                path = os.path.normpath(f"{folder}/{kind.ending}")
+                yield FoundConfig(kind.application, path, "user")
+    for kind in kinds:
+        if "." in kind.folders:
+            path = os.path.abspath(os.path.join(start, kind.ending))
+            yield FoundConfig(kind.application, path, "project")
 
 
 def discover_configs(
@@ -179,7 +145,7 @@ def discover_configs(
 
     Raises `UsageError` for an application that is not known.
     """
-    known = sorted({application for application, _ in _USER_FILES + _PROJECT_FILES})
+    known = sorted({kind.application for kind in KINDS if kind.folders})
     for name in apps or ():
         if name not in known:
             raise UsageError(there_is_no("application", name, known, otherwise=there_are(known)))

@@ -68,66 +68,74 @@ APPLICATIONS = {
 class FileKind:
     """One kind of file: ``ending`` of its path, ``key`` where its servers stand.
 
-    ``settings``: it holds other settings too, so that it may have no servers.
+    ``settings``: it holds other settings too, so that it may have no servers. ``folders``: those in
+    which it is on a machine: ``.`` is a project's, ``~`` the user's, ``{data}`` that of application
+    data, ``{settings}`` that around this library's.
     """
 
     application: str
     ending: str
     key: tuple[str, ...] = ("mcpServers",)
     settings: bool = False
+    folders: tuple[str, ...] = ()
 
 
 _SERVERS, _MCP, _MCP_SERVERS = ("servers",), ("mcp",), ("mcp_servers",)
 _CONTEXT_SERVERS, _EXTENSIONS = ("context_servers",), ("extensions",)
 _AMP, _AUGMENT = ("amp.mcpServers",), ("augment.advanced", "mcpServers")
+_BOTH = ("~", ".")
+_CODE = "{data}/Code/User/globalStorage"
+_CLINE, _ROO = "saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"
 
 # The first match counts, so longer endings come before shorter ones.
-_KINDS = (
+KINDS = (
     FileKind("visual-studio", ".vs/mcp.json", _SERVERS),
-    FileKind("vscode", ".vscode/mcp.json", _SERVERS),
+    FileKind("vscode", ".vscode/mcp.json", _SERVERS, folders=(".",)),
     FileKind("vscode", ".vscode/settings.json", ("mcp", "servers"), settings=True),
-    FileKind("vscode", "Code/User/mcp.json", _SERVERS),
+    FileKind("vscode", "Code/User/mcp.json", _SERVERS, folders=("{data}",)),
     FileKind("vscode", "Code/User/settings.json", ("mcp", "servers"), settings=True),
     FileKind("vscode", ".code-workspace", ("settings", "mcp", "servers"), settings=True),
-    FileKind("cursor", ".cursor/mcp.json"),
-    FileKind("roo", ".roo/mcp.json"),
+    FileKind("cursor", ".cursor/mcp.json", folders=_BOTH),
+    FileKind("roo", ".roo/mcp.json", folders=(".",)),
     FileKind("trae", ".trae/mcp.json"),
     FileKind("amp", ".amp/settings.json", _AMP, settings=True),
     FileKind("amp", "amp/settings.json", _AMP, settings=True),
     FileKind("augment", ".augment/settings.json", settings=True),
-    FileKind("roo", "mcp_settings.json"),
+    FileKind("roo", "mcp_settings.json", folders=(f"{_CODE}/{_ROO}/settings",)),
     FileKind("kilo", ".kilocode/mcp.json"),
-    FileKind("kiro", ".kiro/settings/mcp.json"),
+    FileKind("kiro", ".kiro/settings/mcp.json", folders=_BOTH),
     FileKind("amazon-q", ".amazonq/mcp.json"),
-    FileKind("amazon-q", "amazonq/mcp.json"),
-    FileKind("opencode", ".agents/mcp.json", ()),
-    FileKind("opencode", "opencode.json", _MCP, settings=True),
-    FileKind("opencode", "opencode.jsonc", _MCP, settings=True),
-    FileKind("cline", "cline_mcp_settings.json"),
-    FileKind("claude-desktop", "claude_desktop_config.json", settings=True),
-    FileKind("claude-code", ".claude.json", settings=True),
+    FileKind("amazon-q", "amazonq/mcp.json", folders=("~/.aws",)),
+    FileKind("opencode", "opencode.json", _MCP, True, ("~/.config/opencode", ".")),
+    FileKind("opencode", "opencode.jsonc", _MCP, True, ("~/.config/opencode", ".")),
+    FileKind("opencode", ".agents/mcp.json", (), folders=(".",)),
+    FileKind("cline", "cline_mcp_settings.json", folders=(f"{_CODE}/{_CLINE}/settings",)),
+    FileKind(
+        "claude-desktop", "claude_desktop_config.json", settings=True, folders=("{data}/Claude",)
+    ),
+    FileKind("claude-code", ".claude.json", settings=True, folders=("~",)),
     FileKind("claude-code", ".claude/settings.json", settings=True),
     FileKind("claude-code", ".claude/settings.local.json", settings=True),
     FileKind("claude-code", "managed-mcp.json"),
     FileKind("claude-code", ".claude-plugin/plugin.json", settings=True),
     FileKind("codex", ".codex-plugin/plugin.json", settings=True),
-    FileKind("copilot", ".copilot/mcp-config.json"),
-    FileKind("gemini", ".gemini/settings.json", settings=True),
+    FileKind("copilot", ".copilot/mcp-config.json", folders=("~",)),
+    FileKind("gemini", ".gemini/settings.json", settings=True, folders=_BOTH),
     FileKind("gemini", "gemini-extension.json", settings=True),
     FileKind("qwen", ".qwen/settings.json", settings=True),
-    FileKind("windsurf", "mcp_config.json"),
-    FileKind("codex", ".codex/config.toml", _MCP_SERVERS, settings=True),
+    FileKind("windsurf", "mcp_config.json", folders=("~/.codeium/windsurf",)),
+    FileKind("codex", ".codex/config.toml", _MCP_SERVERS, True, _BOTH),
     FileKind("codex", "config.toml", _MCP_SERVERS, settings=True),
-    FileKind("zed", ".zed/settings.json", _CONTEXT_SERVERS, settings=True),
-    FileKind("zed", "zed/settings.json", _CONTEXT_SERVERS, settings=True),
-    FileKind("crush", "crush.json", _MCP, settings=True),
-    FileKind("crush", ".crush.json", _MCP, settings=True),
-    FileKind("goose", "goose/config.yaml", _EXTENSIONS, settings=True),
-    FileKind("goose", "goose/config/config.yaml", _EXTENSIONS, settings=True),
+    FileKind("zed", ".zed/settings.json", _CONTEXT_SERVERS, True, (".",)),
+    FileKind("zed", "zed/settings.json", _CONTEXT_SERVERS, True, ("~/.config",)),
+    FileKind("crush", ".crush.json", _MCP, True, (".",)),
+    FileKind("crush", "crush.json", _MCP, True, ("~/.config/crush", ".")),
+    FileKind("goose", "goose/config.yaml", _EXTENSIONS, True, ("~/.config",)),
+    FileKind("goose", "goose/config/config.yaml", _EXTENSIONS, True, ("{data}/Block",)),
     FileKind("continue", ".yaml", settings=True),
     FileKind("continue", ".yml", settings=True),
-    FileKind("mcpclient", "mcpclient/mcp.json"),
-    FileKind("claude-code", ".mcp.json"),
+    FileKind("mcpclient", "mcpclient/mcp.json", folders=("{settings}",)),
+    FileKind("claude-code", ".mcp.json", folders=(".",)),
 )
 
 # Keys of the servers in files with other names, and the application of each key.
@@ -147,7 +155,7 @@ _REACHES = frozenset({"command", "url", "httpUrl", "serverUrl"})
 def kind_of(path: str) -> FileKind:
     """Return the kind of a file by its path."""
     spelled = "/" + path.replace("\\", "/").lower()
-    for kind in _KINDS:
+    for kind in KINDS:
         ending = kind.ending.lower()
         is_suffix = ending.startswith(".") and "/" not in ending
         if spelled.endswith(ending if is_suffix else f"/{ending}"):
