@@ -199,7 +199,7 @@ class WrittenServer:
         return self.file.problem(severity, message, place, server=self.name, field=named, hint=hint)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConfigFile:
     """A file that was read: its servers, and the settings beside them.
 

@@ -6,7 +6,7 @@ import errno
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import NamedTuple
@@ -46,29 +46,21 @@ class JudgedEntry(NamedTuple):
     decision: str
 
 
+@dataclass(eq=False)
 class Entries:
     """A maker of servers from the entries of files; see `load_config` for its options.
 
-    ``start``: the folder that stands for the project in files that belong to none.
+    ``start``: the folder that stands for the project in files that belong to none. ``lock``: held
+    while an entry is judged again, since questions to the user are asked one at a time.
     """
 
-    def __init__(
-        self,
-        gate: Gate,
-        environ: Mapping[str, str],
-        inputs: InputsOption,
-        identity_provider: IdentityProvider | None,
-        start: str,
-    ) -> None:
-        self.gate = gate
-        self._environ = environ
-        self._given_inputs = inputs
-        self._authenticate = partial(authentication_of, identity_provider=identity_provider)
-        self._start = start
-        self._home = str(home_folder(environ))
-        self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
-        # Questions to the user are asked one at a time.
-        self.lock: threading.Lock = threading.Lock()
+    gate: Gate
+    environ: Mapping[str, str] = field(repr=False)
+    inputs: InputsOption = field(repr=False)
+    identity_provider: IdentityProvider | None
+    start: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _declared: dict[ConfigFile, Inputs] = field(default_factory=dict)
 
     def judge(
         self,
@@ -101,7 +93,7 @@ class Entries:
         issued = replace(server, judge_again=None)
         if vouched is None and server.scope == "file" and server.sheet is not None:
             vouched = server.sheet.digest(with_files=False)
-        again = _Again(self, written, issued, vouched)
+        again = partial(self._judge_again, written, issued, vouched)
         return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
 
     def _server(
@@ -119,15 +111,13 @@ class Entries:
                 "file that the user would agree to",
                 hint="write the long value into a file, and name that",
             )
-        if id(file) not in self._inputs:
-            self._inputs[id(file)] = (file, Inputs(file.inputs, self._given_inputs))
-        inputs = self._inputs[id(file)][1]
+        inputs = self._declared.setdefault(file, Inputs(file.inputs, self.inputs))
         base, folders = self._folders(file)
         read = partial(_read_values, files)
         # To find the files that it names, the user is not asked for a value.
         variables = partial(
             Variables,
-            self._environ,
+            self.environ,
             folders=folders,
             read=read,
             bare_dollar=file.application.bare_dollar,
@@ -162,8 +152,9 @@ class Entries:
             entry = replace(entry, cwd=".")  # where its relative paths begin
 
         def resolved(server: ServerConfig) -> ServerConfig:
+            authenticate = partial(authentication_of, identity_provider=self.identity_provider)
             known = variables(inputs=inputs)
-            target, options = resolve(entry, known, base, read, report, self._authenticate)
+            target, options = resolve(entry, known, base, read, report, authenticate)
             return replace(server, target=target, options=options)
 
         return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
@@ -172,84 +163,83 @@ class Entries:
         """Return where the relative paths of a file begin, and the folders that variables name."""
         around = os.path.dirname(os.path.abspath(file.path))
         project = project_of(file.path, file.kind)
-        is_projects = file.scope in ("project", "file")
-        workspace = project if is_projects and project != self._home else self._start
+        is_projects, home = file.scope in ("project", "file"), str(home_folder(self.environ))
+        workspace = project if is_projects and project != home else self.start
         base = project if is_projects else os.path.dirname(os.path.realpath(file.path))
-        folders = folders_of(workspace, around, self._home)
-        return file.place.project or base, folders
+        return file.place.project or base, folders_of(workspace, around, home)
 
-
-@dataclass(frozen=True, eq=False)
-class _Again:
-    """A function that judges an entry again; ``issued``: the server made from it last time."""
-
-    entries: Entries
-    written: WrittenServer
-    issued: ServerConfig
-    vouched: str | None
-
-    def __call__(
-        self, server: ServerConfig, switched_on: bool, *, as_it_is: bool = False
+    def _judge_again(
+        self,
+        judged: WrittenServer,
+        issued: ServerConfig,
+        vouched: str | None,
+        server: ServerConfig,
+        switched_on: bool,
+        *,
+        as_it_is: bool = False,
     ) -> ServerConfig:
         """Return the server as it is allowed now, with the program's changes in ``server``.
 
-        ``as_it_is``: the caller vouches for the entry of a named file that has changed. Raises
-        `UsageError` where the file or the entry cannot be used any more.
+        ``issued``: the server that was made of the entry ``judged``. ``as_it_is``: the caller
+        vouches for the entry of a named file that has changed. Raises `UsageError` where the file
+        or the entry cannot be used any more.
         """
-        vouched = None if as_it_is else self.vouched
         problems: list[Problem] = []
         fresh = None
-        with self.entries.lock:
-            self.entries.gate.look_up_rules()
-            written = self._present(problems)
+        with self.lock:
+            self.gate.look_up_rules()
+            written = _present(judged, problems)
             if written is not None:
                 enabled = [written.name] if switched_on else ()
-                fresh = self.entries.judge(written, problems, enabled, vouched).server
+                vouched = None if as_it_is else vouched
+                fresh = self.judge(written, problems, enabled, vouched).server
         errors = [problem for problem in problems if problem.severity == "error"]
         if fresh is None and errors:
             raise UsageError(str(errors[0]))
         if fresh is None:
-            reason = f"{server.source} has no server {self.issued.name!r} any more"
+            reason = f"{server.source} has no server {issued.name!r} any more"
             return replace(
                 server, state="denied", reason=reason, target=server.written or "", options={}
             )
-        return self._with_changes(fresh, server)
+        return _with_changes(fresh, issued, server)
 
-    def _present(self, problems: list[Problem]) -> WrittenServer | None:
-        """Return the entry as its file has it now, None where it has gone."""
-        file = self.written.file
-        try:
-            if read_file(file.path, limit=MAX_FILE_SIZE) == file.document.text.encode():
-                return self.written
-        except OSError:
-            pass  # which the reader reports
-        found = ConfigReader(problems).read(file.place, expected=True)
-        named = [each for each in found.servers if each.name == self.issued.name] if found else ()
-        return named[-1] if named else None
 
-    def _with_changes(self, fresh: ServerConfig, server: ServerConfig) -> ServerConfig:
-        """Return the fresh server with the program's changes to the one that was issued."""
-        changed = {
-            name: getattr(server, name)
-            for name in ("name", "include", "exclude", "trusted", "lazy", "naming")
-            if getattr(server, name) != getattr(self.issued, name)
-        }
-        missing = object()
-        options = {
-            name: value
-            for name, value in server.options.items()
-            if self.issued.options.get(name, missing) is not value
-        }
-        if self.issued.state == "ready":
-            options = {**fresh.options, **options}
-        else:  # without its entry's options, the program could not know what it put others over
-            options.update(fresh.options)
-            headers = fresh.options.get("headers")
-            if isinstance(headers, Mapping) and "authorization" in map(str.lower, headers):
-                options.pop("auth", None)
-        if fresh.state != "ready":
-            options = dict(server.options)
-        return replace(fresh, options=options, **changed)
+def _present(judged: WrittenServer, problems: list[Problem]) -> WrittenServer | None:
+    """Return an entry as its file has it now, None where it has gone."""
+    file = judged.file
+    try:
+        if read_file(file.path, limit=MAX_FILE_SIZE) == file.document.text.encode():
+            return judged
+    except OSError:
+        pass  # which the reader reports
+    found = ConfigReader(problems).read(file.place, expected=True)
+    named = [each for each in found.servers if each.name == judged.name] if found else ()
+    return named[-1] if named else None
+
+
+def _with_changes(fresh: ServerConfig, issued: ServerConfig, server: ServerConfig) -> ServerConfig:
+    """Return the fresh server with the changes that lead from the issued one to ``server``."""
+    changed = {
+        name: getattr(server, name)
+        for name in ("name", "include", "exclude", "trusted", "lazy", "naming")
+        if getattr(server, name) != getattr(issued, name)
+    }
+    missing = object()
+    options = {
+        name: value
+        for name, value in server.options.items()
+        if issued.options.get(name, missing) is not value
+    }
+    if issued.state == "ready":
+        options = {**fresh.options, **options}
+    else:  # without its entry's options, the program could not know what it put others over
+        options.update(fresh.options)
+        headers = fresh.options.get("headers")
+        if isinstance(headers, Mapping) and "authorization" in map(str.lower, headers):
+            options.pop("auth", None)
+    if fresh.state != "ready":
+        options = dict(server.options)
+    return replace(fresh, options=options, **changed)
 
 
 def _limited(entry: Entry, report: Report) -> Entry:

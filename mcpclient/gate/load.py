@@ -107,35 +107,25 @@ def load_config(
     check_scopes(scopes)
     environ = os.environ if env is None else env
     begin = absolute_path(start)
-    gate = Gate(policy, approvals)
-    entries = Entries(gate, environ, inputs, identity_provider, begin)
-    problems = gate.look_up_rules()
-    if path is not None:
-        places = [Place(os.fspath(path), "file")]
-    elif gate.enterprise is not None:
-        places = [gate.enterprise]
-    else:
-        chosen = [scope for scope in SCOPES if scope in scopes]
-        places = [place for scope in chosen for place in places_of(scope, begin, environ)]
-    is_expected = path is not None or gate.enterprise is not None
-    reader = ConfigReader(problems)
-    found = [reader.read(place, expected=is_expected) for place in places]
-    files = [file for file in found if file is not None]
 
-    def again() -> Config:  # and no partial, whose repr would show the environment
-        return load_config(
-            path,
-            start=begin,
-            scopes=scopes,
-            env=env,
-            inputs=inputs,
-            policy=policy,
-            approvals=approvals,
-            enabled=enabled,
-            identity_provider=identity_provider,
-        )
+    def load() -> Config:  # and no partial, whose repr would show the environment
+        gate = Gate(policy, approvals)
+        entries = Entries(gate, environ, inputs, identity_provider, begin)
+        problems = gate.look_up_rules()
+        if path is not None:
+            places = [Place(os.fspath(path), "file")]
+        elif gate.enterprise is not None:
+            places = [gate.enterprise]
+        else:
+            chosen = [scope for scope in SCOPES if scope in scopes]
+            places = [place for scope in chosen for place in places_of(scope, begin, environ)]
+        is_expected = path is not None or gate.enterprise is not None
+        reader = ConfigReader(problems)
+        found = [reader.read(place, expected=is_expected) for place in places]
+        files = [file for file in found if file is not None]
+        return replace(_Loader(entries, enabled, problems).load(files), load_again=load)
 
-    return replace(_Loader(entries, enabled, problems).load(files), load_again=again)
+    return load()
 
 
 class _Loader:
