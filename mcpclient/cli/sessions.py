@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ from .target import NEEDED, find_server, spelled
 
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes
-_ROLE = "MCPCLIENT_SESSION"
+_WORDS = "MCPCLIENT_SESSION"  # the variable of a session's process
 _SHOWN = ("server", "version", "since", "callers", "process")
 # Modules that commands import lazily, and the helper before it forks.
 _WARMED = (
@@ -50,9 +51,8 @@ def joined(name: str, options: argparse.Namespace) -> Server:
 
 
 def _prepare_open(options: argparse.Namespace) -> LocalWork:
-    if _ROLE not in os.environ:
+    if os.environ.pop(_WORDS, None) is None:
         return lambda screen: _start(options, screen)
-    del os.environ[_ROLE]
     name, server = _named(options)
     place = Place.of(name, os.environ)
     listener, token = sockets.listen(place)
@@ -116,10 +116,12 @@ async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
 
 
 async def _start_one(words: list[str]) -> int:
-    package = (__package__ or "").rpartition(".")[0]
-    source = f"import sys; sys.path[:] = {sys.path!r}; from {package}.__main__ import main as run"
-    source += "; sys.exit(run())"
-    code, written = await sockets.start_in_background([sys.executable, "-c", source, *words], _ROLE)
+    # Other users see the arguments of a process, so its words, maybe secrets, are no arguments.
+    source = f"import sys, os, json; sys.path[:] = {sys.path!r}; import {__package__}.main as cli; "
+    source += f"sys.exit(cli.main(json.loads(os.environ[{_WORDS!r}])))"
+    code, written = await sockets.start_in_background(
+        [sys.executable, "-c", source], {_WORDS: json.dumps(words)}
+    )
     sys.stdout.write(written)
     sys.stdout.flush()
     return code

@@ -213,14 +213,17 @@ def bind(path: str) -> socket.socket:
     return listener
 
 
-async def start_in_background(words: Sequence[str], role: str) -> tuple[int, str]:
+async def start_in_background(words: Sequence[str], environ: Mapping[str, str]) -> tuple[int, str]:
     """Start the process of a session; return 0 once it is open, else its exit code, and its output.
 
-    ``role``: the environment variable that gives it its role. It is a session leader, so that
-    the terminal's signals do not reach it. Cancelling ends it.
+    ``environ``: its environment variables beside those of this process. It is a session leader, so
+    that the terminal's signals do not reach it. Cancelling ends it.
     """
     process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, reading does
-        list(words), env={**os.environ, role: "1"}, stdout=subprocess.PIPE, start_new_session=True
+        list(words),
+        env={**os.environ, **environ},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     assert process.stdout is not None
     try:

@@ -95,6 +95,18 @@ def test_a_server_keeps_its_state_between_two_commands(commands: Commands) -> No
     assert "there is no session @it" in errors
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="arguments are read from /proc")
+def test_a_secret_of_open_is_no_argument_of_the_session(commands: Commands) -> None:
+    """F-SHOW-12: other users may see the arguments of a process; the server gets only its own."""
+    commands.open(options=("--env", "API_KEY=s3cr3t", "--cwd", str(commands.runtime)))
+    session = Path(f"/proc/{commands.pid()}")
+    assert b"s3cr3t" not in (session / "cmdline").read_bytes()
+    children = (session / "task" / session.name / "children").read_text().split()
+    found = [Path(f"/proc/{child}/environ").read_bytes() for child in children]
+    (environ,) = (each for each in found if b"\0API_KEY=s3cr3t\0" in b"\0" + each)
+    assert b"MCPCLIENT_SESSION=" not in environ
+
+
 @pytest.mark.parametrize(
     "words",
     [

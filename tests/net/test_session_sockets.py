@@ -199,10 +199,10 @@ sys.stdin.buffer.raw.read()
 def test_a_process_in_the_background(capfd: pytest.CaptureFixture[str]) -> None:
     """F-SHOW-12: it has told that it is open, or it has ended."""
     words = [sys.executable, "-c", OPENS]
-    assert asyncio.run(start_in_background(words, "ROLE")) == (0, "@it 1 True\n")
+    assert asyncio.run(start_in_background(words, {"ROLE": "1"})) == (0, "@it 1 True\n")
     os.wait()  # a session is not waited for; that its parent ends is all the same to it
     failing = [sys.executable, "-c", "print('no'); raise SystemExit(3)"]
-    assert asyncio.run(start_in_background(failing, "ROLE")) == (3, "no\n")
+    assert asyncio.run(start_in_background(failing, {"ROLE": "1"})) == (3, "no\n")
 
 
 def test_a_process_in_the_background_is_cancelled() -> None:
@@ -211,7 +211,7 @@ def test_a_process_in_the_background_is_cancelled() -> None:
 
     async def run() -> None:
         starting = asyncio.ensure_future(
-            start_in_background([sys.executable, "-c", source], "ROLE")
+            start_in_background([sys.executable, "-c", source], {"ROLE": "1"})
         )
         await asyncio.sleep(0)
         starting.cancel()
