@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ..errors import (
-    CallTimeout,
     HandlerFailed,
     McpError,
     PeerError,
@@ -35,7 +34,7 @@ from ..protocol.tasks import (
 )
 from ..protocol.types import Tool
 from ..transports.backoff import Retries
-from .connection.call_recovery import CallRecovery
+from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection
 from .connection.limits import RequestOptions
 from .events.callbacks import Observer, OrderedCallback
@@ -93,7 +92,7 @@ class TaskWait(Observer, ABC):
         self._by_default = by_default
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
-        self._not_counted = 0.0
+        self._deadline = CallDeadline(connection, f"task {task.id}", limits)
         self._callbacks = BackgroundTasks()
         self._relay = OrderedCallback(on_status or (lambda task: None), self._callbacks)
         self._shown: tuple[str, str | None] | None = None
@@ -175,23 +174,19 @@ class TaskWait(Observer, ABC):
         waiting: set[asyncio.Future[Any]] = {news}
         if self._job is not None:
             waiting.add(self._job)
-        began, answering, held = self._clock(), self._is_answering, self._connection.held_seconds
         longest = min(self._polling.delay(self._task), self._time_left)
         try:
             await asyncio.wait(waiting, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         finally:
             news.cancel()
-        self._not_counted += self._uncounted(began, held, was_answering=answering)
         return self._news.is_set()
 
     # Time
 
     @property
     def _remaining(self) -> float:
-        seconds = self._limits.max_timeout
-        if seconds is None or (self._by_default and self._task.ttl is not None):
-            return math.inf
-        return self._started + seconds + self._not_counted - self._clock()
+        lasts_longer = self._by_default and self._task.ttl is not None
+        return math.inf if lasts_longer else self._deadline.left
 
     @property
     def _life_left(self) -> float:
@@ -213,7 +208,7 @@ class TaskWait(Observer, ABC):
         if self._life_left <= 0:
             raise TaskFailed(self._id, self._task.status, "its time to live has passed")
         if self._remaining <= 0 and not self._is_answering:
-            raise CallTimeout(f"task {self._id}", self._limits.max_timeout or 0.0, "total")
+            raise self._deadline.timeout
 
     # The job that runs beside the polling
 
@@ -221,12 +216,6 @@ class TaskWait(Observer, ABC):
     @abstractmethod
     def _is_answering(self) -> bool:
         """Whether a handler is at work for the task."""
-
-    @abstractmethod
-    def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
-        """Return the part of a pause that a handler took, from the time the pause ``began``, the
-        time the clocks had been ``held`` by then, and whether a handler ``was_answering``.
-        """
 
     @abstractmethod
     def _job_for_input(self) -> _Job | None:
@@ -304,9 +293,6 @@ class CoreTaskWait(TaskWait):
     def _is_answering(self) -> bool:
         return self._connection.receiver.is_answering(self._id)
 
-    def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
-        return max(self._connection.held_seconds - held, 0.0)
-
     def _job_for_input(self) -> _Job | None:
         return asyncio.ensure_future(self._fetch_result())
 
@@ -351,9 +337,6 @@ class ExtensionTaskWait(TaskWait):
     def _is_answering(self) -> bool:
         return self._job is not None and not self._job.done()
 
-    def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
-        return self._clock() - began if was_answering or self._is_answering else 0.0
-
     def _job_for_input(self) -> _Job | None:
         requests = self._inputs.take(self._task.input_requests)
         if not requests:
@@ -366,9 +349,10 @@ class ExtensionTaskWait(TaskWait):
     async def _give_input(self, requests: Mapping[str, Any]) -> Mapping[str, Any] | None:
         answers = self._inputs.answers
         new = {key: each for key, each in requests.items() if key not in answers}
-        answers.update(await self._caller.answers(new))
-        params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
-        await self._caller.call("tasks/update", params, self._limits)
+        with self._deadline.paused():
+            answers.update(await self._caller.answers(new))
+            params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
+            await self._caller.call("tasks/update", params, self._limits)
         return None
 
     def _give_back(self, job: _Job, requests: Mapping[str, Any]) -> None:
