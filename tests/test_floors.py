@@ -158,6 +158,7 @@ NEW_TYPING = ("typing_compat", "typing_extensions")
 TYPES_FROM_ABOVE = {
     ("client.client", "adapters.toolbox"),
     ("client.client", "adapters.providers"),
+    ("client.answers.sampling", "adapters.openai_chat"),
     ("manager.manager", "adapters.toolbox"),
     ("manager.manager", "adapters.providers"),
 }

@@ -91,7 +91,7 @@ class _OpenAIChat(ModelApi):
         return [text] if isinstance(text, str) and text else []
 
     def _stop_reason(self, response: Any) -> Any:
-        return first_present(_choice(response), "finish_reason")
+        return first_present(_choice(response) or response, "finish_reason")
 
     def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
         return [

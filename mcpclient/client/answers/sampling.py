@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import HandlerFailed, UsageError
-from ...protocol.sampling import SamplingMessage, SamplingRequest, check_request, result_of
-from ...protocol.types import (
-    AudioContent,
-    Content,
-    ImageContent,
-    TextContent,
-    Tool,
-    ToolResultContent,
-    ToolUseContent,
-)
+from ...lazy import OnDemand
+from ...protocol.sampling import SamplingRequest, check_request, result_of
 from ..events.callbacks import ask
+
+if TYPE_CHECKING:
+    from ...adapters import openai_chat
+else:
+    openai_chat = OnDemand("...adapters.openai_chat", __name__)
 
 # The error that a server gets when the user refuses, as the specification has it.
 _REJECTED = -1
@@ -65,21 +61,19 @@ class SamplingModel:
 
     async def answer(self, request: SamplingRequest) -> object:
         """Ask the model."""
-        answer = await ask(
-            SamplingAnswerer.method,
-            self.complete,
-            chat_messages(request),
-            chat_options(request, self.model),
-        )
+        options = openai_chat.request(request, self.model)
+        if "max_completion_tokens" in options:  # the name that all compatible APIs know
+            options["max_tokens"] = options.pop("max_completion_tokens")
+        messages = options.pop("messages")
+        answer = await ask(SamplingAnswerer.method, self.complete, messages, options)
+        if answer is None:
+            return None
         try:
-            answer = answer_from_chat(answer)
-        except ValueError as error:
+            message = {"content": answer} if isinstance(answer, str) else answer
+            found = openai_chat.answer(message, request)
+        except (UsageError, ValueError) as error:
             raise _unfit(error) from None
-        if isinstance(answer, str):
-            return {"content": answer, "model": self.model}
-        if isinstance(answer, Mapping):
-            return {**answer, "model": answer.get("model") or self.model}
-        return answer
+        return {**found, "model": found["model"] or self.model}
 
 
 SamplingOption = Union[SamplingHandler, Sampling, SamplingModel, Mapping[str, Any]]
@@ -129,127 +123,5 @@ def _sampling_of(option: SamplingOption) -> Sampling:
     return Sampling(option)
 
 
-def _unfit(problem: ValueError) -> HandlerFailed:
+def _unfit(problem: Exception) -> HandlerFailed:
     return HandlerFailed(SamplingAnswerer.method, f"invalid sampling result: {problem}")
-
-
-def chat_messages(request: SamplingRequest) -> list[dict[str, Any]]:
-    """Return the conversation as chat messages, the system prompt first."""
-    messages: list[dict[str, Any]] = []
-    if request.system_prompt:
-        messages.append({"role": "system", "content": request.system_prompt})
-    for message in request.messages:
-        messages += _chat_message(message)
-    return messages
-
-
-def chat_options(request: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the other things that the server asks for, by their names in chat completions."""
-    options: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens}
-    if request.temperature is not None:
-        options["temperature"] = request.temperature
-    if request.stop_sequences:
-        options["stop"] = request.stop_sequences
-    if request.tools:
-        options["tools"] = [_chat_tool(tool) for tool in request.tools]
-        options["tool_choice"] = request.tool_choice
-    return options
-
-
-def answer_from_chat(answer: object) -> object:
-    """Turn the answer of a chat model into what `sampling.result_of` takes.
-
-    ``answer``: text, an assistant's message (with ``tool_calls`` where the model wants tools), or a
-    whole response with ``choices``, of which the first counts; also as an object with
-    ``model_dump``, as SDKs make it. Raises `ValueError` for malformed tool calls.
-    """
-    dump = getattr(answer, "model_dump", None)
-    if callable(dump):
-        answer = dump()
-    if not isinstance(answer, Mapping):
-        return answer
-    message = answer
-    choices = answer.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-        inner = choices[0].get("message")
-        finish = {"finish_reason": choices[0].get("finish_reason"), "model": answer.get("model")}
-        message = {**(inner if isinstance(inner, Mapping) else {}), **finish}
-    calls = message.get("tool_calls")
-    if not calls:
-        return {key: value for key, value in message.items() if key != "tool_calls"}
-    if not isinstance(calls, list):
-        raise ValueError("its tool_calls are not a list")
-    text = message.get("content")
-    said = [{"type": "text", "text": text}] if isinstance(text, str) and text else []
-    return {**message, "content": [*said, *(_tool_use(call) for call in calls)]}
-
-
-def _chat_message(message: SamplingMessage) -> list[dict[str, Any]]:
-    results = [block for block in message.content if isinstance(block, ToolResultContent)]
-    if results:
-        return [
-            {"role": "tool", "tool_call_id": result.tool_use_id, "content": _text_of(result)}
-            for result in results
-        ]
-    calls = [_chat_call(block) for block in message.content if isinstance(block, ToolUseContent)]
-    if calls:
-        return [{"role": message.role, "content": message.text or None, "tool_calls": calls}]
-    if all(isinstance(block, TextContent) for block in message.content):
-        return [{"role": message.role, "content": message.text}]
-    return [{"role": message.role, "content": [_chat_part(block) for block in message.content]}]
-
-
-def _chat_part(block: Content) -> dict[str, Any]:
-    if isinstance(block, TextContent):
-        return {"type": "text", "text": block.text}
-    if isinstance(block, AudioContent):
-        kind = block.mime_type.rpartition("/")[2].replace("mpeg", "mp3").replace("x-wav", "wav")
-        audio = {"data": block.raw.get("data", ""), "format": kind}
-        return {"type": "input_audio", "input_audio": audio}
-    if isinstance(block, ImageContent):
-        url = f"data:{block.mime_type};base64,{block.raw.get('data', '')}"
-        return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "text", "text": f"[{block.type}]"}
-
-
-def _text_of(result: ToolResultContent) -> str:
-    """The text of a tool's result; a block that is not text becomes its type in brackets."""
-    texts = [
-        block.text if isinstance(block, TextContent) else f"[{block.type}]"
-        for block in result.content
-    ]
-    if not texts and result.structured is not None:
-        return json.dumps(result.structured, ensure_ascii=False)
-    return "\n".join(texts)
-
-
-def _chat_tool(tool: Tool) -> dict[str, Any]:
-    function = {
-        "name": tool.name,
-        "description": tool.description or "",
-        "parameters": tool.input_schema,
-    }
-    return {"type": "function", "function": function}
-
-
-def _chat_call(block: ToolUseContent) -> dict[str, Any]:
-    function = {"name": block.name, "arguments": json.dumps(block.input, ensure_ascii=False)}
-    return {"id": block.id, "type": "function", "function": function}
-
-
-def _tool_use(call: object) -> dict[str, Any]:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping):
-        raise ValueError("one of its tool_calls has no function")
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):
-            raise ValueError("the arguments of a tool call are not JSON") from None
-    return {
-        "type": "tool_use",
-        "id": call.get("id"),
-        "name": function.get("name"),
-        "input": arguments,
-    }

@@ -68,7 +68,7 @@ def test_what_is_declared() -> None:
         {"content": "42"},
         {"content": "42", "model": None, "finish_reason": "stop"},
         {"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}]},
-        SimpleNamespace(model_dump=lambda: {"choices": [{"message": {"content": "42"}}]}),
+        SimpleNamespace(model_dump=lambda **options: {"choices": [{"message": {"content": "42"}}]}),
     ],
 )
 def test_a_model(completed: object) -> None:
