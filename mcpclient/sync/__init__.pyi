@@ -70,6 +70,35 @@ class _CallOptions(SharedCallOptions, total=False):
 class _QueryOptions(SharedQueryOptions, total=False):
     around: Sequence[Around | BlockingAround]
 
+class _Shared:
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox: ...
+    def submit(
+        self, method: str, *arguments: Any, **options: Any
+    ) -> concurrent.futures.Future[Any]: ...
+    def close(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[_CallOptions],
+    ) -> CallToolResult: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[_T],
+        **options: Unpack[_CallOptions],
+    ) -> _T: ...
+    def call_tools(
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
+    ) -> list[ToolOutcome]: ...
+
 class AgentTool:
     tool: Tool
 
@@ -103,13 +132,9 @@ class AgentTool:
         self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
     ) -> str | list[dict[str, Any]]: ...
 
-class Client:
+class Client(_Shared):
     @property
     def async_client(self) -> AsyncClient: ...
-    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox: ...
-    def submit(
-        self, method: str, *arguments: Any, **options: Any
-    ) -> concurrent.futures.Future[Any]: ...
     def __init__(
         self,
         target: Target,
@@ -118,9 +143,7 @@ class Client:
         **given: Unpack[_ClientOptions],
     ) -> None: ...
     def connect(self) -> Client: ...
-    def close(self) -> None: ...
     def __enter__(self) -> Client: ...
-    def __exit__(self, *error: object) -> None: ...
     @property
     def is_connected(self) -> bool: ...
     @property
@@ -228,42 +251,17 @@ class Client:
     @property
     def tools_are_stale(self) -> bool: ...
     def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[_CallOptions],
-    ) -> CallToolResult: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[_T],
-        **options: Unpack[_CallOptions],
-    ) -> _T: ...
-    def call_tools(
-        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
-    ) -> list[ToolOutcome]: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:
     def __next__(self) -> ManagerEvent: ...
     def __iter__(self) -> EventStream: ...
 
-class Manager:
+class Manager(_Shared):
     @property
     def async_manager(self) -> AsyncManager: ...
     @property
     def servers(self) -> Mapping[str, Server]: ...
-    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox: ...
-    def submit(
-        self, method: str, *arguments: Any, **options: Any
-    ) -> concurrent.futures.Future[Any]: ...
     def __init__(
         self,
         servers: Servers | None = None,
@@ -285,9 +283,7 @@ class Manager:
         **client_options: Unpack[_ClientOptions],
     ) -> None: ...
     def open(self) -> Manager: ...
-    def close(self) -> None: ...
     def __enter__(self) -> Manager: ...
-    def __exit__(self, *error: object) -> None: ...
     @property
     def tools(self) -> ToolList: ...
     @property
@@ -302,27 +298,6 @@ class Manager:
     def remove(self, name: str) -> None: ...
     def reload(self, config: Config | None = None) -> Changes: ...
     def lock(self, pins: Pins) -> None: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[_CallOptions],
-    ) -> CallToolResult: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[_T],
-        **options: Unpack[_CallOptions],
-    ) -> _T: ...
-    def call_tools(
-        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
-    ) -> list[ToolOutcome]: ...
     def list_resources(self) -> list[ManagedResource]: ...
     def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...
@@ -398,31 +373,10 @@ def call(
     raise_on_error: bool = False,
     **options: Unpack[_ClientOptions],
 ) -> CallToolResult: ...
-def connect(
-    target: Target,
-    *,
-    after_fork: Literal["refuse", "reconnect"] = "refuse",
-    **given: Unpack[_ClientOptions],
-) -> Client: ...
-def connect_all(
-    servers: Servers | None = None,
-    *,
-    naming: Naming = "server__tool",
-    name_limit: int = 64,
-    required: Collection[str] | bool = ...,
-    wait: Literal["all", "none"] | float = "all",
-    lazy: bool = False,
-    memory: str | os.PathLike[str] | None = None,
-    pins: Pins | None = None,
-    policy: Policy | None = None,
-    approvals: Approvals | None = None,
-    inputs: InputsOption = None,
-    reconnect: Reconnect | None = ...,
-    auto_refresh: bool = True,
-    on_event: Callable[[ManagerEvent], Any] | None = None,
-    after_fork: Literal["refuse", "reconnect"] = "refuse",
-    **client_options: Unpack[_ClientOptions],
-) -> Manager: ...
+
+connect: type[Client]
+connect_all: type[Manager]
+
 def finish_auth(
     server_url: str,
     code: str,

@@ -35,7 +35,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 OPTIONS = {name: f"_{name}" for name in ("ClientOptions", "CallOptions", "QueryOptions")}
 AROUND = "Around | BlockingAround"
 
-# Made by calling a class, with the arguments of that class.
+# Called with the arguments of a class, whose object they return.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
 OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", "T": "_T", **OPTIONS}
 SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "__init__"}
@@ -63,8 +63,9 @@ class Stub:
 
     def text(self) -> str:
         self.definitions += map(self._options, OPTIONS)
-        for name in self.own_names:
-            self.definitions.append(self._exported(name))
+        exported = {name: self._exported(name) for name in self.own_names}
+        self.definitions.append(shared_by(*(exported[name] for name in CONNECTORS.values())))
+        self.definitions += exported.values()
         lines = [HEADER, "from __future__ import annotations"]
         lines += [f"import {module}" for module in sorted(self.modules)]
         lines += [
@@ -81,7 +82,7 @@ class Stub:
         if inspect.isclass(value):
             return self._class(value)
         if name in CONNECTORS:
-            return self._connector(name, getattr(sync, CONNECTORS[name]))
+            return definition(f"{name}: type[{CONNECTORS[name]}]")
         original = inspect.unwrap(value)
         (found,) = functions_of(module_of(original), name)
         return self._signature(found, module_of(original))
@@ -93,15 +94,6 @@ class Stub:
         self._import("Sequence", client_options)
         around = f"around: Sequence[{AROUND}]"
         return definition(f"class {OPTIONS[name]}({shared}, total=False):\n    {around}")
-
-    def _connector(self, name: str, made: type[Blocking]) -> ast.stmt:
-        (found,) = functions_of(made._class, "__init__")
-        connector = self._signature(found, module_of(made._class))
-        self._add_own_options(connector)
-        connector.name = name
-        del connector.args.args[0]
-        connector.returns = ast.Name(made.__name__)
-        return connector
 
     def _class(self, made: type[Blocking]) -> ast.ClassDef:
         body: list[ast.stmt] = list(self._attributes(made))
@@ -189,6 +181,17 @@ class Stub:
             origin = "." + (origin[len(PACKAGE) :] or ".")
         shown = original if original == name else f"{original} as {name}"
         self.imports.setdefault(origin, set()).add(shown)
+
+
+def shared_by(*classes: ast.stmt) -> ast.ClassDef:
+    """Move the methods that are the same in all of these classes into a base of theirs."""
+    found = [ast.fix_missing_locations(each) for each in classes if isinstance(each, ast.ClassDef)]
+    first, *others = [{ast.unparse(method): method for method in each.body} for each in found]
+    shared = {text: each for text, each in first.items() if all(text in other for other in others)}
+    for each in found:
+        each.body = [method for method in each.body if ast.unparse(method) not in shared]
+        each.bases = [ast.Name("_Shared")]
+    return ast.ClassDef("_Shared", [], [], list(shared.values()), [])
 
 
 BUILTIN = set(dir(__import__("builtins")))
