@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import Any
 
 from ...client.events.callbacks import LOG_LEVELS
@@ -115,31 +116,29 @@ def _fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
 def _first_words(word: str, known: Known) -> Iterator[Candidate]:
     if word.startswith("_"):
         yield from _path_steps(word, known.result)
-    yield from _tools(known)
+    yield from starmap(Candidate, _abouts(known.tools).items())
     for server, tools in known.others.items():
         if word.startswith(f"{server}."):
-            for name, tool in tools.items():
-                yield Candidate(f"{server}.{name}", _about(tool))
+            for name, about in _abouts(tools).items():
+                yield Candidate(f"{server}.{name}", about)
         else:
             yield Candidate(f"{server}.", "a tool of this server", is_whole=False)
-    for name, summary in known.commands.items():
-        yield Candidate(name, summary)
+    yield from starmap(Candidate, known.commands.items())
 
 
-def _tools(known: Known) -> Iterator[Candidate]:
-    for name, tool in known.tools.items():
-        yield Candidate(name, _about(tool))
-
-
-def _about(item: Tool | Prompt) -> str:
-    return " ".join((item.description or item.title or "").split())
+def _abouts(items: Mapping[str, Tool] | Mapping[str, Prompt]) -> dict[str, str]:
+    return {
+        name: " ".join((item.description or item.title or "").split())
+        for name, item in items.items()
+    }
 
 
 def _later_words(words: Sequence[str], word: str, known: Known) -> Iterable[Candidate]:
     command = words[0]
     chooser = _CHOOSERS.get(command)
     if chooser is not None and len(words) == 1:
-        return chooser(word, known)
+        chosen = chooser(known)
+        return starmap(Candidate, chosen.items() if isinstance(chosen, Mapping) else zip(chosen))
     if command == "prompt":
         return _prompt_arguments(words[1], words[2:], word, known)
     tool = known.tool(words[1] if command == "call" and len(words) > 1 else command)
@@ -163,12 +162,9 @@ def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterato
     needed = required_of(schema)
     for each in sorted(properties, key=lambda name: name not in needed):
         if each not in taken:
-            yield Candidate(f"{each}=", _about_parameter(properties[each]), is_whole=False)
-
-
-def _about_parameter(schema: Any) -> str:
-    described = schema.get("description") if isinstance(schema, Mapping) else None
-    return " ".join(described.split()) if isinstance(described, str) else ""
+            about = properties[each].get("description")
+            about = " ".join(about.split()) if isinstance(about, str) else ""
+            yield Candidate(f"{each}=", about, is_whole=False)
 
 
 def _values(schema: Any, before: str, value: str) -> Iterator[Candidate]:
@@ -194,19 +190,14 @@ def _values_in(schema: Any) -> Iterator[Any]:
     for part in ("anyOf", "oneOf"):
         if isinstance(schema.get(part), list):
             for branch in schema[part]:
-                yield from _flat_values(branch)
+                if isinstance(branch, Mapping):  # without the values of branches inside it
+                    names = branch.keys() & {"enum", "const", "type"}
+                    yield from _values_in({name: branch[name] for name in names})
     items = schema.get("items")
     if isinstance(items, Mapping) and isinstance(items.get("enum"), list):
         yield from ([each] for each in items["enum"])
     if "default" in schema:
         yield schema["default"]
-
-
-def _flat_values(schema: Any) -> Iterator[Any]:
-    """Yield the values of a branch without those of nested branches."""
-    if isinstance(schema, Mapping):
-        plain = {name: schema[name] for name in ("enum", "const", "type") if name in schema}
-        yield from _values_in(plain)
 
 
 def _prompt_arguments(
@@ -248,26 +239,16 @@ def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
         yield Candidate("_", "the last result", is_whole=False)
 
 
-def _named(names: Callable[[Known], Iterable[str]]) -> Callable[[str, Known], Iterator[Candidate]]:
-    return lambda word, known: (Candidate(name) for name in names(known))
-
-
-_CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
-    "call": lambda word, known: _tools(known),
-    "tool": lambda word, known: _tools(known),
-    "tools": lambda word, known: _tools(known),
-    "prompt": lambda word, known: (
-        Candidate(name, _about(prompt)) for name, prompt in known.prompts.items()
-    ),
-    "read": lambda word, known: (Candidate(uri, about) for uri, about in known.resources.items()),
-    "listen": _named(lambda known: known.resources),
-    "use": _named(lambda known: known.others),
-    "cancel": _named(lambda known: known.jobs),
-    "wait": _named(lambda known: known.jobs),
-    "log": _named(lambda known: (*LOG_LEVELS, "off")),
-    "trace": _named(lambda known: ("on", "off")),
-    "help": lambda word, known: (
-        Candidate(name, summary) for name, summary in known.commands.items()
-    ),
-    "expect": _named(lambda known: (*names_in(known.result), "not")),
+# The words that may follow each command, with their descriptions.
+_CHOOSERS: Mapping[str, Callable[[Known], Mapping[str, str] | Iterable[str]]] = {
+    **dict.fromkeys(("call", "tool", "tools"), lambda known: _abouts(known.tools)),
+    "prompt": lambda known: _abouts(known.prompts),
+    "read": lambda known: known.resources,
+    "listen": lambda known: [*known.resources],
+    "use": lambda known: [*known.others],
+    **dict.fromkeys(("cancel", "wait"), lambda known: known.jobs),
+    "log": lambda known: (*LOG_LEVELS, "off"),
+    "trace": lambda known: ("on", "off"),
+    "help": lambda known: known.commands,
+    "expect": lambda known: (*names_in(known.result), "not"),
 }
