@@ -31,10 +31,10 @@ class Server(NamedTuple):
     warnings: Sequence[str] = ()
     config: ServerConfig | None = None
 
-    def tell(self, say: Callable[[str], None]) -> None:
-        """Show the note and the warnings about this server."""
-        for line in filter(None, (self.note, *self.warnings)):
-            say(line)
+    @property
+    def notes(self) -> list[str]:
+        """The lines to show before it connects."""
+        return list(filter(None, (self.note, *self.warnings)))
 
 
 class Answer(NamedTuple):

@@ -136,6 +136,14 @@ def approve(name: str) -> None:
         Approvals().approve(server)
 
 
+def load_all(path: str | None, otherwise: str) -> Config:
+    """Load the configuration. Raises `UsageError`, with its problems, where it has no servers."""
+    config = load(path)
+    if not config.servers:
+        raise none_configured(config, otherwise)
+    return config
+
+
 def none_configured(config: Config, said: str) -> UsageError:
     """Return the error for a configuration without servers, with the problems of its files."""
     return UsageError("\n".join([said, *map(str, config.problems)]))

@@ -64,7 +64,8 @@ def client_options(
         raise UsageError("--bearer has an empty token").advise(
             "Set the variable that should hold the token, or leave out --bearer to log in."
         )
-    server.tell(screen.say)
+    for note in server.notes:
+        screen.say(note)
     given = {
         "timeout": options.timeout,
         "max_timeout": options.max_timeout,

@@ -43,7 +43,7 @@ from .main import PROTOCOL_ERROR
 from .render import Style, fill, one_line
 from .running import exit_code, text_and_hint
 from .screen import Screen
-from .target import only_server
+from .target import is_named, only_server
 
 if TYPE_CHECKING:
     from ..sandbox import rights
@@ -190,9 +190,7 @@ class _Report(NamedTuple):
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
-    if options.words or options.server_command is not None:
-        return partial(_examine_one, options)
-    return partial(_examine_all, options)
+    return partial(_examine_one if is_named(options) else _examine_all, options)
 
 
 async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:

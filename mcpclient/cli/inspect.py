@@ -21,10 +21,10 @@ from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
-from .configured import load, none_configured
+from .configured import load_all
 from .connecting import client_for, with_options
 from .screen import Screen
-from .target import only_server
+from .target import is_named, only_server
 
 _NONE = (
     "no server is configured: name one, as in: mcpclient inspect URL, or inspect -- COMMAND, "
@@ -33,18 +33,15 @@ _NONE = (
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
-    is_named = bool(options.words) or options.server_command is not None
-    if options.replay and is_named:
+    if options.replay and is_named(options):
         raise UsageError("inspect shows a server or recordings, not both at once")
     if options.replay:
         recordings = [Recording(path) for path in options.replay]
         return lambda screen: _run(
             inspect(recordings, port=options.port, allow="look"), options, screen
         )
-    if not is_named:
-        config = load(options.config)
-        if not config.servers:
-            raise none_configured(config, _NONE)
+    if not is_named(options):
+        config = load_all(options.config, _NONE)
         return lambda screen: _run_all(config, options, screen)
     server = only_server(options)
     if server.config is not None:

@@ -122,6 +122,11 @@ def is_program(word: str) -> bool:
     return word in _STARTERS or (word[:1].isalpha() and shutil.which(word) is not None)
 
 
+def is_named(options: argparse.Namespace) -> bool:
+    """Whether the words or a command name a server."""
+    return bool(options.words) or options.server_command is not None
+
+
 def only_server(options: argparse.Namespace) -> Server:
     """Return the server that the words name. Raises `UsageError` for other words."""
     server = find_server(options)

@@ -17,14 +17,14 @@ from ...net.ctrl_c import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..command import Answer, LocalCommand, LocalWork, Server, flag
-from ..configured import load, none_configured
+from ..command import Answer, LocalCommand, LocalWork, flag
+from ..configured import load_all
 from ..connecting import answers_of, asking_for, with_options
 from ..main import CANCELLED, FAILED
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from ..target import only_server
+from ..target import is_named, only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
 from .lines import History, Lines, open_lines, send_on, without_secrets
@@ -307,19 +307,27 @@ _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
-    is_named = bool(options.words) or options.server_command is not None
-    server = only_server(options) if is_named else None
+    if is_named(options):
+        server = only_server(options)
+        given = dict(server.options)
+        name = given.pop("name", None) or short_name(server.target)
+        config = server.config or ServerConfig(name, target=server.target, options=given)
+        servers, notes = {config.name: config}, server.notes
+    else:
+        server, loaded = None, load_all(options.config, _NONE)
+        servers, notes = loaded.servers, list(map(str, loaded.problems))
 
     async def run(screen: Screen) -> Answer:
+        for note in notes:
+            screen.say(note)
         asking = asking_for(screen, options)
         answers = answers_of(lambda: asking, options)
-        servers = _one(server, screen) if server is not None else _all(options, screen)
-        configured = {
-            name: with_options(
-                each, options, screen, **answers, **_named_stderr(name, options, screen)
-            )
-            for name, each in servers.items()
-        }
+
+        def with_stderr(name: str, server: ServerConfig) -> ServerConfig:
+            stderr = "discard" if options.quiet else lambda line: screen.say(f"{name}: {line}")
+            return with_options(server, options, screen, **answers, stderr=stderr)
+
+        configured = {name: with_stderr(name, each) for name, each in servers.items()}
         manager = Manager(configured, required=server is not None)
         try:
             await manager.open()
@@ -341,28 +349,6 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             await manager.close()
 
     return run
-
-
-def _named_stderr(name: str, options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
-    return {} if options.quiet else {"stderr": lambda line: screen.say(f"{name}: {line}")}
-
-
-def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
-    server.tell(screen.say)
-    if server.config is not None:
-        return {server.config.name: server.config}
-    options = dict(server.options)
-    name = options.pop("name", None) or short_name(server.target)
-    return {name: ServerConfig(name, target=server.target, options=options)}
-
-
-def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConfig]:
-    config = load(options.config)
-    if not config.servers:
-        raise none_configured(config, _NONE)
-    for problem in config.problems:
-        screen.say(str(problem))
-    return config.servers
 
 
 COMMAND = LocalCommand(
