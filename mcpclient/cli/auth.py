@@ -59,6 +59,22 @@ _KEY = grant_key("OAuth", "")
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
 
+@LocalCommand(
+    "auth",
+    usage=f"[OPTION ...] {_USAGE}",
+    options=(
+        option("--client-id", "ID", "for servers without client registration"),
+        option("--scope", "SCOPE", "in place of the default (repeatable)", action="append"),
+        option("--account", "NAME", "one of several accounts at one URL"),
+        option("--redirect-uri", "URI", "where the browser is redirected to"),
+        flag("--device", "log in with a code, where the server offers that"),
+        flag("--no-browser", "only show the address to visit"),
+        TRACE,
+    ),
+    details="Other commands use the login by themselves, and ask for one on a terminal. "
+    "Credentials are kept in a file that only you may read; MCPCLIENT_CREDENTIALS names another "
+    "one.",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     words: Sequence[str] = options.words
     action, *urls = words or ["status"]
@@ -178,23 +194,3 @@ async def _grants() -> dict[str, Grant]:
         if grant is not None:
             found[key[len(_KEY) :]] = grant
     return found
-
-
-COMMAND = LocalCommand(
-    "auth",
-    _prepare,
-    usage=f"[OPTION ...] {_USAGE}",
-    options=(
-        option("--client-id", "ID", "for servers without client registration"),
-        option("--scope", "SCOPE", "in place of the default (repeatable)", action="append"),
-        option("--account", "NAME", "one of several accounts at one URL"),
-        option("--redirect-uri", "URI", "where the browser is redirected to"),
-        flag("--device", "log in with a code, where the server offers that"),
-        flag("--no-browser", "only show the address to visit"),
-        TRACE,
-    ),
-    details=(
-        "Other commands use the login by themselves, and ask for one on a terminal. Credentials "
-        "are kept in a file that only you may read; MCPCLIENT_CREDENTIALS names another one."
-    ),
-)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar, Union
 
 from ..client.client import Client
 from ..client.connection.targets import Target
@@ -110,27 +111,52 @@ def pair(separator: str, option: str) -> Callable[[str], tuple[str, str]]:
     return split
 
 
-class Command(NamedTuple):
-    """A command that talks to a server.
+Function = TypeVar("Function")
+Self = TypeVar("Self", bound="_Declared[Any]")
 
-    ``run`` takes a connected client, and the options with the ``words`` after the server.
-    ``required`` names the words it needs, ``more`` those that may follow, if any; ``read`` turns
-    the latter into ``options.arguments`` before anything is started. ``details`` are for
-    ``--help``. ``options``: those of its own, beside those for connecting.
+DECLARED: dict[str, Any] = {}
+"""The commands of the modules that have been imported, by their names."""
+
+
+@dataclass(eq=False)
+class _Declared(Generic[Function]):
+    """A command, which is used as the decorator of its function.
+
+    ``usage`` shows its words. ``options``: those of its own, beside those for connecting.
+    ``details`` are for ``--help``.
     """
 
     name: str
-    run: Callable[[Client, Screen, argparse.Namespace], Awaitable[Answer]]
+    usage: str = ""
+    options: Sequence[Option] = ()
+    details: str = ""
+    function: Function = field(init=False)
+
+    def __call__(self: Self, function: Function) -> Self:
+        """Declare the command."""
+        self.function = function
+        DECLARED[self.name] = self
+        return self
+
+
+Run = Callable[[Client, Screen, argparse.Namespace], Awaitable[Answer]]
+"""Runs a command on a connected client. The options have the ``words`` after the server."""
+
+
+@dataclass(eq=False)
+class Command(_Declared[Run]):
+    """A command that talks to a server; its function is a `Run`.
+
+    ``required`` names the words it needs, ``more`` those that may follow, if any; ``read`` turns
+    the latter into ``options.arguments`` before anything is started.
+    """
+
     required: tuple[str, ...] = ()
     more: str | None = None
-    details: str = ""
-    options: Sequence[Option] = ()
     read: Callable[[Sequence[str]], Any] = list
 
-    @property
-    def usage(self) -> str:
-        """The words after the server, for ``--help``."""
-        return " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
+    def __post_init__(self) -> None:
+        self.usage = " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
 
     def check(self, options: argparse.Namespace) -> None:
         """Check the words in ``options``, and read them. Raises `UsageError`."""
@@ -146,22 +172,20 @@ LocalWork = Callable[[Screen], Awaitable[Answer]]
 """The work of a command that needs no client, or makes its own."""
 
 
-class LocalCommand(NamedTuple):
-    """A command that needs no connection, or that connects by itself.
+Prepare = Callable[[argparse.Namespace], LocalWork]
+"""Checks the words and the options before anything is started. Raises `UsageError`."""
 
-    ``usage`` shows its words. ``prepare`` checks them and the options before anything is started,
-    and returns the work; it raises `UsageError`. ``takes_server``: it has the options for
-    connecting, and ``server_command`` among them may be a command line after ``--``; see
-    `target.find_server`. ``takes_command``: only the latter.
+
+@dataclass(eq=False)
+class LocalCommand(_Declared[Prepare]):
+    """A command that needs no connection, or that connects by itself; its function is a `Prepare`.
+
+    ``takes_server``: it has the options for connecting, and ``server_command`` among them may be a
+    command line after ``--``; see `target.find_server`. ``takes_command``: only the latter.
     """
 
-    name: str
-    prepare: Callable[[argparse.Namespace], LocalWork]
-    usage: str
-    options: Sequence[Option] = ()
     takes_server: bool = False
     takes_command: bool = False
-    details: str = ""
 
 
 class Request(NamedTuple):
@@ -179,20 +203,19 @@ class LocalRequest(NamedTuple):
     options: argparse.Namespace
 
 
-class OuterCommand(NamedTuple):
+PrepareOuter = Callable[[argparse.Namespace, "Request | None"], "Request | LocalRequest"]
+"""Takes the options, among them ``file``, and the inner request, None without a command."""
+
+
+@dataclass(eq=False)
+class OuterCommand(_Declared[PrepareOuter]):
     """A command that runs another one, with a file: ``NAME FILE [--] COMMAND …``.
 
-    ``prepare`` takes its own options, among them ``file``, and the request of the inner command
-    (None when there is no inner command). With ``needs_server`` False, the inner command need not
-    name a server.
+    Its function is a `PrepareOuter`. With ``needs_server`` False, the inner command need not name a
+    server.
     """
 
-    name: str
-    prepare: Callable[[argparse.Namespace, Request | None], Request | LocalRequest]
-    usage: str
-    options: Sequence[Option] = ()
     needs_server: bool = True
-    details: str = ""
 
 
 AnyCommand = Union[Command, LocalCommand, OuterCommand]

@@ -163,6 +163,12 @@ def print_candidates(arguments: Sequence[str]) -> str:
         return ""
 
 
+@LocalCommand(
+    "completion",
+    usage="[OPTION ...] bash | zsh | fish",
+    details='In ~/.bashrc or ~/.zshrc: eval "$(mcpclient completion bash)", or zsh. For fish: '
+    "mcpclient completion fish > ~/.config/fish/completions/mcpclient.fish",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     words: list[str] = options.words
     if len(words) != 1 or words[0] not in _SCRIPTS:
@@ -173,14 +179,3 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         return Answer({"script": script}, script.rstrip("\n"))
 
     return work
-
-
-COMMAND = LocalCommand(
-    "completion",
-    _prepare,
-    usage="[OPTION ...] bash | zsh | fish",
-    details=(
-        'In ~/.bashrc or ~/.zshrc: eval "$(mcpclient completion bash)", or zsh. For fish: '
-        "mcpclient completion fish > ~/.config/fish/completions/mcpclient.fish"
-    ),
-)

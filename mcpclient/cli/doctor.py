@@ -189,6 +189,14 @@ class _Report(NamedTuple):
     code: int = 0
 
 
+@LocalCommand(
+    "doctor",
+    usage="[OPTION ...] [SERVER | -- SERVER-COMMAND ...]",
+    takes_server=True,
+    details="Checks each step in order, from the configuration to the schemas of the tools, and "
+    "names the first that fails, with a hint. The exit code is that of the first failed check; "
+    "warnings are 0. Without a name, all configured servers are checked.",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     return partial(_examine_one if is_named(options) else _examine_all, options)
 
@@ -400,16 +408,3 @@ def _lines(check: Check, style: Style) -> list[str]:
     if check.hint and check.status != "ok":
         said += fill(f"→ {escape_line(check.hint)}", room).splitlines()
     return lines + [_GAP + line for line in said[1:]]
-
-
-COMMAND = LocalCommand(
-    "doctor",
-    _prepare,
-    usage="[OPTION ...] [SERVER | -- SERVER-COMMAND ...]",
-    takes_server=True,
-    details=(
-        "Checks each step in order, from the configuration to the schemas of the tools, and names "
-        "the first that fails, with a hint. The exit code is that of the first failed check; "
-        "warnings are 0. Without a name, all configured servers are checked."
-    ),
-)

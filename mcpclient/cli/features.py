@@ -22,6 +22,7 @@ from .screen import Screen
 from .target import find_server
 
 
+@Command("info")
 async def _run_info(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     server = client.server_info
     name = " ".join(filter(None, [server.name, server.version])) or "unknown"
@@ -51,9 +52,7 @@ def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
         yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
 
 
-INFO = Command("info", _run_info)
-
-
+@Command("ping")
 async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     loop = asyncio.get_running_loop()
     started = loop.time()
@@ -62,9 +61,7 @@ async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace)
     return Answer({"milliseconds": milliseconds}, f"answered in {milliseconds:.1f} ms")
 
 
-PING = Command("ping", _run_ping)
-
-
+@Command("resources")
 async def _run_resources(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     resources = await client.list_resources()
     templates = await _templates(client)
@@ -95,9 +92,13 @@ async def _templates(client: Client) -> list[ResourceTemplate]:
         return []
 
 
-RESOURCES = Command("resources", _run_resources)
-
-
+@Command(
+    "read",
+    required=("URI",),
+    options=(pick_option("the JSON in it"),),
+    details="To a file or a pipe, the bytes of the resource are written exactly as they are."
+    f"\n\n{PICK_HELP}",
+)
 async def _run_read(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     result = await client.read_resource(*options.words)
     if options.pick is not None:
@@ -105,16 +106,7 @@ async def _run_read(client: Client, screen: Screen, options: argparse.Namespace)
     return Answer(result.raw, contents(result.contents, screen.style), result.data, value=result)
 
 
-READ = Command(
-    "read",
-    _run_read,
-    required=("URI",),
-    options=(pick_option("the JSON in it"),),
-    details="To a file or a pipe, the bytes of the resource are written exactly as they are."
-    f"\n\n{PICK_HELP}",
-)
-
-
+@Command("prompts")
 async def _run_prompts(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     prompts = await client.list_prompts()
     rows = [
@@ -137,9 +129,14 @@ def _arguments_prompts(prompt: Prompt) -> str:
     )
 
 
-PROMPTS = Command("prompts", _run_prompts)
-
-
+@Command(
+    "prompt",
+    required=("PROMPT",),
+    more="ARGUMENT",
+    read=parse_text_arguments,
+    details="Arguments are strings: key=value or key=@file, or all of them as one JSON object, on "
+    "the command line, as @file.json, or from stdin as -.",
+)
 async def _run_prompt(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     result = await client.get_prompt(options.words[0], options.arguments)
     style = screen.style
@@ -150,19 +147,13 @@ async def _run_prompt(client: Client, screen: Screen, options: argparse.Namespac
     return Answer(result.raw, "\n".join(messages), value=result)
 
 
-PROMPT = Command(
-    "prompt",
-    _run_prompt,
-    required=("PROMPT",),
-    more="ARGUMENT",
+@Command(
+    "complete",
+    required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
+    more="KNOWN=VALUE",
     read=parse_text_arguments,
-    details=(
-        "Arguments are strings: key=value or key=@file, or all of them as one JSON object, on the "
-        "command line, as @file.json, or from stdin as -."
-    ),
+    details="Arguments that are already known may follow as KNOWN=VALUE. BEGINNING may be ''.",
 )
-
-
 async def _run_complete(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     name, argument, value = options.words[:3]
     is_template = "://" in name or "{" in name
@@ -174,16 +165,6 @@ async def _run_complete(client: Client, screen: Screen, options: argparse.Namesp
     completion = await client.complete(reference, argument, value, context=options.arguments)
     text = "\n".join(one_line(suggestion) for suggestion in completion.values)
     return Answer({"completion": completion.raw}, text)
-
-
-COMPLETE = Command(
-    "complete",
-    _run_complete,
-    required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
-    more="KNOWN=VALUE",
-    read=parse_text_arguments,
-    details="Arguments that are already known may follow as KNOWN=VALUE. BEGINNING may be ''.",
-)
 
 
 def line_of(method: str, params: Mapping[str, Any]) -> str:
@@ -198,6 +179,18 @@ def line_of(method: str, params: Mapping[str, Any]) -> str:
     return escape_line(f"{short} {json.dumps(shown, ensure_ascii=False) if shown else ''}".rstrip())
 
 
+@LocalCommand(
+    "listen",
+    usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
+    options=(
+        option("--count", "NUMBER", "end after this many", type=int),
+        option("--log-level", None, "of the log messages (info)", choices=tuple(LOG_LEVELS)),
+    ),
+    takes_server=True,
+    details="Log messages, changes of the lists of tools, prompts and resources, and updates of "
+    "the resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
+    "it.",
+)
 def _prepare_listen(options: argparse.Namespace) -> LocalWork:
     server, uris = find_server(options), options.words
 
@@ -277,20 +270,3 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
         raise
     except McpError as error:
         screen.say(f"changes are no longer reported: {error}")
-
-
-LISTEN = LocalCommand(
-    "listen",
-    _prepare_listen,
-    usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
-    options=(
-        option("--count", "NUMBER", "end after this many", type=int),
-        option("--log-level", None, "of the log messages (info)", choices=tuple(LOG_LEVELS)),
-    ),
-    takes_server=True,
-    details=(
-        "Log messages, changes of the lists of tools, prompts and resources, and updates of the "
-        "resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
-        "it."
-    ),
-)

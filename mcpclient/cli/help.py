@@ -55,6 +55,7 @@ _ITEM = re.compile(r"(?:- |\d+\. )")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
+@LocalCommand("help", usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]")
 def _prepare(options: argparse.Namespace) -> LocalWork:
     text = _text_for(options.words)
 
@@ -185,10 +186,3 @@ def _list_of(rows: Sequence[str], width: int) -> list[str]:
     return definitions(
         ((name, text.replace("\\|", "|")) for name, text in said), width
     ).splitlines()
-
-
-COMMAND = LocalCommand(
-    "help",
-    _prepare,
-    usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]",
-)

@@ -32,6 +32,36 @@ _NONE = (
 )
 
 
+@LocalCommand(
+    "inspect",
+    usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
+    options=(
+        option(
+            "--replay",
+            "FILE",
+            "show a recorded session instead; given twice, the two can be compared",
+            action="append",
+        ),
+        option("--port", "NUMBER", "where to listen; default: a free one", type=int, default=0),
+        option(
+            "--allow",
+            None,
+            "what the page may do: look, call (the default), or also add servers",
+            choices=ALLOWED,
+            default="call",
+        ),
+        flag("--no-browser", "only print the address to open"),
+    ),
+    takes_server=True,
+    details="Without a server: all that are configured. The page lists the features of a server, "
+    "makes calls, answers the server's questions, and shows every message on the wire. Only "
+    "browsers on this machine can open it; the address contains its token.\n\n"
+    "examples:\n"
+    "  mcpclient inspect http://localhost:3001/mcp\n"
+    "  mcpclient inspect -- npx -y my-server\n"
+    "  mcpclient inspect my-server\n"
+    "  mcpclient inspect --replay before.jsonl --replay after.jsonl",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     if options.replay and is_named(options):
         raise UsageError("inspect shows a server or recordings, not both at once")
@@ -109,38 +139,3 @@ async def _run(
             with suppress(OSError):
                 page.unlink()
     raise AssertionError("it ends by being cancelled")
-
-
-COMMAND = LocalCommand(
-    "inspect",
-    _prepare,
-    usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
-    options=(
-        option(
-            "--replay",
-            "FILE",
-            "show a recorded session instead; given twice, the two can be compared",
-            action="append",
-        ),
-        option("--port", "NUMBER", "where to listen; default: a free one", type=int, default=0),
-        option(
-            "--allow",
-            None,
-            "what the page may do: look, call (the default), or also add servers",
-            choices=ALLOWED,
-            default="call",
-        ),
-        flag("--no-browser", "only print the address to open"),
-    ),
-    takes_server=True,
-    details=(
-        "Without a server: all that are configured. The page lists the features of a server, "
-        "makes calls, answers the server's questions, and shows every message on the wire. Only "
-        "browsers on this machine can open it; the address contains its token.\n\n"
-        "examples:\n"
-        "  mcpclient inspect http://localhost:3001/mcp\n"
-        "  mcpclient inspect -- npx -y my-server\n"
-        "  mcpclient inspect my-server\n"
-        "  mcpclient inspect --replay before.jsonl --replay after.jsonl"
-    ),
-)

@@ -61,7 +61,7 @@ COMMANDS = {
 """The commands in the order of ``--help``, each with a summary."""
 
 
-# The modules that hold several commands, each under its own name in capitals.
+# The modules that hold several commands, each declared by its name.
 MODULES = {
     **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
     **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
@@ -69,13 +69,14 @@ MODULES = {
     **dict.fromkeys(("servers", "find", "add", "remove", "lock"), "servers"),
     **dict.fromkeys(("record", "replay"), "recordings"),
     **dict.fromkeys(("open", "sessions", "close"), "sessions"),
+    "shell": "shell.shell",
 }
 
 
 def command_named(name: str) -> AnyCommand:
     """Import and return the command that has this name in the table."""
-    module = import_module(f".{MODULES.get(name, name)}", __package__)
-    command: AnyCommand = getattr(module, name.upper() if name in MODULES else "COMMAND")
+    import_module(f".{MODULES.get(name, name)}", __package__)
+    command: AnyCommand = import_module(".command", __package__).DECLARED[name]
     return command
 
 

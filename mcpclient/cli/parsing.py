@@ -66,7 +66,7 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     takes_command = command.takes_server or command.takes_command
     if server_command is not None and not takes_command:
         raise UsageError(f"{command.name} takes no server command")
-    return LocalRequest(command.prepare(options), options)
+    return LocalRequest(command.function(options), options)
 
 
 def own_words(words: Sequence[str]) -> list[str]:
@@ -89,7 +89,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
     outer, words = split_after_file(words)
     options = parser_of(command).parse_intermixed_args(outer)
     if not words:
-        return command.prepare(options, None)
+        return command.function(options, None)
     before, server_command = split_at_command(words)
     inner = _command_of(before)
     if not isinstance(inner, Command):
@@ -99,7 +99,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
     inner_options.json |= options.json
     inner_options.debug |= options.debug
     request = _understand_plain(inner, inner_options, needs_server=command.needs_server)
-    return command.prepare(options, request)
+    return command.function(options, request)
 
 
 def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:

@@ -18,6 +18,17 @@ from .screen import Screen
 from .target import NEEDED
 
 
+@OuterCommand(
+    "record",
+    usage="[OPTION ...] FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
+    options=(flag("--force", "overwrite the file if it exists"),),
+    details="The file is a transcript: one JSON object per line for everything sent and received, "
+    "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the command "
+    "again without the server. The output and the exit code are those of COMMAND.\n\n"
+    "examples:\n"
+    "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
+    "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server",
+)
 def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     if inner is None:
         raise UsageError("record needs a command after the file, such as: tools URL")
@@ -37,22 +48,16 @@ def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Reque
     return inner
 
 
-RECORD = OuterCommand(
-    "record",
-    _prepare_record,
-    usage="[OPTION ...] FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
-    options=(flag("--force", "overwrite the file if it exists"),),
-    details=(
-        "The file is a transcript: one JSON object per line for everything sent and received, "
-        "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the "
-        "command again without the server. The output and the exit code are those of COMMAND.\n\n"
-        "examples:\n"
-        "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
-        "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server"
-    ),
+@OuterCommand(
+    "replay",
+    usage="[OPTION ...] FILE [[--] COMMAND [WORD ...]]",
+    needs_server=False,
+    details="FILE is what mcpclient record or --trace has written. No server is started and no "
+    "network is used; what names the server may be left out. A call that was not recorded ends "
+    "with exit code 2. Without a command, the recorded calls are listed.\n\n"
+    "example:\n"
+    "  mcpclient replay s.jsonl call echo message=hi",
 )
-
-
 def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     recording = Recording(options.file)
     if inner is None:
@@ -119,18 +124,3 @@ def _answer(message: Mapping[str, Any]) -> str:
         return f"error {error.get('code')}: {error.get('message')}"
     failed = isinstance(result, dict) and result.get("isError") is True
     return "the tool failed" if failed else "ok"
-
-
-REPLAY = OuterCommand(
-    "replay",
-    _prepare_replay,
-    usage="[OPTION ...] FILE [[--] COMMAND [WORD ...]]",
-    needs_server=False,
-    details=(
-        "FILE is what mcpclient record or --trace has written. No server is started and no network "
-        "is used; what names the server may be left out. A call that was not recorded ends with "
-        "exit code 2. Without a command, the recorded calls are listed.\n\n"
-        "example:\n"
-        "  mcpclient replay s.jsonl call echo message=hi"
-    ),
-)

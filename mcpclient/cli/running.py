@@ -104,7 +104,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
                 options = request.options
                 _tell(error, screen, request, as_json=options.json, quiet=options.quiet)
                 return exit_code(error, connecting=True)
-            answer = await request.command.run(client, screen, request.options)
+            answer = await request.command.function(client, screen, request.options)
             _show(answer, screen, as_json=request.options.json)
         except asyncio.CancelledError:
             screen.say("cancelled")  # now, since closing may take seconds

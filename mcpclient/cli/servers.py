@@ -33,6 +33,21 @@ _CONNECT_SECONDS = 30.0
 _CONFIG = option("--config", "FILE", "the servers of this file only")
 
 
+@LocalCommand(
+    "servers",
+    usage="[--config FILE] [--no-connect]",
+    options=(
+        _CONFIG,
+        option("--timeout", "SECONDS", "to connect in (30)", type=float),
+        flag("--no-connect", "only list the configuration; start nothing"),
+        flag("--found", "servers of other applications: NAME@application"),
+        flag("--names", "only the names, one per line"),
+    ),
+    details="A server of another application, such as NAME@cursor, is used by that name after you "
+    "have agreed to it. Servers of a project's file are connected only after you have agreed to "
+    "them: use one by its name on a terminal to be asked. Problems in the files are reported on "
+    "stderr.",
+)
 def _prepare_servers(options: argparse.Namespace) -> LocalWork:
     if options.found:
         return _list_found
@@ -66,6 +81,15 @@ async def _list_found(screen: Screen) -> Answer:
 _FOUND = 10
 
 
+@LocalCommand(
+    "find",
+    usage="[--config FILE] [--limit NUMBER] WORD ...",
+    options=(
+        _CONFIG,
+        option("--limit", "NUMBER", f"at most this many ({_FOUND})", type=int, default=_FOUND),
+    ),
+    details="The best come first: rare words count more, and words in names more than in prose.",
+)
 def _prepare_find(options: argparse.Namespace) -> LocalWork:
     if not options.words:
         raise UsageError("find needs words to look for")
@@ -117,18 +141,6 @@ def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
     raw = [{"kind": each.kind, "server": each.server, **each.raw} for each in found]
     text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style) if rows else "nothing fits"
     return Answer({"found": raw}, text)
-
-
-FIND = LocalCommand(
-    "find",
-    _prepare_find,
-    usage="[--config FILE] [--limit NUMBER] WORD ...",
-    options=(
-        _CONFIG,
-        option("--limit", "NUMBER", f"at most this many ({_FOUND})", type=int, default=_FOUND),
-    ),
-    details="The best come first: rare words count more, and words in names more than in prose.",
-)
 
 
 def _status(server: Server) -> dict[str, Any]:
@@ -194,32 +206,24 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
     return server["name"], server["status"], server["target"], told
 
 
-SERVERS = LocalCommand(
-    "servers",
-    _prepare_servers,
-    usage="[--config FILE] [--no-connect]",
-    options=(
-        _CONFIG,
-        option("--timeout", "SECONDS", "to connect in (30)", type=float),
-        flag("--no-connect", "only list the configuration; start nothing"),
-        flag("--found", "servers of other applications: NAME@application"),
-        flag("--names", "only the names, one per line"),
-    ),
-    details=(
-        "A server of another application, such as NAME@cursor, is used by that name after you have "
-        "agreed to it. Servers of a project's file are connected only after you have agreed to "
-        "them: use one by its name on a terminal to be asked. Problems in the files are "
-        "reported on stderr."
-    ),
-)
-
-
 _FILE = "mcp.lock"
 _SKIPPED = ("disabled", "denied")
 _AGAIN = "review it; to accept it: mcpclient lock"
 _GONE = "configure it again, or delete its entry from the lock file"
 
 
+@LocalCommand(
+    "lock",
+    usage="[--check] [--config FILE] [NAME ...]",
+    options=(
+        flag("--check", "only compare; exit code 1 when something differs"),
+        option("--file", "FILE", f"the lock file ({_FILE})", default=_FILE),
+        _CONFIG,
+    ),
+    details="The lock file holds the names, texts, schemas and annotations of all tools, and the "
+    "instructions. Commit it: lock --check reports a tool that has changed since, as in a rug "
+    "pull, and a manager with mcpclient.Pins refuses it.",
+)
 def _prepare_lock(options: argparse.Namespace) -> LocalWork:
     config = load(options.config)
     for name in options.words:
@@ -317,23 +321,6 @@ def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
     return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if lines else 0)
 
 
-LOCK = LocalCommand(
-    "lock",
-    _prepare_lock,
-    usage="[--check] [--config FILE] [NAME ...]",
-    options=(
-        flag("--check", "only compare; exit code 1 when something differs"),
-        option("--file", "FILE", f"the lock file ({_FILE})", default=_FILE),
-        _CONFIG,
-    ),
-    details=(
-        "The lock file holds the names, texts, schemas and annotations of all tools, and the "
-        "instructions. Commit it: lock --check reports a tool that has changed since, as in a "
-        "rug pull, and a manager with mcpclient.Pins refuses it."
-    ),
-)
-
-
 _WHICH_FILE = either(
     option(
         "--scope",
@@ -355,6 +342,24 @@ def file_named(options: argparse.Namespace) -> str:
     return absolute_path(".mcp.json")
 
 
+@LocalCommand(
+    "add",
+    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...]",
+    options=(
+        _WHICH_FILE,
+        ENV,
+        HEADER,
+        option("--transport", "NAME", "http or sse, for a URL"),
+        flag("--replace", "replace an entry of this name"),
+    ),
+    takes_command=True,
+    details="A value such as '${TOKEN}' is expanded when the server connects, so that the file "
+    "holds no secret.\n\n"
+    "examples:\n"
+    "  mcpclient add docs https://example.com/mcp\n"
+    "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
+    "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'",
+)
 def _prepare_add(options: argparse.Namespace) -> LocalWork:
     words: Sequence[str] = options.words
     if not words:
@@ -391,29 +396,7 @@ def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     return {**entry, **({"env": env} if env else {})}
 
 
-ADD = LocalCommand(
-    "add",
-    _prepare_add,
-    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...]",
-    options=(
-        _WHICH_FILE,
-        ENV,
-        HEADER,
-        option("--transport", "NAME", "http or sse, for a URL"),
-        flag("--replace", "replace an entry of this name"),
-    ),
-    takes_command=True,
-    details=(
-        "A value such as '${TOKEN}' is expanded when the server connects, so that the file holds "
-        "no secret.\n\n"
-        "examples:\n"
-        "  mcpclient add docs https://example.com/mcp\n"
-        "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
-        "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'"
-    ),
-)
-
-
+@LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
 def _prepare_remove(options: argparse.Namespace) -> LocalWork:
     if len(options.words) != 1:
         raise UsageError("remove needs the name of one server")
@@ -427,11 +410,3 @@ def _prepare_remove(options: argparse.Namespace) -> LocalWork:
         return Answer({"removed": name, "file": path}, told)
 
     return work
-
-
-REMOVE = LocalCommand(
-    "remove",
-    _prepare_remove,
-    usage="[--scope SCOPE | --config FILE] NAME",
-    options=(_WHICH_FILE,),
-)

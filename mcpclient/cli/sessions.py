@@ -50,6 +50,28 @@ def joined(name: str, options: argparse.Namespace) -> Server:
     return Server(SessionTransport(name), {"name": f"@{name}"})
 
 
+@LocalCommand(
+    "open",
+    usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
+    options=(
+        option(
+            "--idle",
+            "SECONDS",
+            "end after this long without a command (1800); 0: never",
+            type=float,
+            default=_IDLE,
+        ),
+        flag("--all", "one session per configured server"),
+    ),
+    takes_server=True,
+    details="The server stays open in the background, and @NAME stands for it in every command "
+    "that takes a server, until mcpclient close @NAME. It keeps its state between calls. Its "
+    "questions are asked in the terminal of the command that caused them.\n\n"
+    "examples:\n"
+    "  mcpclient open browser -- npx -y @playwright/mcp\n"
+    "  mcpclient call @browser browser_navigate url=https://example.com\n"
+    "  mcpclient close @browser",
+)
 def _prepare_open(options: argparse.Namespace) -> LocalWork:
     if os.environ.pop(_WORDS, None) is None:
         return lambda screen: _start(options, screen)
@@ -165,6 +187,11 @@ def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
     return {"session": f"@{state['name']}", **{name: state[name] for name in _SHOWN}}
 
 
+@LocalCommand(
+    "sessions",
+    usage="[--log @NAME]",
+    options=(flag("--log", "show the stderr of a session's server"),),
+)
 def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
     names = [word.lstrip("@") for word in options.words]
     if options.log and len(names) != 1:
@@ -195,6 +222,9 @@ def _ask(name: str, method: str) -> dict[str, Any] | None:
     return sockets.ask(Place.of(name, os.environ), method)
 
 
+@LocalCommand(
+    "close", usage="@NAME ... | --all", options=(flag("--all", "all sessions of this user"),)
+)
 def _prepare_close(options: argparse.Namespace) -> LocalWork:
     names = [word.lstrip("@") for word in options.words]
     if bool(names) == options.all:
@@ -210,46 +240,3 @@ def _prepare_close(options: argparse.Namespace) -> LocalWork:
         return Answer({"closed": shown}, "\n".join(f"closed {name}" for name in shown))
 
     return work
-
-
-OPEN = LocalCommand(
-    "open",
-    _prepare_open,
-    usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
-    options=(
-        option(
-            "--idle",
-            "SECONDS",
-            "end after this long without a command (1800); 0: never",
-            type=float,
-            default=_IDLE,
-        ),
-        flag("--all", "one session per configured server"),
-    ),
-    takes_server=True,
-    details=(
-        "The server stays open in the background, and @NAME stands for it in every command that "
-        "takes a server, until mcpclient close @NAME. It keeps its state between calls. Its "
-        "questions are asked in the terminal of the command that caused them.\n\n"
-        "examples:\n"
-        "  mcpclient open browser -- npx -y @playwright/mcp\n"
-        "  mcpclient call @browser browser_navigate url=https://example.com\n"
-        "  mcpclient close @browser"
-    ),
-)
-
-
-SESSIONS = LocalCommand(
-    "sessions",
-    _prepare_sessions,
-    usage="[--log @NAME]",
-    options=(flag("--log", "show the stderr of a session's server"),),
-)
-
-
-CLOSE = LocalCommand(
-    "close",
-    _prepare_close,
-    usage="@NAME ... | --all",
-    options=(flag("--all", "all sessions of this user"),),
-)

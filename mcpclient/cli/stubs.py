@@ -25,6 +25,18 @@ from .target import only_server
 _MAX_FILE = 64 * 1024 * 1024
 
 
+@LocalCommand(
+    "stubs",
+    usage="[OPTION ...] [SERVER] [-- SERVER-COMMAND ...]",
+    options=(
+        option("-o --output", "FILE", "default: the terminal"),
+        option("--name", None, "of the server in the file; default: its own"),
+        flag("--check", "compare with FILE: exit 1 and the difference"),
+    ),
+    takes_server=True,
+    details="A file of Python: a class with a method for each tool, prompt and resource template, "
+    "and types from their schemas.",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     if options.check and options.output is None:
         raise UsageError("--check needs the file to compare: -o FILE")
@@ -89,18 +101,3 @@ def _changes(path: str, source: str) -> list[str]:
         before.splitlines(), source.splitlines(), path, "as the server is now", lineterm="", n=1
     )
     return [escape(line) for line in lines]
-
-
-COMMAND = LocalCommand(
-    "stubs",
-    _prepare,
-    usage="[OPTION ...] [SERVER] [-- SERVER-COMMAND ...]",
-    options=(
-        option("-o --output", "FILE", "default: the terminal"),
-        option("--name", None, "of the server in the file; default: its own"),
-        flag("--check", "compare with FILE: exit 1 and the difference"),
-    ),
-    takes_server=True,
-    details="A file of Python: a class with a method for each tool, prompt and resource template, "
-    "and types from their schemas.",
-)

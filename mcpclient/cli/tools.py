@@ -46,6 +46,20 @@ from .target import command_line
 _PATTERN = ("*", "?", "[")
 
 
+def _one_name(words: Sequence[str]) -> str | None:
+    if len(words) > 1:
+        raise UsageError(f"tools does not take {words[1]!r}")
+    return words[0] if words else None
+
+
+@Command(
+    "tools",
+    more="NAME-OR-PATTERN",
+    read=_one_name,
+    options=(pick_option("the answer of the server"), flag("--long", "show whole descriptions")),
+    details="With the name of a tool, it is described: its arguments, their types and defaults. A "
+    "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
+)
 async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     listed = await client.list_tools()
     remember(options, listed)
@@ -64,12 +78,6 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
     else:
         text = _listed(tools, screen.style, whole=options.long)
     return Answer(raw, text)
-
-
-def _one_name(words: Sequence[str]) -> str | None:
-    if len(words) > 1:
-        raise UsageError(f"tools does not take {words[1]!r}")
-    return words[0] if words else None
 
 
 _MAX_REMEMBERED = 4 * 1024 * 1024
@@ -212,17 +220,19 @@ def _hints(tool: Tool) -> Iterator[str]:
             yield yes if value else no
 
 
-TOOLS = Command(
-    "tools",
-    _run_tools,
-    more="NAME-OR-PATTERN",
-    read=_one_name,
-    options=(pick_option("the answer of the server"), flag("--long", "show whole descriptions")),
-    details="With the name of a tool, it is described: its arguments, their types and defaults. A "
-    "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
+@Command(
+    "call",
+    required=("TOOL",),
+    more="ARGUMENT",
+    read=parse_arguments,
+    details=(arguments.__doc__ or "").replace("``", "") + f"\n{PICK_HELP}",
+    options=(
+        option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
+        flag("--unchecked", "do not compare the arguments with the schema"),
+        flag("--detach", "make a task of the call, and print its id at once"),
+        pick_option("the structured content, or of JSON in the text"),
+    ),
 )
-
-
 async def _run_call(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     called, values = options.words[0], unchecked_arguments(options.arguments)
     if not options.unchecked:
@@ -286,23 +296,7 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
     return Answer(result.raw, text, failed=True, exit_code=FAILED, value=result)
 
 
-CALL = Command(
-    "call",
-    _run_call,
-    required=("TOOL",),
-    more="ARGUMENT",
-    read=parse_arguments,
-    details=(arguments.__doc__ or "").replace("``", "") + f"\n{PICK_HELP}",
-    options=(
-        option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
-        flag("--unchecked", "do not compare the arguments with the schema"),
-        flag("--detach", "make a task of the call, and print its id at once"),
-        pick_option("the structured content, or of JSON in the text"),
-    ),
-)
-"""Calls a tool, after its arguments were compared with its schema."""
-
-
+@Command("tasks")
 async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     tasks = await client.list_tasks()
     header = ("TASK", "STATUS", "SINCE", "MESSAGE")
@@ -314,9 +308,18 @@ async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace
     return Answer({"tasks": [task.raw for task in tasks]}, text)
 
 
-TASKS = Command("tasks", _run_tasks)
-
-
+@Command(
+    "task",
+    required=("ID",),
+    options=(
+        either(
+            flag("--wait", "wait for its result, and show that"),
+            flag("--cancel", "ask the server to stop it"),
+        ),
+        option("-o --output", "FILE", "save media of the result, as call"),
+    ),
+    details="Shows the state of a task that call --detach began, on servers that keep tasks.",
+)
 async def _run_task(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     (name,) = options.words
     if options.wait:
@@ -330,18 +333,3 @@ async def _run_task(client: Client, screen: Screen, options: argparse.Namespace)
     task = await client.get_task(name)
     text = ": ".join(filter(None, [task.status, task.status_message]))
     return Answer(task.raw, one_line(text))
-
-
-TASK = Command(
-    "task",
-    _run_task,
-    required=("ID",),
-    options=(
-        either(
-            flag("--wait", "wait for its result, and show that"),
-            flag("--cancel", "ask the server to stop it"),
-        ),
-        option("-o --output", "FILE", "save media of the result, as call"),
-    ),
-    details="Shows the state of a task that call --detach began, on servers that keep tasks.",
-)

@@ -12,6 +12,18 @@ from .render import writing
 from .screen import Screen
 
 
+@LocalCommand(
+    "vendor",
+    usage="[OPTION ...] DEST",
+    options=(
+        option("--with", "PART,…", "only these parts", dest="wanted"),
+        option("--without", "PART,…", "all parts but these"),
+        flag("--update", "replace an earlier copy"),
+        flag("--force", "with --update: overwrite changes"),
+        flag("--parts", "list the parts and their sizes"),
+    ),
+    details="The lines of a part are those that it adds to a copy of stdio alone.",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     if options.parts:
         return _list_parts
@@ -51,18 +63,3 @@ async def _list_parts(screen: Screen) -> Answer:
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name for name in text.replace(" ", "").split(",") if name]
-
-
-COMMAND = LocalCommand(
-    "vendor",
-    _prepare,
-    usage="[OPTION ...] DEST",
-    options=(
-        option("--with", "PART,…", "only these parts", dest="wanted"),
-        option("--without", "PART,…", "all parts but these"),
-        flag("--update", "replace an earlier copy"),
-        flag("--force", "with --update: overwrite changes"),
-        flag("--parts", "list the parts and their sizes"),
-    ),
-    details="The lines of a part are those that it adds to a copy of stdio alone.",
-)

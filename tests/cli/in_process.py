@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpclient import Client, Receiver, Transport
-from mcpclient.cli.command import Answer, Command
+from mcpclient.cli.command import DECLARED, Answer, Command
+from mcpclient.cli.main import command_named
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.protocol.outgoing import Outgoing
@@ -55,15 +56,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def prepared(command: Command, *words: str) -> argparse.Namespace:
+def prepared(name: str, *words: str) -> argparse.Namespace:
     """Return words and options, checked before anything is started."""
+    command = command_named(name)
+    assert isinstance(command, Command)
     options = parser_of(command).parse_intermixed_args(words)
     command.check(options)
     return options
 
 
 def ask(
-    command: Command,
+    name: str,
     *words: str,
     answers: Mapping[str, Mapping[str, Any]] | None = None,
     screen: Screen | None = None,
@@ -73,8 +76,9 @@ def ask(
 
     async def run() -> Answer:
         async with Client(ServerInProcess(answers), protocol_version=revision) as client:
-            options = prepared(command, *words)
+            options = prepared(name, *words)
             shown = screen or Screen(io.StringIO(), io.StringIO(), {})
-            return await command.run(client, shown, options)
+            answer: Answer = await DECLARED[name].function(client, shown, options)
+            return answer
 
     return asyncio.run(run())

@@ -6,18 +6,12 @@ import argparse
 
 import pytest
 
-from mcpclient import Client, UsageError
-from mcpclient.cli.command import Answer, Command
-from mcpclient.cli.screen import Screen
+from mcpclient import UsageError
+from mcpclient.cli.command import Command
 
-
-async def run(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
-    return Answer({}, "")
-
-
-PLAIN = Command("plain", run)
-EXACT = Command("exact", run, required=("ONE", "TWO"))
-OPEN = Command("open", run, required=("ONE",), more="MORE")
+PLAIN = Command("plain", read=" ".join)
+EXACT = Command("exact", required=("ONE", "TWO"), read=" ".join)
+OPEN = Command("open", required=("ONE",), more="MORE", read=" ".join)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +20,7 @@ OPEN = Command("open", run, required=("ONE",), more="MORE")
 )
 def test_the_right_words_are_read(command: Command, words: list[str]) -> None:
     options = argparse.Namespace(words=words)
-    command._replace(read=" ".join).check(options)
+    command.check(options)
     assert (options.words, options.arguments) == (words, " ".join(words[len(command.required) :]))
 
 

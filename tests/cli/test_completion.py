@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import select
@@ -12,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli.main import COMMANDS, main
+from mcpclient.cli.main import COMMANDS, command_named, main
 from mcpclient.cli.parsing import parser_of
-from mcpclient.cli.tools import CALL, remember
+from mcpclient.cli.tools import remember
 from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool
 from tests.support.subprocesses import TOP
@@ -39,6 +40,10 @@ ASK = {
         complete -C "{words} {last}" | string replace -r '\\t.*' ''
     """,
 }
+
+
+def called(words: list[str]) -> argparse.Namespace:
+    return parser_of(command_named("call")).parse_args(words)
 
 
 @pytest.fixture
@@ -231,8 +236,8 @@ case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
 """
     )
     monkeypatch.chdir(tmp_path)
-    remember(parser_of(CALL).parse_args(["x"]), [PAINT])  # of a server without a name
-    options = parser_of(CALL).parse_args(["demo", "paint"])
+    remember(called(["x"]), [PAINT])  # of a server without a name
+    options = called(["demo", "paint"])
     options.named = ["demo"]
     remember(options, [PAINT])
     keys = ["mcpclient call de", "\t", "pa", "\t", "co", "\t", "r", "\t", "\r"]
@@ -258,7 +263,7 @@ case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
 @pytest.mark.usefixtures("nothing_configured")
 def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture) -> None:
     """F-SHOW-13: nothing where something is wrong, since the user is typing."""
-    options = parser_of(CALL).parse_args(["demo", "paint"])
+    options = called(["demo", "paint"])
     options.named = ["demo"]
     remember(options, [PAINT])
     remember(options, [PAINT])
@@ -270,7 +275,7 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
 def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """F-SHOW-13: and their tools are completed like those of others."""
     monkeypatch.setattr(session_sockets, "session_names", lambda environ: ["browser"])
-    options = parser_of(CALL).parse_args(["@browser", "paint"])
+    options = called(["@browser", "paint"])
     options.named = ["@browser"]
     remember(options, [PAINT])
     assert main(["__complete", "zsh", "mcpclient", "tools", "@"]) == 0

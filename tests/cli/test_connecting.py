@@ -15,7 +15,7 @@ import pytest
 from mcpclient import Client, OAuth, UsageError
 from mcpclient.cli.command import Server
 from mcpclient.cli.connecting import client_for
-from mcpclient.cli.features import INFO
+from mcpclient.cli.main import command_named
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.entries.resolve import HeadersHelper
@@ -26,7 +26,7 @@ def screen() -> Screen:
 
 
 def made(server: Server, *words: str) -> Client:
-    return client_for(server, parser_of(INFO).parse_args(words), screen())
+    return client_for(server, parser_of(command_named("info")).parse_args(words), screen())
 
 
 def options_of(server: Server, *words: str) -> Any:

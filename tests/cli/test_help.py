@@ -10,13 +10,21 @@ import pytest
 
 import mcpclient
 from mcpclient import UsageError
-from mcpclient.cli.help import CHAPTERS, COMMAND
+from mcpclient.cli.command import LocalCommand, LocalWork
+from mcpclient.cli.help import CHAPTERS
+from mcpclient.cli.main import command_named
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 
 
+def prepared(*words: str) -> LocalWork:
+    command = command_named("help")
+    assert isinstance(command, LocalCommand)
+    return command.function(argparse.Namespace(words=list(words)))
+
+
 def shown(*words: str) -> str:
-    work = COMMAND.prepare(argparse.Namespace(words=list(words)))
+    work = prepared(*words)
 
     async def answer() -> str:
         return (await work(Screen(io.StringIO(), io.StringIO(), {}))).text
@@ -79,7 +87,7 @@ def test_a_terminal_gets_a_layout_of_its_width() -> None:
     """F-SHOW-3, F-SHOW-11: anything else gets the Markdown itself."""
 
     async def answer(out: io.StringIO) -> str:
-        work = COMMAND.prepare(argparse.Namespace(words=["errors"]))
+        work = prepared("errors")
         return (await work(Screen(out, io.StringIO(), {}))).text
 
     assert max(map(len, asyncio.run(answer(Terminal())).splitlines())) < 80

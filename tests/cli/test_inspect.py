@@ -15,8 +15,7 @@ from mcpclient import UsageError
 from mcpclient.cli import connecting
 from mcpclient.cli import inspect as module
 from mcpclient.cli.command import LocalRequest
-from mcpclient.cli.inspect import COMMAND
-from mcpclient.cli.main import main
+from mcpclient.cli.main import command_named, main
 from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
 from mcpclient.inspector.inspector import Inspector, inspect
@@ -197,4 +196,4 @@ def test_its_help_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "--replay" in printed
     assert "--timeout" in printed
-    assert COMMAND.details.splitlines()[0][:30] in printed
+    assert command_named("inspect").details.splitlines()[0][:30] in printed

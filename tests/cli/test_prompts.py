@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from mcpclient.cli.features import PROMPTS as COMMAND
 from tests.cli.in_process import ask
 
 
 def test_prompts_are_listed_with_their_arguments() -> None:
     """F-SHOW-1"""
-    answer = ask(COMMAND)
+    answer = ask("prompts")
     assert answer.text.splitlines() == [
         "PROMPT  ARGUMENTS     DESCRIPTION",
         "haiku   topic [mood]  Ask for a haiku",
@@ -17,4 +16,4 @@ def test_prompts_are_listed_with_their_arguments() -> None:
 
 
 def test_no_prompts() -> None:
-    assert ask(COMMAND, answers={"prompts/list": {"prompts": []}}).text == "no prompts"
+    assert ask("prompts", answers={"prompts/list": {"prompts": []}}).text == "no prompts"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mcpclient import PeerError
-from mcpclient.cli.features import RESOURCES as COMMAND
 from tests.cli.in_process import ask
 
 
 def test_resources_and_templates_are_listed() -> None:
     """F-SHOW-1"""
-    answer = ask(COMMAND)
+    answer = ask("resources")
     assert answer.text.splitlines() == [
         "RESOURCE       TYPE        DESCRIPTION",
         "demo://readme  text/plain  A short text",
@@ -26,7 +25,7 @@ def test_resources_and_templates_are_listed() -> None:
 
 def test_a_server_need_not_know_templates() -> None:
     unknown = {"resources/templates/list": {"code": -32601, "message": "Method not found"}}
-    answer = ask(COMMAND, answers=unknown)
+    answer = ask("resources", answers=unknown)
     assert "TEMPLATE" not in answer.text
     assert answer.raw["resourceTemplates"] == []
 
@@ -34,7 +33,7 @@ def test_a_server_need_not_know_templates() -> None:
 def test_other_errors_are_not_hidden() -> None:
     broken = {"resources/templates/list": {"code": -32603, "message": "broken"}}
     with pytest.raises(PeerError, match="broken"):
-        ask(COMMAND, answers=broken)
+        ask("resources", answers=broken)
 
 
 def test_no_resources() -> None:
@@ -42,4 +41,4 @@ def test_no_resources() -> None:
         "resources/list": {"resources": []},
         "resources/templates/list": {"resourceTemplates": []},
     }
-    assert ask(COMMAND, answers=nothing).text == "no resources"
+    assert ask("resources", answers=nothing).text == "no resources"

@@ -7,12 +7,9 @@ import shlex
 
 import pytest
 
-from mcpclient.cli.command import Command
-from mcpclient.cli.features import PROMPTS, RESOURCES
 from mcpclient.cli.main import main
 from mcpclient.cli.render import Style, fill, listing, width_of, wrapped
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.tools import TOOLS
 from tests.cli.in_process import Terminal, ask
 
 LONG = "Search all the pages of the archive for words. It takes a while, and may cost money."
@@ -41,7 +38,7 @@ ANSWERS: dict[str, dict[str, object]] = {
 WIDTHS = (40, 80, 120)
 
 
-def seen(command: Command, *words: str, columns: int) -> list[str]:
+def seen(command: str, *words: str, columns: int) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(columns))
         screen = Screen(Terminal(), io.StringIO(), {"NO_COLOR": "1"})
@@ -49,8 +46,8 @@ def seen(command: Command, *words: str, columns: int) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("command", [TOOLS, RESOURCES, PROMPTS], ids=lambda each: each.name)
-def test_no_line_of_a_list_is_wider_than_the_terminal(command: Command, columns: int) -> None:
+@pytest.mark.parametrize("command", ["tools", "resources", "prompts"])
+def test_no_line_of_a_list_is_wider_than_the_terminal(command: str, columns: int) -> None:
     """F-SHOW-18: so the terminal breaks no word."""
     lines = seen(command, columns=columns)
     assert all(width_of(line) <= columns for line in lines)
@@ -59,17 +56,17 @@ def test_no_line_of_a_list_is_wider_than_the_terminal(command: Command, columns:
 
 def test_the_first_sentence_is_shown_and_the_rest_on_request() -> None:
     """F-SHOW-18: with marks for what reads only and what destroys."""
-    assert seen(TOOLS, columns=80) == [
+    assert seen("tools", columns=80) == [
         "search_everything query limit kind [since] (read-only)",
         "  Search all the pages of the archive for words. …",
         "weather (destructive)",
         "  世界の天気を調べる。 …",
     ]
-    assert seen(TOOLS, "--long", columns=80)[1:3] == [
+    assert seen("tools", "--long", columns=80)[1:3] == [
         "  Search all the pages of the archive for words. It takes a while, and may cost",
         "  money.",
     ]
-    assert seen(TOOLS, "--long", "weather*", columns=16)[1:] == [
+    assert seen("tools", "--long", "weather*", columns=16)[1:] == [
         *("(destructive)".rjust(17), "  世界の天気を調", "  べる。都市の名", "  前が必要です。")
     ]
 
@@ -77,7 +74,7 @@ def test_the_first_sentence_is_shown_and_the_rest_on_request() -> None:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_one_tool_ends_with_a_line_to_run(columns: int) -> None:
     """F-SHOW-18: its arguments are of the types that the schema has."""
-    lines = seen(TOOLS, "search_everything", columns=columns)
+    lines = seen("tools", "search_everything", columns=columns)
     assert lines[-1] == "mcpclient call SERVER search_everything query=text limit=3 kind=page"
     assert all(width_of(line) <= columns for line in lines[:-1])
     assert {"ARGUMENT", "query string"} <= set(lines)

@@ -9,7 +9,6 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.tools import CALL, TASK, TASKS
 from tests.cli.in_process import ask
 
 WORKING = {"taskId": "t1", "status": "working", "statusMessage": "half\x1b", "pollInterval": 1}
@@ -36,27 +35,27 @@ def test_a_call_goes_on_as_a_task() -> None:
     """F-SHOW-21: its id is all of the output, and the line to wait with is said beside it."""
     errors = io.StringIO()
     screen = Screen(io.StringIO(), errors, {})
-    answer = ask(CALL, "slow", "--detach", answers=ANSWERS, screen=screen)
+    answer = ask("call", "slow", "--detach", answers=ANSWERS, screen=screen)
     assert (answer.text, answer.raw["status"]) == ("t1", "working")
     assert "mcpclient task SERVER t1 --wait" in errors.getvalue()
 
 
 def test_tasks_are_listed_and_waited_for() -> None:
     """F-SHOW-21"""
-    assert ask(TASKS, answers=ANSWERS).text.splitlines() == [
+    assert ask("tasks", answers=ANSWERS).text.splitlines() == [
         "TASK  STATUS     SINCE       MESSAGE",
         r"t1    working                half\x1b",
         r"t1    completed  2026-01-01  half\x1b",
     ]
-    assert ask(TASKS, answers={**ANSWERS, "tasks/list": {"tasks": []}}).text == "no tasks"
-    assert ask(TASK, "t1", answers=ANSWERS).text == r"completed: half\x1b"
-    assert ask(TASK, "t1", "--cancel", answers=ANSWERS).raw["status"] == "completed"
-    waited = ask(TASK, "t1", "--wait", answers=ANSWERS)
+    assert ask("tasks", answers={**ANSWERS, "tasks/list": {"tasks": []}}).text == "no tasks"
+    assert ask("task", "t1", answers=ANSWERS).text == r"completed: half\x1b"
+    assert ask("task", "t1", "--cancel", answers=ANSWERS).raw["status"] == "completed"
+    waited = ask("task", "t1", "--wait", answers=ANSWERS)
     assert (waited.text, waited.failed) == ("done", False)
 
 
 def test_a_server_without_tasks() -> None:
     """F-SHOW-21"""
-    for command, words in ((CALL, ["echo", "message=x", "--detach"]), (TASKS, [])):
+    for command, words in (("call", ["echo", "message=x", "--detach"]), ("tasks", [])):
         with pytest.raises(UsageError, match="tasks"):
             ask(command, *words)

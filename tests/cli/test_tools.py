@@ -8,13 +8,12 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.tools import TOOLS as COMMAND
 from tests.cli.in_process import ask, prepared
 
 
 def test_tools_are_listed_with_their_arguments() -> None:
     """F-SHOW-1"""
-    answer = ask(COMMAND)
+    answer = ask("tools")
     assert answer.text.splitlines() == [
         "TOOL   ARGUMENTS     DESCRIPTION",
         "echo   message       Say the same again",
@@ -27,7 +26,7 @@ def test_tools_are_listed_with_their_arguments() -> None:
 
 
 def test_no_tools() -> None:
-    assert ask(COMMAND, answers={"tools/list": {"tools": []}}).text == "no tools"
+    assert ask("tools", answers={"tools/list": {"tools": []}}).text == "no tools"
 
 
 @pytest.mark.parametrize(("nameless", "said"), [([{}], "a tool"), ([{"name": 5}] * 2, "2 tools")])
@@ -36,7 +35,7 @@ def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> N
     errors = io.StringIO()
     tools = [*nameless, {"name": "echo"}]
     answer = ask(
-        COMMAND,
+        "tools",
         answers={"tools/list": {"tools": tools}},
         screen=Screen(io.StringIO(), errors, {}),
     )
@@ -48,7 +47,7 @@ def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> N
 def test_a_description_cannot_leave_its_line() -> None:
     """F-SHOW-3"""
     evil = {"name": "a\n\x1b[1A", "title": "first\nsecond\u202e"}
-    text = ask(COMMAND, answers={"tools/list": {"tools": [evil]}}).text
+    text = ask("tools", answers={"tools/list": {"tools": [evil]}}).text
     assert text.splitlines()[1].split() == ["a", r"\x1b[1A", "first", r"second\u202e"]
 
 
@@ -70,7 +69,7 @@ def test_one_tool_is_described() -> None:
         "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
         "annotations": {"readOnlyHint": False, "idempotentHint": True, "openWorldHint": "odd"},
     }
-    text = ask(COMMAND, "send", answers={"tools/list": {"tools": [tool]}}).text
+    text = ask("tools", "send", answers={"tools/list": {"tools": [tool]}}).text
     assert text.splitlines() == [
         'send to=string [size="s" | "m"] [tags=array of null | string]',
         "",
@@ -92,16 +91,16 @@ def test_one_tool_is_described() -> None:
 
 def test_a_pattern_filters() -> None:
     """F-SHOW-1"""
-    assert [tool["name"] for tool in ask(COMMAND, "*O*").raw["tools"]] == ["echo", "count"]
-    assert ask(COMMAND, "x*").text == "no tools"
+    assert [tool["name"] for tool in ask("tools", "*O*").raw["tools"]] == ["echo", "count"]
+    assert ask("tools", "x*").text == "no tools"
 
 
 def test_a_name_that_is_not_there() -> None:
     """F-SHOW-2"""
     with pytest.raises(UsageError, match="no tool 'Echo'; did you mean 'echo'"):
-        ask(COMMAND, "Echo")
+        ask("tools", "Echo")
     with pytest.raises(UsageError, match="does not take 'add'"):
-        prepared(COMMAND, "echo", "add")
+        prepared("tools", "echo", "add")
 
 
 @pytest.mark.parametrize(
@@ -117,5 +116,5 @@ def test_a_name_that_is_not_there() -> None:
 )
 def test_arguments_of_a_schema(schema: object, shown: str) -> None:
     tool = {"name": "t", "inputSchema": schema, "title": "T"}
-    text = ask(COMMAND, answers={"tools/list": {"tools": [tool]}}).text
+    text = ask("tools", answers={"tools/list": {"tools": [tool]}}).text
     assert text.splitlines()[1].split() == ["t", *shown.split(), "T"]

@@ -15,7 +15,7 @@ from ...framing.logs import logger_for
 from ...manager.tools import ManagedTool
 from ...protocol.types import Tool
 from ...suggestions import there_are, there_is_no
-from .. import features, main, tools
+from .. import main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..features import line_of
@@ -140,7 +140,9 @@ async def _call(session: Session, words: Sequence[Word]) -> Answer:
     return await call_tool(session, tool, texts[1:], checked=len(texts) == len(words))
 
 
-async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Answer:
+async def _ask(session: Session, name: str, words: Sequence[Word]) -> Answer:
+    command = main.command_named(name)
+    assert isinstance(command, Command)
     texts = [word.text for word in words]
     if not {"-h", "--help"}.isdisjoint(texts):
         raise UsageError(f"write: help {command.name}")
@@ -148,19 +150,21 @@ async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Ans
         raise UsageError(_STDIN_IS_TAKEN)
     options = parser_of(command).parse_intermixed_args(texts)
     command.check(options)
-    answer = await command.run(await session.client(), session.screen, options)
+    answer = await command.function(await session.client(), session.screen, options)
     session.learn(answer.raw)
     return answer
 
 
-def _as_outside(command: Command) -> Builtin:
+def _as_outside(name: str) -> Builtin:
     """Return a command of the command line, about the server in use."""
+    command = main.command_named(name)
+    assert isinstance(command, Command)
     least = len(command.required)
     return Builtin(
-        command.name,
+        name,
         command.usage,
-        main.COMMANDS[command.name],
-        lambda session, words: _ask(session, command, words),
+        main.COMMANDS[name],
+        lambda session, words: _ask(session, name, words),
         least,
         None if command.more else least,
     )
@@ -170,7 +174,7 @@ async def _tools(session: Session, words: Sequence[Word]) -> Answer:
     """List the tools; a word without wildcards matches anywhere in their names."""
     typed = words[0].text if words else "*"
     pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
-    return await _ask(session, tools.TOOLS, [Word(pattern, pattern, 0)])
+    return await _ask(session, "tools", [Word(pattern, pattern, 0)])
 
 
 async def _tool(session: Session, words: Sequence[Word]) -> Answer:
@@ -192,8 +196,7 @@ _OF_SERVERS = (
         least=1,
         most=None,
     ),
-    *map(_as_outside, (features.RESOURCES, features.READ, features.PROMPTS, features.PROMPT)),
-    *map(_as_outside, (features.COMPLETE, features.INFO, features.PING)),
+    *map(_as_outside, ("resources", "read", "prompts", "prompt", "complete", "info", "ping")),
 )
 
 

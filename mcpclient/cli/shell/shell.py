@@ -306,6 +306,20 @@ def _called(words: Sequence[Word]) -> list[str]:
 _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
 
 
+@LocalCommand(
+    "shell",
+    usage="[SERVER | -- SERVER-COMMAND ...] [< FILE]",
+    options=(flag("--no-history", "do not keep typed lines for later sessions"),),
+    takes_server=True,
+    details="Without a server: all that are configured. The name of a tool is a command; help "
+    "lists the others. Lines from a file or a pipe are a script: it stops at the first line that "
+    "fails, with the exit code of that line. With --json, all lines and their results are one "
+    "document at the end.\n\n"
+    "examples:\n"
+    "  mcpclient shell http://localhost:3001/mcp\n"
+    "  mcpclient shell -- npx -y my-server\n"
+    "  mcpclient shell my-server < smoke-test.txt",
+)
 def _prepare(options: argparse.Namespace) -> LocalWork:
     if is_named(options):
         server = only_server(options)
@@ -349,23 +363,3 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             await manager.close()
 
     return run
-
-
-COMMAND = LocalCommand(
-    "shell",
-    _prepare,
-    usage="[SERVER | -- SERVER-COMMAND ...] [< FILE]",
-    options=(flag("--no-history", "do not keep typed lines for later sessions"),),
-    takes_server=True,
-    details=(
-        "Without a server: all that are configured. The name of a tool is a command; help lists "
-        "the others. Lines from a file or a pipe are a script: it stops at the first line that "
-        "fails, with the exit code of that line. With --json, all lines and their results are one "
-        "document at the end.\n\n"
-        "examples:\n"
-        "  mcpclient shell http://localhost:3001/mcp\n"
-        "  mcpclient shell -- npx -y my-server\n"
-        "  mcpclient shell my-server < smoke-test.txt"
-    ),
-)
-"""Runs lines until they end."""
