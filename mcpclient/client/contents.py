@@ -168,7 +168,7 @@ class Contents(Requests):
         entry = skill.skill if isinstance(skill, skills.LoadedSkill) else skill
         entry.check_entry()
         uri = entry.resolve(path)
-        skills.check_listed(entry, uri)
+        skills.listed_file(entry, uri)  # raises for another one
         contents = await self._read_file(uri, options)
         skills.verify_file(entry, uri, contents.data)
         return contents

@@ -1,13 +1,13 @@
 """The two designs of tasks: the core's of 2025-11-25, and the extension of the stateless era.
 
-Both wait for a task by polling its state. When the task wants input, a job runs concurrently.
+Both wait for a task by polling its state. When the task wants input, a job runs concurrently. The
+classes of the extension say in what it differs from the core.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
@@ -65,8 +65,8 @@ class TaskInputs:
         self._taken -= requests.keys()
 
 
-class TaskWait(Observer, ABC):
-    """One wait for a task. The design says how input and result travel.
+class CoreTaskWait(Observer):
+    """One wait for a task, whose requests for input and result both come by ``tasks/result``.
 
     ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
     not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
@@ -213,17 +213,26 @@ class TaskWait(Observer, ABC):
     # The job that runs beside the polling
 
     @property
-    @abstractmethod
     def _is_answering(self) -> bool:
         """Whether a handler is at work for the task."""
+        return self._connection.receiver.is_answering(self._id)
 
-    @abstractmethod
     def _job_for_input(self) -> _Job | None:
         """Start the job that a request for input needs; None when there is nothing to do."""
+        return asyncio.ensure_future(self._fetch_result())
 
-    @abstractmethod
+    async def _fetch_result(self) -> Mapping[str, Any] | None:
+        unlimited = RequestOptions(None, None, self._limits.headers)
+        return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
+
     async def _result_of(self, task: Task) -> Mapping[str, Any]:
         """Return the result of a task that is over and was not cancelled."""
+        if self._job is not None:  # it has asked already
+            await asyncio.wait({self._job}, timeout=self._limits.timeout)
+            result = await self._outcome_of_job()
+            if result is not None:
+                return result
+        return await self._request("tasks/result", {"taskId": self._id})
 
     async def _outcome_of_job(self) -> Mapping[str, Any] | None:
         """Return the result if the job has brought it. Raises what ended the job for good."""
@@ -248,34 +257,40 @@ def _check_inputs(count: int) -> None:
         raise ProtocolViolation(f"the task asked for input more than {MAX_INPUTS} times")
 
 
-class TaskDesign(ABC):
-    """One way to make, list and cancel tasks over one connection.
+_MAKING = ("tasks", "requests", "tools", "call")
 
+
+class CoreTasks:
+    """The making, listing and cancelling of tasks over one connection.
+
+    The capabilities of the server say what it can do with tasks, the listing what a tool can.
     ``wait``: the class that waits for a task. ``asks``: whether a call has to ask to become a task,
     which also makes its progress last as long as the task.
     """
 
-    wait: type[TaskWait]
-    asks: bool
+    wait: type[CoreTaskWait] = CoreTaskWait
+    asks: bool = True
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @abstractmethod
     def check_call(self, name: str, tool: Tool | None) -> None:
         """Raise `UsageError` when a tool, listed or not, cannot be called as a task."""
+        self._require(*_MAKING)
+        if tool is not None and task_support_of(tool.raw) == "forbidden":
+            raise UsageError(f"tool {name!r} cannot be called as a task")
 
-    @abstractmethod
     def may_ask(self) -> bool:
         """Whether a call can ask to become a task, as tools may require."""
+        return declares(self._connection.capabilities, *_MAKING)
 
-    @abstractmethod
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
         """Return the task the server made of a call; None when it gave the result of the call."""
+        return created_task(result, params["name"]) if "task" in params else None
 
-    @abstractmethod
     def check(self, action: str) -> None:
         """Raise `UsageError` when the client cannot ``"list"`` or ``"cancel"`` tasks."""
+        self._require("tasks", action)
 
     def _require(self, *capability: str) -> None:
         self._connection.require_session()
@@ -283,54 +298,7 @@ class TaskDesign(ABC):
             raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
 
 
-_MAKING = ("tasks", "requests", "tools", "call")
-
-
-class CoreTaskWait(TaskWait):
-    """Gets both the requests for input and the result through ``tasks/result``."""
-
-    @property
-    def _is_answering(self) -> bool:
-        return self._connection.receiver.is_answering(self._id)
-
-    def _job_for_input(self) -> _Job | None:
-        return asyncio.ensure_future(self._fetch_result())
-
-    async def _fetch_result(self) -> Mapping[str, Any] | None:
-        unlimited = RequestOptions(None, None, self._limits.headers)
-        return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
-
-    async def _result_of(self, task: Task) -> Mapping[str, Any]:
-        if self._job is not None:  # it has asked already
-            await asyncio.wait({self._job}, timeout=self._limits.timeout)
-            result = await self._outcome_of_job()
-            if result is not None:
-                return result
-        return await self._request("tasks/result", {"taskId": self._id})
-
-
-class CoreTasks(TaskDesign):
-    """The capabilities of the server say what it can do with tasks, the listing what a tool can."""
-
-    wait: type[TaskWait] = CoreTaskWait
-    asks = True
-
-    def check_call(self, name: str, tool: Tool | None) -> None:
-        self._require(*_MAKING)
-        if tool is not None and task_support_of(tool.raw) == "forbidden":
-            raise UsageError(f"tool {name!r} cannot be called as a task")
-
-    def may_ask(self) -> bool:
-        return declares(self._connection.capabilities, *_MAKING)
-
-    def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
-        return created_task(result, params["name"]) if "task" in params else None
-
-    def check(self, action: str) -> None:
-        self._require("tasks", action)
-
-
-class ExtensionTaskWait(TaskWait):
+class ExtensionTaskWait(CoreTaskWait):
     """Answers the requests for input in a task's state with ``tasks/update``."""
 
     @property
@@ -370,10 +338,10 @@ class ExtensionTaskWait(TaskWait):
         return task.result
 
 
-class ExtensionTasks(TaskDesign):
+class ExtensionTasks(CoreTasks):
     """Both sides have to declare the extension; then any tool call may become a task."""
 
-    wait: type[TaskWait] = ExtensionTaskWait
+    wait = ExtensionTaskWait
     asks = False
 
     def check_call(self, name: str, tool: Tool | None) -> None:

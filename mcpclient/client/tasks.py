@@ -43,7 +43,7 @@ class TaskCalls:
         connection.observers.append(self.progress)
 
     @property
-    def design(self) -> task_designs.TaskDesign:
+    def design(self) -> task_designs.CoreTasks:
         """The design of the era that was agreed on."""
         era = self._connection.era
         if era is not None and era.tasks_are_an_extension:
@@ -64,16 +64,9 @@ class TaskCalls:
         limits: RequestOptions,
         by_default: bool = False,
     ) -> Mapping[str, Any]:
-        """Return the result of a task once it is over; see `TaskWait` for the arguments."""
-        wait = self.design.wait(
-            self._connection,
-            self._caller,
-            task,
-            self.inputs_of(task.id),
-            limits,
-            by_default,
-            on_status,
-        )
+        """Return the result of a task once it is over; see `CoreTaskWait` for the arguments."""
+        made, inputs = self.design.wait, self.inputs_of(task.id)
+        wait = made(self._connection, self._caller, task, inputs, limits, by_default, on_status)
         self._connection.observers.append(wait)
         try:
             result = await wait.run()

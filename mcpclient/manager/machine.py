@@ -224,47 +224,38 @@ def did_not_run(error: McpError) -> bool:
     return isinstance(error, ConnectFailed)
 
 
-@dataclass
-class FailureCount:
-    """Counts calls in a row that failed because of the network.
-
-    A connection reset, timed out, refused or unreachable, a broken pipe, a stream that is gone: all
-    are a `ConnectionLost` or a `ConnectFailed` here. A call timeout counts among them as long as
-    the server says nothing else meanwhile.
-    """
-
-    limit: int
-    count: int = 0
-
-    def failed(self, error: McpError) -> bool:
-        """Count a failed call; return whether the limit is reached."""
-        if not isinstance(error, (ConnectionLost, ConnectFailed, CallTimeout)):
-            self.count = 0  # it answered
-            return False
-        self.count += 1
-        return self.count >= self.limit
-
-
 class Upkeep:
     """The flags and counts of a server that are not in its status.
 
     ``is_asked_for``: the user asks for the connection that is being made, so that a login may be
     wanted. ``is_switched_on``: the user has, whatever the configuration says. ``version``: the
-    revision that is tried first. ``failures``: of calls. ``attempts``: since a connection lasted.
+    revision that is tried first. ``failures``: calls in a row that failed because of the network.
+    ``attempts``: since a connection lasted.
     """
 
     def __init__(self, reconnect: Reconnect | None) -> None:
         self.is_asked_for = self.is_switched_on = False
         self.version = ""
-        limit = 0 if reconnect is None else reconnect.terminal_errors
-        self.failures: FailureCount = FailureCount(limit)
+        self.failures: int = 0
         self.attempts: int = 0
-        self._reconnect = reconnect or Reconnect()
+        self._reconnect = reconnect
         self._opened_at = math.inf
 
     def opened(self, now: float) -> None:
         """Begin anew with counting failures, and with attempts if the connection lasts."""
-        self.failures.count, self._opened_at = 0, now
+        self.failures, self._opened_at = 0, now
+
+    def failed(self, error: McpError) -> bool:
+        """Count a failed call; return whether the connection is to be made anew.
+
+        A connection reset, timed out, refused or unreachable, a broken pipe, a stream that is gone:
+        all are a `ConnectionLost` or a `ConnectFailed` here. A call timeout counts among them as
+        long as the server says nothing else meanwhile.
+        """
+        is_counted = isinstance(error, (ConnectionLost, ConnectFailed, CallTimeout))
+        self.failures = self.failures + 1 if is_counted else 0  # else it answered
+        limit = math.inf if self._reconnect is None else self._reconnect.terminal_errors
+        return self.failures >= limit
 
     def next_delay(self, now: float, chance: float) -> float:
         """Return the seconds before another attempt; ``chance``: 0 to 1."""
@@ -272,4 +263,4 @@ class Upkeep:
             self.attempts = 0
         self._opened_at = math.inf
         self.attempts += 1
-        return self._reconnect.delay(self.attempts - 1, chance)
+        return (self._reconnect or Reconnect()).delay(self.attempts - 1, chance)

@@ -263,7 +263,7 @@ class Server:
 
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
-        self._upkeep.failures.count = self._upkeep.attempts = 0
+        self._upkeep.failures = self._upkeep.attempts = 0
 
     def call_failed(self, client: ManagedClient, error: McpError) -> None:
         """Count a failed call; too many in a row, and the connection is made anew."""
@@ -271,7 +271,7 @@ class Server:
             return
         if lacks_login(error):
             self._handle(Event.UNAUTHORIZED, error)
-        elif self._upkeep.failures.failed(error) and self._shared.reconnect is not None:
+        elif self._upkeep.failed(error):
             self.lost(client, error)
 
     def lost(self, client: ManagedClient, error: McpError) -> None:

@@ -127,10 +127,9 @@ def verify_file(skill: Skill, uri: str, data: bytes) -> None:
 
     Of a dynamic skill no content can be verified, only that the file lies within it.
     """
-    check_listed(skill, uri)
-    if skill.is_dynamic:
-        return
     listed = listed_file(skill, uri)
+    if listed is None:
+        return
     if len(data) != listed.size:
         reason = f"it has {len(data)} bytes, and should have {listed.size}"
         raise SkillVerificationError(uri, "size", reason)
@@ -139,19 +138,16 @@ def verify_file(skill: Skill, uri: str, data: bytes) -> None:
         raise SkillVerificationError(uri, "digest", f"it is {digest}, not {listed.digest}")
 
 
-def check_listed(skill: Skill, uri: str) -> None:
-    """Raise `SkillVerificationError` for a URI that is not a file of the skill, before it is read.
+def listed_file(skill: Skill, uri: str) -> SkillFile | None:
+    """Return the entry's description of a file of the skill; None for one of a dynamic skill.
 
-    A dynamic skill lists no files; what lies within it may be one.
+    Raises `SkillVerificationError` for a URI that is not a file of the skill. A dynamic skill lists
+    none; what lies within it may be one.
     """
-    if not skill.is_dynamic:
-        listed_file(skill, uri)
-    elif not skill.contains(uri):
+    if skill.is_dynamic:
+        if skill.contains(uri):
+            return None
         raise SkillVerificationError(uri, "unlisted", "it lies outside of the skill")
-
-
-def listed_file(skill: Skill, uri: str) -> SkillFile:
-    """Return the entry's description of a file. Raises `SkillVerificationError` without one."""
     for file in skill.files:
         if file.uri == uri:
             return file

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.task_designs import CoreTasks, ExtensionTasks, TaskDesign
+from mcpclient.client.task_designs import CoreTasks, ExtensionTasks
 from mcpclient.errors import ClientClosed, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION
@@ -22,7 +22,7 @@ from tests.support import virtual_time
     ],
 )
 def test_a_capability_that_is_missing_is_named(
-    design: type[TaskDesign], version: str, capabilities: dict[str, Any], missing: str
+    design: type[CoreTasks], version: str, capabilities: dict[str, Any], missing: str
 ) -> None:
     """F-API-13: before anything is sent."""
 

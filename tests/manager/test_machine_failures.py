@@ -20,7 +20,14 @@ from mcpclient.errors import (
     SsrfError,
     TokenRequestFailed,
 )
-from mcpclient.manager.machine import Event, FailureCount, after_attempt, did_not_run, lacks_login
+from mcpclient.manager.machine import (
+    Event,
+    Reconnect,
+    Upkeep,
+    after_attempt,
+    did_not_run,
+    lacks_login,
+)
 
 LOGIN = AuthorizationRequired("https://auth.example/")
 LOST = ConnectionLost("reset")
@@ -63,9 +70,10 @@ def test_which_calls_need_a_login() -> None:
 
 def test_counting() -> None:
     """F-MANY-5, seed 002 (15.4.2): in a row, which any answer interrupts."""
-    count = FailureCount(3)
+    count = Upkeep(Reconnect(terminal_errors=3))
     refused = ConnectFailed("s", "refused")
     assert [count.failed(each) for each in (LOST, refused)] == [False, False]
     assert not count.failed(HttpError(500, {}, b""))
     outcomes = [count.failed(each) for each in (LOST, CallTimeout("m", 1.0), refused)]
     assert outcomes == [False, False, True]
+    assert not any(Upkeep(None).failed(LOST) for _ in range(9))

@@ -126,7 +126,8 @@ def test_other_files() -> None:
         verify_file(skill(), f"{ROOT}/ref/FORMS.md", b"f0rms")
     with refused("unlisted", "does not list it"):
         verify_file(skill(), f"{ROOT}/new.md", b"")
-    assert listed_file(skill(), URI).size == len(TEXT)
+    found = listed_file(skill(), URI)
+    assert found is not None and found.size == len(TEXT)
 
 
 def test_files_of_a_dynamic_skill() -> None:
