@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .client.events.around import refusal as refusal
     from .client.events.callbacks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
+    from .code.runs import CodeMode as CodeMode
     from .config.config import Config as Config
     from .config.config import Problem as Problem
     from .config.config import ServerConfig as ServerConfig
@@ -187,6 +188,7 @@ _MODULES = {
     ".client.events.around": "Around Call ask_unless_read_only refusal",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
+    ".code.runs": "CodeMode",
     ".config.config": "Config Problem ServerConfig Source",
     ".config.policy.policy": "Policy Verdict",
     ".config.policy.rules": "CommandRule CwdRule EnvRule NameRule UrlRule",

@@ -47,6 +47,7 @@ FLOORS = {
     "gate": 9,  # whether a server may start
     "manager": 10,  # many servers
     "adapters": 11,  # tool definitions, calls and results for model APIs
+    "code": 12,  # Python that a model writes
     "sync": 12,  # the blocking twin
     "stubs": 13,  # typed Python for the tools of a server
     "testing": 13,  # cassettes and snapshots, for both kinds of client
@@ -122,13 +123,14 @@ ONLY_IN_NET = {
 }
 
 # A program of its own, that this package only starts.
-PROGRAMS = ("sandbox.launcher",)
+PROGRAMS = ("sandbox.launcher", "code.program")
 
 # Elsewhere nothing asks which era it is: it asks the era, see protocol/era.py.
 ERAS = ("protocol.eras",)
 
 # Exceptions that are caught a few lines away and never reach a caller, and by whom they are caught.
 SIGNALS = {
+    "code.program.ToolError": "a model's code: a program of its own has no other tree",
     "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
     "config.reading.DocumentError": "config.reading: becomes a problem",
@@ -161,6 +163,9 @@ TYPES_FROM_ABOVE = {
     ("client.answers.sampling", "adapters.openai_chat"),
     ("manager.manager", "adapters.toolbox"),
     ("manager.manager", "adapters.providers"),
+    ("adapters.toolbox", "code"),
+    ("adapters.toolbox", "code.toolset"),
+    ("adapters.toolbox", "code.runs"),
 }
 
 # Importing by name would go around every rule of this file, so few may do it.
@@ -171,6 +176,7 @@ MAY_IMPORT_BY_NAME = {
     "vendoring.parts",  # the errors, once a module is missing
     "vendoring.copying",  # importlib.resources: the files of this package, also in an archive
     "lazy",  # what is imported for types as well, and so is held to these rules
+    "code.program",  # asyncio, for code that awaits: it takes twice the start
     "cli.main",  # cli.running, and the one command that is asked for
     "cli.sessions",  # modules that commands import late, before a fork needs them
     "cli.target",  # cli.configured: for names of configured servers only

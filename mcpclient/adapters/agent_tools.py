@@ -125,12 +125,7 @@ class AgentTool:
             problem = _mismatch(self.tool, outcome)
             if problem:
                 outcome = refusal(f"the result does not fit its schema: {problem}")
-        made = prepared(outcome, self._limits, _ANY_MEDIA)
-        structured = outcome.structured if isinstance(outcome, CallToolResult) else None
-        texts = [part if isinstance(part, str) else f"[{part.description}]" for part in made.parts]
-        return AgentOutcome(
-            "\n".join(texts), made.is_error, structured, [_part(part) for part in made.parts]
-        )
+        return agent_outcome(outcome, self._limits)
 
     async def execute(
         self,
@@ -175,6 +170,15 @@ class AgentTool:
             )
         made = self.execute(arguments, context, **options)
         return asyncio.run_coroutine_threadsafe(made, loop).result()
+
+
+def agent_outcome(outcome: Outcome, limits: Limits) -> AgentOutcome:
+    """Return the outcome of a call as text and parts."""
+    made = prepared(outcome, limits, _ANY_MEDIA)
+    structured = outcome.structured if isinstance(outcome, CallToolResult) else None
+    texts = [part if isinstance(part, str) else f"[{part.description}]" for part in made.parts]
+    parts = [_part(part) for part in made.parts]
+    return AgentOutcome("\n".join(texts), made.is_error, structured, parts)
 
 
 def _mismatch(tool: Tool, result: CallToolResult) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from ..client.events.around import Around, refusal
+from ..client.events.around import refusal
 from ..errors import McpError, UsageError
 from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
@@ -25,9 +25,9 @@ _SHOWN_DESCRIPTION = 200
 class LocalTool:
     """A tool and the function that runs its calls.
 
-    ``run``: takes the arguments, and around-hooks for a request to a server. ``needs_approval``:
-    whether the user is asked before a call. ``is_own``: whether it is a function of the user, which
-    takes the arguments only.
+    ``run``: takes the arguments, and the options of the call. ``needs_approval``: whether the user
+    is asked before a call. ``is_own``: whether it is a function of the user, which takes the
+    arguments only.
     """
 
     tool: Tool
@@ -44,7 +44,7 @@ def resource_tools(source: Any) -> list[LocalTool]:
     """Return the tools ``list_resources`` and ``read_resource`` of a client or a manager."""
 
     async def list_resources(
-        arguments: Mapping[str, Any], around: Sequence[Around] = ()
+        arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> CallToolResult:
         lines = _listed([_line(each, each.uri) for each in await source.list_resources()])
         try:
@@ -57,13 +57,14 @@ def resource_tools(source: Any) -> list[LocalTool]:
         return text_result("\n".join(lines) or "There are no resources.")
 
     async def read_resource(
-        arguments: Mapping[str, Any], around: Sequence[Around] = ()
+        arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> CallToolResult:
         uri = arguments.get("uri")
         if not isinstance(uri, str):
             return refusal("Give the uri of a resource; list_resources lists them.")
         server = {"server": arguments.get("server")} if has_servers else {}
-        read = await source.read_resource(uri, around=around, **server)
+        hooks = options.get("around", ())
+        read = await source.read_resource(uri, around=hooks, **server)
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
         return CallToolResult({"content": blocks})
 
@@ -72,20 +73,23 @@ def resource_tools(source: Any) -> list[LocalTool]:
     if has_servers:
         said = "as list_resources gives it, where it does"
         given["server"] = {"type": "string", "description": said}
-    listing = _tool("list_resources", "List the resources that can be read.", {})
-    reading = _tool("read_resource", "Read a resource by its URI.", given, needed=["uri"])
+    listing = new_tool("list_resources", "List the resources that can be read.", {})
+    reading = new_tool("read_resource", "Read a resource by its URI.", given, needed=["uri"])
     return [LocalTool(listing, list_resources), LocalTool(reading, read_resource)]
 
 
 def search_tool(
-    definitions: Callable[[], Iterable[Definition]], servers: Sequence[str]
+    definitions: Callable[[], Iterable[Definition]],
+    servers: Sequence[str],
+    described: Callable[[Sequence[Definition]], Iterable[str]],
 ) -> LocalTool:
-    """Return the tool ``search_tools``, which finds tools for `call_tool`.
+    """Return the tool ``search_tools``.
 
     ``definitions``: returns the definitions to search. ``servers``: the names for the description.
+    ``described``: returns the lines that the model gets about those found.
     """
 
-    async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
+    async def search(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
             return refusal("Give a query: some words of what the tool should do.")
@@ -94,11 +98,7 @@ def search_tool(
         matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
         if not matches:
             return text_result("No tool fits. Try other words.")
-        lines = ["Call these with call_tool, by name, with arguments that fit the parameters:"]
-        for one in matches:
-            found = {"name": one.name, "description": one.description, "parameters": one.schema}
-            lines.append(json.dumps(found, ensure_ascii=False))
-        return text_result("\n".join(lines))
+        return text_result("\n".join(described(matches)))
 
     query = {"query": {"type": "string", "description": "words of what the tool should do"}}
     names = ", ".join(_short(name) for name in servers[:_NAMED])
@@ -107,7 +107,16 @@ def search_tool(
         "Find tools. Most tools are not listed here: search for one by words before you decide "
         "that there is none." + (f" There are tools of these servers: {names}{more}." * bool(names))
     )
-    return LocalTool(_tool("search_tools", description, query), search, needs_approval=False)
+    return LocalTool(new_tool("search_tools", description, query), search, needs_approval=False)
+
+
+def described_for_call_tool(matches: Sequence[Definition]) -> list[str]:
+    """Return definitions as JSON, for `call_tool`."""
+    lines = ["Call these with call_tool, by name, with arguments that fit the parameters:"]
+    for one in matches:
+        found = {"name": one.name, "description": one.description, "parameters": one.schema}
+        lines.append(json.dumps(found, ensure_ascii=False))
+    return lines
 
 
 def call_tool() -> LocalTool:
@@ -117,7 +126,7 @@ def call_tool() -> LocalTool:
     conversation stays valid. The toolbox reads the call inside its arguments.
     """
 
-    async def run(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
+    async def run(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
         return refusal("Give the name of a tool that search_tools has found, and its arguments.")
 
     properties = {
@@ -128,17 +137,24 @@ def call_tool() -> LocalTool:
             "additionalProperties": True,
         },
     }
-    tool = _tool("call_tool", "Call a tool that search_tools has found.", properties)
-    return LocalTool(Tool({**tool.raw, "annotations": {}}), run, needs_approval=False)
+    about = "Call a tool that search_tools has found."
+    tool = new_tool("call_tool", about, properties, read_only=False)
+    return LocalTool(tool, run, needs_approval=False)
 
 
-def _tool(
-    name: str, description: str, properties: dict[str, Any], needed: Iterable[str] | None = None
+def new_tool(
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    needed: Iterable[str] | None = None,
+    *,
+    read_only: bool = True,
 ) -> Tool:
+    """Return a definition; ``needed``: the required properties (None: all)."""
     required = list(properties if needed is None else needed)
     schema = {"type": "object", "properties": properties, "required": required}
     raw = {"name": name, "description": description, "inputSchema": schema}
-    return Tool({**raw, "annotations": {"readOnlyHint": True}})
+    return Tool({**raw, "annotations": {"readOnlyHint": True} if read_only else {}})
 
 
 def text_result(text: str) -> CallToolResult:

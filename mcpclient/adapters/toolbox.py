@@ -11,21 +11,40 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..manager.filters import any_pattern, fits_pair
 from ..net.locks import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool
-from .definitions import NOT_FOR_MODELS, KnownTools, ToolDefinitions, ToolProblem, is_for_models
+from .definitions import (
+    NOT_FOR_MODELS,
+    Definition,
+    KnownTools,
+    ToolDefinitions,
+    ToolProblem,
+    is_for_models,
+)
 from .functions import function_tool
 from .limits import Limits
-from .local_tools import LocalTool, SearchRule, call_tool, resource_tools, search_tool
+from .local_tools import (
+    LocalTool,
+    SearchRule,
+    call_tool,
+    described_for_call_tool,
+    resource_tools,
+    search_tool,
+)
 from .parts import Outcome
 from .providers import Provider, provider_of
 from .tool_calls import RawCall, ToolCall, read_calls
 
 if TYPE_CHECKING:
     from ..client.client import Client
+    from ..code import toolset
+    from ..code.runs import CodeMode
     from ..manager.manager import Manager
+else:
+    toolset = OnDemand("..code.toolset", __name__)
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -50,6 +69,7 @@ class ToolboxOptions(TypedDict, total=False):
     resources: bool
     search: bool | int | str
     context: int
+    code: CodeMode | None
     strict: bool
     inline_refs: bool | None
     defer: bool | Callable[[Tool], bool]
@@ -80,6 +100,9 @@ class Toolbox:
       servers. A number: only if there are more tools than that; ``"3%"``: only if they take more
       than this share of ``context``, the size of the model's context in tokens (200,000). This is
       decided once, when there are tools: make a toolbox for each conversation.
+    - ``code``: offer the tools ``search_tools`` and ``run_python`` in place of all others: the
+      model writes Python that calls them, in a sandbox, see `CodeMode`. Approval is asked for each
+      run, and for each call in it.
     - ``strict``, ``inline_refs``: as for the provider's ``tools``. ``defer``: the tools that the
       model finds with the provider's own search (True: all); ``tools.problems`` notes a provider
       without one.
@@ -102,6 +125,7 @@ class Toolbox:
         resources: bool = False,
         search: bool | int | str = False,
         context: int = 200_000,
+        code: CodeMode | None = None,
         strict: bool = False,
         inline_refs: bool | None = None,
         defer: bool | Callable[[Tool], bool] = False,
@@ -119,14 +143,21 @@ class Toolbox:
         if resources:
             self._always += resource_tools(source)
         self._search = SearchRule(search, context)
+        self._code = None
+        if code is not None:
+            if self._search.is_possible:
+                raise UsageError("code= has a search of its own: leave search= out")
+            self._code = toolset.CodeTools(code, lambda: self._callable, self._call_from_code)
         names = [local.tool.name for local in self._always]
         names += ["search_tools", "call_tool"] if self._search.is_possible else []
+        names += ["search_tools", "run_python"] if self._code else []
         if len(set(names)) < len(names):
             raise UsageError(f"functions: two tools have one name ({', '.join(names)})")
         self._strict, self._inline_refs = strict, inline_refs
         self._defer = (lambda tool: True) if defer is True else defer or None
         self._tools = ToolDefinitions()
         self._everything = ToolDefinitions()
+        self._callable: list[Definition] = []  # by the code of a model
         self._known = ToolDefinitions()
         self._memory = KnownTools()
         self._places: dict[str, int] = {}
@@ -205,6 +236,11 @@ class Toolbox:
             await self._catch_up()
         return messages
 
+    async def close(self) -> None:
+        """End the process that ``CodeMode(keep=True)`` keeps, if there is one. Idempotent."""
+        if self._code is not None:
+            await self._code.close()
+
     # Which tools there are
 
     def _live(self) -> Sequence[Tool] | None:
@@ -245,15 +281,24 @@ class Toolbox:
         self._everything = self._define(self._memory)
         shown: list[Tool] = self._memory
         if self._search.is_possible and self._search.applies(self._everything):
-            finding = search_tool(lambda: self._everything.defined, [*self._servers])
+            finding = search_tool(
+                lambda: self._everything.defined, [*self._servers], described_for_call_tool
+            )
             always += [self._offered(finding), self._offered(call_tool())]
             self._caller = self._local_names["call_tool"]
+            shown = []
+        known = {**self._known.bindings, **self._everything.bindings}
+        if self._code is not None:
+            local = self._define(self._remembering(always))
+            self._callable = [*local.defined, *self._everything.defined]
+            known.update(local.bindings)
+            always = [self._offered(each) for each in self._code.tools([*self._servers])]
             shown = []
         both = sorted([*always, *shown], key=lambda tool: self._places[tool.name])
         self._tools.replace(self._define(self._remembering(both)) if always else self._everything)
         notes = [ToolProblem(tool.name, NOT_FOR_MODELS) for tool in hidden]
         self._tools.problems = [*notes, *self._tools.problems]
-        known = {**self._known.bindings, **self._everything.bindings, **self._tools.bindings}
+        known.update(self._tools.bindings)
         self._known.bindings = {
             name: binding for name, binding in known.items() if binding.tool.name not in refused
         }
@@ -338,11 +383,15 @@ class Toolbox:
                 return not_called(call.called_as, answer)
             if local.is_own:
                 return await _own_call(local, call, options)
-            return await local.run(call.arguments, options.get("around", ()))
+            return await local.run(call.arguments, options)
         if self._approve is not None:
             options = {**options, "around": (*options.get("around", ()), self._approval(call))}
         made: CallToolResult = await self._source.call_tool(call.name, call.arguments, **options)
         return made
+
+    async def _call_from_code(self, raw: RawCall, options: Mapping[str, Any]) -> Outcome:
+        (call,) = read_calls([raw], self._known)
+        return await self._outcome(call, options)
 
     def _found_call(self, call: ToolCall) -> ToolCall:
         given = dict(call.arguments)

@@ -13,7 +13,7 @@ from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.tasks import task_support_of
-from ..protocol.types import CallToolResult, Tool
+from ..protocol.types import CallToolResult, Tool, wraps_result
 from .events.callbacks import Observer
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ListedTools(Observer):
         )
         self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
-        self._wrapping = {name for name, schema in known.items() if _wraps(schema)}
+        self._wrapping = {name for name, schema in known.items() if wraps_result(schema)}
         if self._mode == "off":
             return
         self._compiled = {
@@ -177,18 +177,6 @@ class ListedTools(Observer):
                 _logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
-
-
-def _wraps(schema: object) -> bool:
-    """Whether a tool's output schema is that of a wrapper, as structured content is an object.
-
-    fastmcp marks it, and the Python SDK gives the schema a single property, ``result``.
-    """
-    if not isinstance(schema, dict):
-        return False
-    properties = schema.get("properties")
-    is_single = isinstance(properties, dict) and list(properties) == ["result"]
-    return schema.get("x-fastmcp-wrap-result") is True or is_single
 
 
 def _warn(result: CallToolResult, text: str) -> None:

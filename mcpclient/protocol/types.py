@@ -285,6 +285,18 @@ class CallToolResult(_ToolOutput):
             return text
 
 
+def wraps_result(schema: object) -> bool:
+    """Whether a tool's output schema is that of a wrapper, as structured content is an object.
+
+    fastmcp marks it, and the Python SDK gives the schema a single property, ``result``.
+    """
+    if not isinstance(schema, dict):
+        return False
+    properties = schema.get("properties")
+    is_single = isinstance(properties, dict) and list(properties) == ["result"]
+    return schema.get("x-fastmcp-wrap-result") is True or is_single
+
+
 class PromptArgument(_Described):
     """An argument that a prompt takes."""
 

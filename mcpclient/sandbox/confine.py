@@ -88,7 +88,7 @@ def shortcoming(system: str) -> str:
         return f"{system} cannot deny a program files and network"
     if platform.machine() not in MACHINES:
         return f"there is no system call filter for {platform.machine()}"
-    if _python() is None:
+    if interpreter() is None:
         return "no Python interpreter to run the launcher with"
     if ctypes is None:
         return "this Python has no ctypes"
@@ -111,7 +111,7 @@ def shortcoming(system: str) -> str:
     return ""
 
 
-def _python() -> str | None:
+def interpreter() -> str | None:
     """Return an interpreter for the launcher; a frozen program is not one."""
     own = "" if getattr(sys, "frozen", False) else sys.executable
     return own or shutil.which("python3")
@@ -170,7 +170,7 @@ def _with_launcher(orders: Mapping[str, object]) -> Launch:
     if not os.path.isfile(source[0]):  # in an archive
         package = __name__.rpartition(".")[0]
         source = ["-c", __loader__.get_source(f"{package}.launcher")]  # type: ignore[name-defined]
-    python = _python()
+    python = interpreter()
     assert python is not None
     # The launcher's own environment is empty: the server's variables may change what it loads.
     return Launch([python, "-I", "-S", *source, str(file)], {}, (file,))

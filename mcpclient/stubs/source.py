@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from ..formats.uri_template import variable_names
-from ..protocol.types import Prompt, ResourceTemplate, Tool
-from .annotations import (
+from ..formats.annotations import (
     TYPES,
     Annotations,
     class_name,
@@ -18,6 +15,9 @@ from .annotations import (
     identifier,
     literal,
 )
+from ..formats.uri_template import variable_names
+from ..protocol.signatures import Signature, tool_signature
+from ..protocol.types import Prompt, ResourceTemplate, Tool
 from .runtime import AsyncStub, Stub, digest_of
 
 _IMPORTED = frozenset(
@@ -43,28 +43,6 @@ class Offer:
     templates: Sequence[ResourceTemplate] = ()
     target: str | Sequence[str] | None = None
     about: str = ""
-
-
-@dataclass
-class _Method:
-    """One method of both classes.
-
-    ``parameters``: the name in Python, the name on the wire, the annotation, the description, and
-    whether it is required.
-    """
-
-    name: str
-    helper: str
-    wire_name: str
-    returns: str
-    about: list[str]
-    parameters: list[tuple[str, str, str, str, bool]] = field(default_factory=list)
-
-    def add(self, wire: str, annotation: str, about: str, is_required: bool) -> None:
-        """Add a parameter, under a name of Python that no other one has."""
-        taken = {"self", *(name for name, *_ in self.parameters)}
-        known = identifier(wire, taken)
-        self.parameters.append((known, wire, annotation, about, is_required))
 
 
 def stubs_for(offer: Offer) -> str:
@@ -117,6 +95,10 @@ def _imports(text: str) -> list[str]:
     return lines
 
 
+_Method = tuple[str, Signature]
+"""The helper of the base class that a method calls, and its signature."""
+
+
 def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
     # A method must not replace one of the base class.
     taken = {*dir(Stub), *dir(AsyncStub), "client", *TYPES}
@@ -127,54 +109,23 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
         return name
 
     for tool in sorted({each.name: each for each in offer.tools}.values(), key=lambda t: t.name):
-        name = add(tool.name)
-        yield _tool(tool, name, annotations)
+        is_typed = isinstance(tool.output_schema, Mapping)
+        made = tool_signature(tool, add(tool.name), annotations, "CallToolResult")
+        yield "_data" if is_typed else "_call", made
     for prompt in offer.prompts:
-        method = _Method(
-            add(f"prompt_{prompt.name}"),
-            "_prompt",
-            prompt.name,
-            "GetPromptResult",
-            [prompt.description or f"Return the prompt {prompt.name}."],
-        )
+        about = [prompt.description or f"Return the prompt {prompt.name}."]
+        name = add(f"prompt_{prompt.name}")
+        made = Signature(name, prompt.name, "GetPromptResult", about)
         for argument in prompt.arguments:
-            method.add(argument.name, "str", argument.description or "", bool(argument.required))
-        yield method
+            made.add(argument.name, "str", argument.description or "", bool(argument.required))
+        yield "_prompt", made
     for template in offer.templates:
-        method = _Method(
-            add(f"read_{template.name}"),
-            "_read",
-            template.uri_template,
-            "ReadResourceResult",
-            [template.description or f"Read {template.uri_template}."],
-        )
-        for wire in dict.fromkeys(variable_names(template.uri_template)):
-            method.add(wire, "str", "", True)
-        yield method
-
-
-def _tool(tool: Tool, name: str, annotations: Annotations) -> _Method:
-    title = class_name(tool.name)
-    returns, helper = "CallToolResult", "_call"
-    if isinstance(tool.output_schema, Mapping):
-        returns, helper = annotations.of(tool.output_schema, f"{title}Result"), "_data"
-    method = _Method(name, helper, tool.name, returns, [tool.description or ""])
-    schema = tool.input_schema
-    properties, required = annotations.fields(schema)
-    for wire, each in properties.items():
-        annotation = annotations.member(schema, each, f"{title}{class_name(wire)}")
-        method.add(wire, annotation, _about(each), wire in required)
-    return method
-
-
-def _about(schema: Any) -> str:
-    if not isinstance(schema, Mapping):
-        return ""
-    about = schema.get("description")
-    words = [about.strip()] if isinstance(about, str) and about.strip() else []
-    if "default" in schema:
-        words.append(f"Default: {literal(schema['default'])[:200]}.")
-    return " ".join(words)
+        uri = template.uri_template
+        about = [template.description or f"Read {uri}."]
+        made = Signature(add(f"read_{template.name}"), uri, "ReadResourceResult", about)
+        for wire in dict.fromkeys(variable_names(uri)):
+            made.add(wire, "str", "", True)
+        yield "_read", made
 
 
 def _class(
@@ -198,28 +149,29 @@ def _class(
 
 
 def _method(method: _Method, *, is_async: bool) -> Iterator[str]:
+    helper, signature = method
     begin = "    async def" if is_async else "    def"
-    call = f"await self.{method.helper}" if is_async else f"self.{method.helper}"
-    yield f"{begin} {method.name}("
+    call = f"await self.{helper}" if is_async else f"self.{helper}"
+    yield f"{begin} {signature.name}("
     yield "        self,"
-    if method.parameters:
+    if signature.parameters:
         yield "        *,"
-    for name, _, annotation, _, is_required in method.parameters:
-        if is_required:
-            yield f"        {name}: {annotation},"
+    for each in signature.parameters:
+        if each.is_required:
+            yield f"        {each.name}: {each.annotation},"
         else:
+            annotation = each.annotation
             inner = annotation[6:-1] if annotation.startswith("Union[") else annotation
-            yield from fitted(f"{name}: ", f"Union[{inner}, Unset]", " = UNSET,", " " * 8)
-    yield f"    ) -> {method.returns}:"
-    told = [f"{name}: {about}" for name, _, _, about, _ in method.parameters if about]
-    yield from docstring([*method.about, *(["\n".join(told)] if told else [])], "        ")
-    is_data = method.helper == "_data"
-    yield f"        {f'data: {method.returns} =' if is_data else 'return'} {call}("
-    yield f"            {literal(method.wire_name)},"
-    if method.parameters:
+            yield from fitted(f"{each.name}: ", f"Union[{inner}, Unset]", " = UNSET,", " " * 8)
+    yield f"    ) -> {signature.returns}:"
+    yield from docstring(signature.paragraphs, "        ")
+    is_data = helper == "_data"
+    yield f"        {f'data: {signature.returns} =' if is_data else 'return'} {call}("
+    yield f"            {literal(signature.wire_name)},"
+    if signature.parameters:
         yield "            {"
-        for name, wire, *_ in method.parameters:
-            yield f"                {literal(wire)}: {name},"
+        for each in signature.parameters:
+            yield f"                {literal(each.wire)}: {each.name},"
         yield "            },"
     else:
         yield "            {},"

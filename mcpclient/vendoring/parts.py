@@ -75,7 +75,11 @@ PARTS: dict[str, Part] = {
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
     "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),
-    "stubs": Part("typed Python for the tools of a server", ("stubs.",)),
+    "stubs": Part(
+        "typed Python for the tools of a server",
+        ("stubs.", "formats.annotations", "protocol.signatures"),
+    ),
+    "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
     "inspector": Part("the inspector in a browser", ("inspector.",)),
     "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks")),
     "vendor": Part("making such copies", ("vendoring.copying",)),

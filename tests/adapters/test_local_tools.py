@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpclient.adapters import openai_chat
-from mcpclient.adapters.local_tools import LocalTool, call_tool, resource_tools, search_tool
+from mcpclient.adapters.local_tools import (
+    LocalTool,
+    call_tool,
+    described_for_call_tool,
+    resource_tools,
+    search_tool,
+)
 from mcpclient.errors import PeerError
 from mcpclient.protocol.types import ReadResourceResult, Resource, ResourceTemplate, Tool
 
@@ -38,7 +44,7 @@ def run(tool: LocalTool, arguments: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 async def _run(tool: LocalTool, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-    result = await tool.run(arguments)
+    result = await tool.run(arguments, {})
     return result.text, result.is_error
 
 
@@ -68,7 +74,7 @@ def test_reading() -> None:
 
 
 async def _parts(tool: LocalTool) -> list[Any]:
-    result = await tool.run({"uri": "a:0"})
+    result = await tool.run({"uri": "a:0"}, {})
     return [block.raw["resource"] for block in result.content]
 
 
@@ -92,7 +98,7 @@ def test_search() -> None:
     schema = {"type": "object", "properties": {"to": {"type": "string"}}}
     mail = {"name": "send.mail", "description": "Send\n mail", "inputSchema": schema}
     made = openai_chat.tools([Tool(mail), Tool({"name": "read"})])
-    tool = search_tool(lambda: made.defined, ["post", "disk"])
+    tool = search_tool(lambda: made.defined, ["post", "disk"], described_for_call_tool)
     assert str(tool.tool.description).endswith("There are tools of these servers: post, disk.")
     text, is_error = run(tool, {"query": "mail"})
     first, found = text.splitlines()
@@ -105,7 +111,9 @@ def test_search() -> None:
     assert not is_error
     assert run(tool, {"query": "zebra"}) == ("No tool fits. Try other words.", False)
     assert run(tool, {})[1]
-    assert "servers" not in str(search_tool(lambda: [], []).tool.description)
+    assert "servers" not in str(
+        search_tool(lambda: [], [], described_for_call_tool).tool.description
+    )
 
 
 def test_calling_what_was_found_is_the_toolboxes_part() -> None:

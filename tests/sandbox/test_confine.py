@@ -413,7 +413,7 @@ def test_what_bwrap_cannot_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     ("lacking", "told"),
     [
         ("ctypes", "this Python has no ctypes"),
-        ("_python", "no Python interpreter to run the launcher with"),
+        ("interpreter", "no Python interpreter to run the launcher with"),
     ],
 )
 def test_what_the_system_lacks_is_told(
@@ -421,7 +421,7 @@ def test_what_the_system_lacks_is_told(
 ) -> None:
     """F-BOX-2"""
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(confine, lacking, (lambda: None) if lacking == "_python" else None)
+    monkeypatch.setattr(confine, lacking, (lambda: None) if lacking == "interpreter" else None)
     assert shortcoming("linux") == told
     assert shortcoming("win32") == "win32 cannot deny a program files and network"
 
@@ -463,6 +463,6 @@ def test_a_frozen_program_is_no_interpreter(monkeypatch: pytest.MonkeyPatch) -> 
     """F-BOX-2: another Python runs the launcher, where there is one."""
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(shutil, "which", lambda program: f"/usr/bin/{program}")
-    assert confine._python() == "/usr/bin/python3"
+    assert confine.interpreter() == "/usr/bin/python3"
     monkeypatch.setattr(os.path, "exists", lambda path: False)
     assert shortcoming("darwin") == "sandbox-exec is not installed"

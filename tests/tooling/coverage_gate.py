@@ -51,6 +51,7 @@ EXEMPT = {
     "__pyinstaller/__init__.py": "PyInstaller asks it: tests/vendoring/test_pythons.py",
     "__pyinstaller/hook-mcpclient.py": "PyInstaller runs it: tests/vendoring/test_pythons.py",
     "__main__.py": "hands over to the cli, and runs only as a program of its own",
+    "code/program.py": "runs as a program of its own: tests/code/test_runs.py",
     "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
     "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",
     "cli/configured.py": "asks in a terminal, in a process of its own: tests/cli/test_servers.py",

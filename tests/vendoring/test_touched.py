@@ -190,6 +190,16 @@ watch()
 from mcpclient.stubs import Offer, stubs_for
 stubs_for(Offer("demo", []))
 """,
+    "code": """
+mode = mcpclient.CodeMode(mcpclient.Sandbox(best_effort=True))
+async def use(client):
+    box = await client.toolbox("anthropic", code=mode)
+    code = {"code": "tools.add(a=1, b=2)"}
+    block = {"type": "tool_use", "id": "1", "name": "run_python", "input": code}
+    (message,) = await box.run({"role": "assistant", "content": [block]})
+    assert "sum" in str(message)
+over_stdio(use)
+""",
     "telemetry": """
 from mcpclient.telemetry import opentelemetry
 over_stdio(call, around=[opentelemetry()])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.stubs.annotations import (
+from mcpclient.formats.annotations import (
     Annotations,
     class_name,
     docstring,

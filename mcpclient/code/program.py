@@ -1,0 +1,199 @@
+"""A stand-alone program that runs a model's Python, and passes its calls of tools to the host.
+
+It is run by its source, ``python -I -S -c …``, and imports nothing of this package. JSON-RPC
+messages go over its standard streams, one per line; the model's code gets other streams:
+
+- ``run`` with the ``code`` comes from the host, and the response says whether it ``failed``;
+- ``output`` with a ``text`` goes to the host, and ``call`` with the ``path`` and the ``arguments``
+  of a tool, whose response has a ``value`` or an ``error``.
+
+The host trusts nothing of this: the code can do with its own process as it likes.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import itertools
+import json
+import linecache
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any, Callable
+
+# Calls that are under way; the others wait here, and not in the host, which ends a flood.
+_AT_ONCE = 32
+_FILE = "<code>"
+_SHOWN_FRAMES = 8
+_LAST = "__last__"
+
+
+class ToolError(Exception):
+    """A tool that failed, that was refused, or that does not exist."""
+
+
+class Host:
+    """The host at the other end of the pipes."""
+
+    def __init__(self) -> None:
+        self._input, self._output = os.dup(0), os.dup(1)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(2, 1)  # other programs that the code starts print to stderr
+        self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._waiting: dict[int, Callable[[dict[str, Any]], object]] = {}
+        self._ids = itertools.count(1)
+        self._sending = threading.Lock()
+        self._room = threading.Semaphore(_AT_ONCE)
+
+    def send(self, **message: Any) -> None:
+        """Send a message. Raises `TypeError` or `ValueError` if it is not JSON."""
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+        with self._sending:
+            while data:
+                data = data[os.write(self._output, data) :]
+
+    def receive(self) -> None:
+        """Handle the messages of the host, in a thread, until the host ends this process."""
+        with open(self._input, "rb") as lines:
+            for line in lines:
+                message = json.loads(line)
+                if "method" in message:
+                    self.runs.put(message)
+                    continue
+                self._room.release()
+                with suppress(KeyError, RuntimeError):  # a loop that has ended
+                    self._waiting.pop(message["id"])(message["result"])
+        os._exit(0)
+
+    def call(self, path: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool and wait for its value."""
+        answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._begin(path, arguments, answers.put)
+        return _value(answers.get())
+
+    async def call_async(self, path: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool and await its value."""
+        loop = import_module("asyncio").get_running_loop()
+        future = loop.create_future()
+
+        def resolve(answer: dict[str, Any]) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        self._begin(path, arguments, lambda answer: loop.call_soon_threadsafe(resolve, answer))
+        return _value(await future)
+
+    def _begin(
+        self, path: str, arguments: dict[str, Any], deliver: Callable[[dict[str, Any]], object]
+    ) -> None:
+        number = next(self._ids)
+        self._room.acquire()
+        self._waiting[number] = deliver
+        try:
+            self.send(id=number, method="call", params={"path": path, "arguments": arguments})
+        except BaseException:
+            del self._waiting[number]
+            self._room.release()
+            raise
+
+
+def _value(answer: dict[str, Any]) -> Any:
+    if "error" in answer:
+        raise ToolError(answer["error"])
+    return answer["value"]
+
+
+class Tools:
+    """Tools by name: an attribute is a tool, or a server with tools."""
+
+    def __init__(self, call: Callable[[str, dict[str, Any]], Any], path: str = "") -> None:
+        self._call, self._path = call, path
+
+    def __getattr__(self, name: str) -> Tools:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Tools(self._call, f"{self._path}.{name}".lstrip("."))
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Call the tool."""
+        return self._call(self._path, arguments)
+
+
+class _Printed(io.RawIOBase):
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        text = self._decoder.decode(bytes(data))
+        if text:
+            self._host.send(method="output", params={"text": text})
+        return len(data)
+
+
+def _run(code: str, names: dict[str, Any]) -> None:
+    """Run code, and print the value of an expression at its end."""
+    linecache.cache[_FILE] = (len(code), None, code.splitlines(keepends=True), _FILE)
+    tree = ast.parse(code, _FILE)
+    names[_LAST] = None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    compiled = compile(tree, _FILE, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    awaitable = eval(compiled, names)
+    if awaitable is not None:
+        import_module("asyncio").run(awaitable)
+    value = names[_LAST]
+    if value is not None:
+        print(value if isinstance(value, str) else repr(value))
+
+
+@contextmanager
+def _explained() -> Iterator[list[str]]:
+    """Catch any exception of the code, and collect the last lines of its traceback."""
+    lines: list[str] = []
+    try:
+        yield lines
+    except SystemExit as error:
+        lines += [f"SystemExit: {error.code}"] * (error.code not in (None, 0))
+    except BaseException as error:
+        told = traceback.TracebackException.from_exception(error)
+        own = [frame for frame in told.stack if frame.filename != "<string>"]
+        told.stack = traceback.StackSummary.from_list(own[-_SHOWN_FRAMES:])
+        lines += told.format()
+
+
+def main() -> None:
+    """Run the pieces of code that come, one after the other, with the same names."""
+    host = Host()
+    with suppress(OSError):  # a sandbox may grant no folder
+        os.chdir(os.environ.get("TMPDIR", "."))
+    printed = io.BufferedWriter(_Printed(host), 32 * 1024)
+    sys.stdin = io.TextIOWrapper(io.BytesIO())
+    sys.stdout = sys.stderr = io.TextIOWrapper(printed, "utf-8", "replace", line_buffering=True)
+    threading.Thread(target=host.receive, daemon=True).start()
+    names = {"__name__": "__main__", "ToolError": ToolError}
+    tools = {"tools": Tools(host.call), "async_tools": Tools(host.call_async)}
+    while True:
+        run = host.runs.get()
+        names.update(tools)
+        with _explained() as lines:
+            _run(run["params"]["code"], names)
+        print("".join(lines), end="", flush=True)
+        host.send(id=run["id"], result={"failed": bool(lines)})
+
+
+if __name__ == "__main__":
+    main()

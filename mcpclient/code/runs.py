@@ -1,0 +1,271 @@
+"""A confined process that runs a model's Python, and the calls that come from it.
+
+Everything that the process sends is as untrusted as the code: a message that `program` would
+not send ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+from ..errors import McpError, ProcessExited, UsageError
+from ..jsonrpc.messages import Message, RequestId, request, response
+from ..lazy import OnDemand
+from ..net.futures import BackgroundTasks, resolve
+from ..net.process.stopping import StopLadder
+from ..protocol.outgoing import Outgoing
+from ..sandbox.rights import Sandbox
+from ..transports.stdio import StdioTransport
+from . import program
+
+if TYPE_CHECKING:
+    from ..sandbox import confine
+else:
+    confine = OnDemand("..sandbox.confine", __name__)
+
+# Limits of a sandbox that states none: a loop that goes wrong must not take the machine with it.
+_MEMORY, _PROCESSES = 512 << 20, 32
+_MAX_MESSAGE = 16 << 20  # bytes
+_INVALID = "The run was ended: it sent an invalid message, or one of more than 16 MiB."
+_MAX_OUTPUT = 10_000_000  # characters
+_MAX_CALLS = 10_000
+# The program itself has 32 under way at most.
+_MAX_AT_ONCE = 64
+# Seconds for calls that are cancelled, since their run is over.
+_CANCELLING = 1.0
+# It ends as soon as its input does, unless its code prevents that.
+_LADDER = StopLadder(close_input=0.3, terminate=0.2)
+
+Answer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Takes the path and the arguments of a call; returns its ``value`` or the text of an ``error``."""
+
+
+@dataclass(frozen=True)
+class CodeMode:
+    """The way in which a toolbox runs Python that a model writes: ``toolbox(…, code=CodeMode())``.
+
+    - ``sandbox``: the rights of the code, as those of a server: by default it has no network, and a
+      temporary folder. Where it states no ``memory`` and no ``processes``, 512 MiB and 32 hold.
+      Where the system cannot confine it, making the toolbox raises `SandboxUnavailable`, unless
+      ``best_effort`` is true: then the model's code may have all of your rights.
+    - ``seconds``: how long a run may take (30). Time in which a call of it is under way does not
+      count: calls have timeouts of their own, and a user may be asked. ``Sandbox(seconds=…)``
+      limits the process as a whole.
+    - ``keep``: True keeps the process, with its variables, for the next run; `Toolbox.close` ends
+      it, and so does the end of the toolbox or of this program.
+    """
+
+    sandbox: Sandbox = Sandbox()  # noqa: RUF009 - it is a constant
+    seconds: float = 30
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sandbox, Sandbox):
+            raise UsageError(f"sandbox of a CodeMode must be a Sandbox, not {self.sandbox!r:.100}")
+        if not isinstance(self.seconds, (int, float)) or not 0 < self.seconds < float("inf"):
+            raise UsageError(f"seconds of a CodeMode must be a number above 0: {self.seconds!r}")
+
+    @property
+    def rights(self) -> Sandbox:
+        """The sandbox, with limits where it states none."""
+        own = self.sandbox
+        return replace(own, memory=own.memory or _MEMORY, processes=own.processes or _PROCESSES)
+
+
+class Finished(NamedTuple):
+    """A run that is over: what it printed, with the reason of a failure, and whether it failed."""
+
+    text: str
+    failed: bool
+
+
+class _Run:
+    """One piece of code that runs: its output, its calls, and its time.
+
+    ``stop``: called with the reason when it exceeds a limit.
+    """
+
+    def __init__(
+        self, number: int, seconds: float, answer: Answer, stop: Callable[[str], None]
+    ) -> None:
+        self.number = number
+        self.answer = answer
+        self._stop = stop
+        self.printed: list[str] = []
+        self.calls = self.under_way = self._size = 0
+        self.over: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._left = self._seconds = seconds
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self.resume()
+
+    def resume(self) -> None:
+        """Let time count: no call is under way."""
+        self._since = self._loop.time()
+        said = f"The run took more than {self._seconds:g} seconds and was ended."
+        self._timer = self._loop.call_later(self._left, self._stop, said)
+
+    def pause(self) -> None:
+        """Stop counting time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._left -= self._loop.time() - self._since
+
+    def print(self, text: str) -> None:
+        """Keep output."""
+        self._size += len(text)
+        self.printed.append(text)
+        if self._size > _MAX_OUTPUT:
+            self._stop(f"The run printed more than {_MAX_OUTPUT:,} characters and was ended.")
+
+    def end(self, reason: str = "", *, failed: bool = True) -> None:
+        """End the run; ``reason``: added to its output."""
+        self.pause()
+        text = "".join(self.printed)
+        gap = "\n" if reason and text and not text.endswith("\n") else ""
+        resolve(self.over, Finished(f"{text}{gap}{reason}", failed))
+
+
+class CodeProcess:
+    """A process of `program`; it is the receiver of its own transport."""
+
+    def __init__(self, mode: CodeMode) -> None:
+        self._mode = mode
+        self._runs = 0
+        self._run: _Run | None = None
+        self._calls = BackgroundTasks()
+        self._loop = asyncio.get_running_loop()
+        self.is_usable: bool = True
+        self.transport = StdioTransport(
+            _command(),
+            env=_environment(),
+            inherit_env="none",
+            stderr="discard",
+            ladder=_LADDER,
+            sandbox=mode.rights,
+            max_message_size=_MAX_MESSAGE,
+            peer="the model's code",
+        )
+
+    async def run(self, code: str, answer: Answer) -> Finished:
+        """Run code, with ``answer`` for its calls. Raises `McpError` if it cannot be started."""
+        if not self._runs:
+            await self.transport.open(self)
+        self._runs += 1
+        self._run = run = _Run(self._runs, self._mode.seconds, answer, self._break)
+        try:
+            self.transport.send(Outgoing(request(run.number, "run", {"code": code})))
+            return await run.over
+        finally:
+            run.pause()
+            self._run = None
+            self._calls.cancel()
+            await self._calls.wait(_CANCELLING)
+            self.is_usable = self.is_usable and not run.over.cancelled()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it belongs to the running event loop."""
+        return self._loop is asyncio.get_running_loop()
+
+    async def close(self) -> None:
+        """End the process and all that it started. Idempotent."""
+        self.is_usable = False
+        if self._runs and self.is_here:
+            await self.transport.close()
+        else:
+            self.transport.abort()
+
+    def _break(self, reason: str) -> None:
+        self.is_usable = False
+        if self._run is not None:
+            self._run.end(reason)
+
+    # transports.base.Receiver
+
+    def message_received(self, message: Message) -> None:
+        """Handle output, a call, or the end of the run."""
+        run, params = self._run, message.get("params")
+        if run is None:  # a thread that goes on after its run
+            return
+        method, number = message.get("method"), message.get("id")
+        given = params if isinstance(params, dict) else {}
+        if method == "output" and isinstance(given.get("text"), str):
+            run.print(given["text"])
+        elif method == "call" and _is_call(number, given) and run.under_way < _MAX_AT_ONCE:
+            run.calls += 1
+            if run.calls > _MAX_CALLS:
+                self._break(f"The run made more than {_MAX_CALLS:,} calls and was ended.")
+                return
+            if not run.under_way:
+                run.pause()
+            run.under_way += 1
+            self._calls.start(self._answer(run, number, given["path"], given["arguments"]))
+        elif method is None and number == run.number and isinstance(message.get("result"), dict):
+            run.end(failed=bool(message["result"].get("failed")))
+        else:
+            self._break(_INVALID)
+
+    async def _answer(self, run: _Run, number: Any, path: str, arguments: dict[str, Any]) -> None:
+        try:
+            found = await run.answer(path, arguments)
+            try:
+                self.transport.send(Outgoing(response(number, found)))
+            except UsageError as error:  # a server's NaN, for example
+                self.transport.send(Outgoing(response(number, {"error": str(error)})))
+        except McpError:
+            self._break("The run was ended: it does not read the results of its calls.")
+        finally:
+            run.under_way -= 1
+            if not run.under_way and not run.over.done():
+                run.resume()
+
+    def message_rejected(self, error: McpError, request_id: RequestId | None) -> None:
+        """End the run: the program itself sends only messages."""
+        self._break(_INVALID)
+
+    def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
+        """End the run."""
+        self._break(_INVALID)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Do nothing: there is one channel only."""
+
+    def connection_lost(self, error: McpError) -> None:
+        """End the run, with the end of stderr."""
+        if not isinstance(error, ProcessExited):
+            self._break(_INVALID)
+            return
+        ended = f"Python ended before the code did (exit code {error.exit_code})."
+        self._break(f"{ended} {error.stderr}".rstrip())
+
+
+def _is_call(number: object, params: Mapping[str, Any]) -> bool:
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    is_named = isinstance(params.get("path"), str)
+    return is_number and is_named and isinstance(params.get("arguments"), dict)
+
+
+def _command() -> list[str]:
+    """Return the command: the source is an argument, so that no file of ours has to be read."""
+    source = inspect.getsource(program)
+    return [confine.interpreter() or "python3", "-I", "-S", "-X", "utf8", "-c", source]
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables without which Windows starts no program."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
+def require_confinement(mode: CodeMode) -> None:
+    """Raise `SandboxUnavailable` where the code could not be run as its sandbox demands."""
+    command = _command()
+    launch = confine.confined(mode.rights, command, {}, "", command[0])
+    for descriptor in launch.descriptors:
+        os.close(descriptor)

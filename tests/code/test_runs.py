@@ -1,0 +1,307 @@
+"""The process that runs a model's code: what comes out of it, and what does not. F-CODE-1."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import CodeMode, Sandbox, connect_all
+from mcpclient.code import runs
+from mcpclient.code.runs import CodeProcess, Finished
+from mcpclient.errors import SandboxUnavailable, UsageError
+from mcpclient.sandbox import confine
+from tests.code.coding import PREFIX, run_python, temporary
+from tests.code.escapes import ESCAPES, FORGERIES, ONLY_CONFINED
+from tests.manager.fleet import Member
+
+confined = pytest.mark.needs_landlock
+
+
+@pytest.fixture
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is left of a run."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    with temporary(folder, monkeypatch):
+        yield
+
+
+async def no_tools(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {"error": f"no {path}"}
+
+
+def ran(code: str, answer: runs.Answer = no_tools, **mode: Any) -> Finished:
+    async def main() -> Finished:
+        process = CodeProcess(CodeMode(**mode))
+        try:
+            return await process.run(code, answer)
+        finally:
+            await process.close()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("1 + 1", "2\n"),
+        ("print('a', 'b')\n'as it is: é'", "a b\nas it is: é\n"),
+        ("x = 1", ""),
+        ("", ""),
+        ("None", ""),
+        ("[1, 'a']", "[1, 'a']\n"),
+        ("import sys\nprint('err', file=sys.stderr)", "err\n"),
+        ("import sys\nsys.stdout.buffer.write('é'.encode())\nsys.exit()", "é"),
+        ("print('\\ud800')", "?\n"),
+        ("input()", None),
+        ("__name__", "__main__\n"),
+        ("import asyncio\nawait asyncio.sleep(0, 'waited')", "waited\n"),
+        ("import asyncio\nasync def f(): return 5\nasyncio.run(f())", "5\n"),
+        ("open('note', 'w').write('kept')\nopen('note').read()", "kept\n"),
+    ],
+)
+@confined
+def test_what_code_gives(code: str, text: str | None, clean: None) -> None:
+    """F-CODE-1: what it prints, and its last expression."""
+    finished = ran(code)
+    if text is None:
+        assert finished.failed
+    else:
+        assert finished == (text, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "last"),
+    [
+        ("print('so far')\n1 / 0", "ZeroDivisionError: division by zero"),
+        ("def f(:", "SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit('bye')", "SystemExit: bye"),
+        ("def f(): f()\nf()", "RecursionError: maximum recursion depth exceeded"),
+        ("tools.shop.buy(1)", "takes 1 positional argument but 2 were given"),
+        ("tools.shop.buy(x={1})", "TypeError: Object of type set is not JSON serializable"),
+        ("tools.shop.buy(x=1)", "ToolError: no shop.buy"),
+        ("await async_tools.shop.buy(x=1)", "ToolError: no shop.buy"),
+        ("raise BaseException('all')", "BaseException: all"),
+        ("tools._secret", "AttributeError: _secret"),
+    ],
+)
+@confined
+def test_an_exception_is_its_last_lines(code: str, last: str, clean: None) -> None:
+    """F-CODE-1: those of the model's code, without the program around it."""
+    finished = ran(code)
+    lines = finished.text.rstrip().splitlines()
+    assert finished.failed
+    assert last in lines[-1]
+    assert len(lines) < 45
+    assert '"<string>"' not in finished.text
+    assert not code.startswith("print") or lines[0] == "so far"
+
+
+@pytest.fixture
+def facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """What hostile code would reach."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("s3cret")
+    monkeypatch.setenv("HOST_TOKEN", "s3cret")
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    victim = subprocess.Popen(["sleep", "600"], env={"TOKEN": "s3cret"})
+    sockets = Path("/tmp", f"mcpclient-test-{os.urandom(6).hex()}")
+    sockets.mkdir()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        unix.bind(str(sockets / "s"))
+        abstract.bind("\0" + sockets.name)
+        unix.listen()
+        abstract.listen()
+        yield {
+            "SECRET": str(outside / "key"),
+            "OUTSIDE": str(outside),
+            "HOST": os.getpid(),
+            "VICTIM": victim.pid,
+            "PORT": server.getsockname()[1],
+            "UNIX": str(sockets / "s"),
+            "ABSTRACT": sockets.name,
+            "DESCRIPTOR": write,
+            "DONE": "it got out",
+            "HOME": os.path.expanduser("~"),
+        }
+    victim.kill()
+    victim.wait()
+    os.close(read)
+    os.close(write)
+    shutil.rmtree(sockets)
+
+
+def with_facts(facts: Mapping[str, Any], code: str) -> str:
+    return "".join(f"{name} = {value!r}\n" for name, value in facts.items()) + code
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+@confined
+def test_hostile_code_does_not_get_out(name: str, facts: dict[str, Any]) -> None:
+    """F-CODE-1"""
+    finished = ran(with_facts(facts, ESCAPES[name]))
+    assert "it got out" not in finished.text
+    assert "s3cret" not in finished.text
+    outside = Path(facts["OUTSIDE"])
+    assert [each.name for each in outside.iterdir()] == ["key"]
+    assert (outside / "key").read_text() == "s3cret"
+
+
+@pytest.mark.parametrize("name", [name for name in ESCAPES if name not in ONLY_CONFINED])
+@confined
+def test_without_a_sandbox_it_does(name: str, facts: dict[str, Any], tmp_path: Path) -> None:
+    """F-CODE-1: the denials above are the sandbox's."""
+    words = [sys.executable, "-c", with_facts(facts, ESCAPES[name])]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "it got out" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+@confined
+def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None:
+    """F-CODE-1: they reach no tool that the model could not call, and hold nothing up."""
+    code, said = FORGERIES[name]
+    member = Member("buy", "hidden", "wait")
+
+    async def main() -> None:
+        async with connect_all({"shop": member}) as manager:
+            mode = CodeMode(seconds=1)
+            box = manager.toolbox("openai_responses", exclude=["hidden"], code=mode)
+            output = await run_python(box, code)
+            assert output.startswith(PREFIX)
+            assert said in output
+
+    asyncio.run(main())
+    assert "hidden" not in member.calls
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import time\ntime.sleep(60)", "The run took more than 0.5 seconds and was ended."),
+        ("while True: pass", "The run took more than 0.5 seconds and was ended."),
+        ("10 ** 10 ** 9", "The run took more than 0.5 seconds and was ended."),
+        (
+            "import signal, time\nsignal.signal(15, signal.SIG_IGN)\nimport os\n"
+            "os.close(tools._call.__self__._input)\ntime.sleep(60)",
+            "The run took more than 0.5 seconds and was ended.",
+        ),
+        (
+            "while True: print('x' * 100_000)",
+            "The run printed more than 10,000,000 characters and was ended.",
+        ),
+        (
+            "import os, time\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(0.1)",
+            "The run took more than 0.5 seconds and was ended.",
+        ),
+        ("x = [bytearray(10 ** 8) for _ in range(9)]\nimport time; time.sleep(9)", "memory"),
+        ("x = bytearray(2 * 10 ** 9)", "MemoryError"),
+    ],
+)
+@confined
+def test_code_without_an_end(code: str, said: str, clean: None) -> None:
+    """F-CODE-1: time, output, processes and memory are limited."""
+    finished = ran(code, seconds=0.5 if "0.5" in said else 60)
+    assert finished.failed
+    assert said in finished.text
+
+
+@confined
+def test_processes_do_not_outlive_the_run(clean: None) -> None:
+    """F-CODE-1: neither those of another session, nor orphans."""
+    name = f"31.{os.getpid()}"
+    code = (
+        "import os, subprocess, sys\n"
+        f"subprocess.Popen(['/bin/sleep', '{name}'], start_new_session=True)\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        f"        os.execv('/bin/sleep', ['sleep', '{name}'])\n"
+        "    os._exit(0)\n"
+        "'started'"
+    )
+    assert ran(code) == ("started\n", False)
+    assert name not in subprocess.check_output(["ps", "-e", "-o", "args"], text=True)
+
+
+@confined
+def test_calls_do_not_count_as_time_of_the_code(clean: None) -> None:
+    """F-CODE-1: a user may be asked for longer; the code's own time is limited all the same."""
+
+    async def slow(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(1)
+        return {"value": path}
+
+    assert ran("tools.a.b()", slow, seconds=0.7) == ("a.b\n", False)
+    finished = ran("tools.a.b()\nimport time\ntime.sleep(9)", slow, seconds=0.7)
+    assert "took more than 0.7 seconds" in finished.text
+
+
+@confined
+def test_a_run_has_an_end_of_its_calls(monkeypatch: pytest.MonkeyPatch, clean: None) -> None:
+    """F-CODE-1"""
+    monkeypatch.setattr(runs, "_MAX_CALLS", 3)
+    code = "for n in range(9):\n    try: tools.a.b()\n    except ToolError: print(n)"
+    finished = ran(code)
+    assert finished.text == "0\n1\n2\nThe run made more than 3 calls and was ended."
+
+
+@confined
+def test_a_value_that_is_not_json_is_an_error(clean: None) -> None:
+    """F-CODE-1: as the NaN of a server."""
+
+    async def answer(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {"value": float("nan")}
+
+    assert "ToolError: " in ran("tools.a.b()", answer).text
+
+
+def test_where_code_cannot_be_confined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """F-CODE-1: making the toolbox says so, unless the user wants it all the same."""
+    monkeypatch.setattr(confine, "shortcoming", lambda system: "no kernel")
+    monkeypatch.setenv("PATH", str(tmp_path))  # and no bubblewrap
+
+    async def main() -> None:
+        async with connect_all({"a": Member("one")}) as manager:
+            with pytest.raises(SandboxUnavailable, match="no kernel"):
+                manager.toolbox("anthropic", code=CodeMode())
+            mode = CodeMode(Sandbox(best_effort=True))
+            box = manager.toolbox("openai_responses", code=mode)
+            assert await run_python(box, "tools.a.one()") == "one\n"
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_meant() -> None:
+    """F-CODE-1"""
+    for wrong in (0, -1, float("inf"), "30", float("nan")):
+        with pytest.raises(UsageError, match="seconds of a CodeMode"):
+            CodeMode(seconds=wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="must be a Sandbox"):
+        CodeMode(sandbox=True)  # type: ignore[arg-type]
+    assert CodeMode().rights == Sandbox(memory=512 << 20, processes=32)
+    assert CodeMode(Sandbox(memory="1G", processes=2)).rights.memory == 1 << 30
+
+
+@confined
+def test_it_is_started_in_a_short_time(clean: None) -> None:
+    """F-CODE-1: a wide bound, so that nobody adds seconds to each run."""
+    began = time.monotonic()
+    ran("1")
+    assert time.monotonic() - began < 10
