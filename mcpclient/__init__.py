@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .client.events.around import Call as Call
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
     from .client.events.around import refusal as refusal
+    from .client.events.audit import AuditLog as AuditLog
     from .client.events.callbacks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
     from .code.runs import CodeMode as CodeMode
@@ -186,6 +187,7 @@ _MODULES = {
     ".client.connection.applications": "AsgiApp",
     ".client.connection.client_options": "CallOptions ClientOptions QueryOptions",
     ".client.events.around": "Around Call ask_unless_read_only refusal",
+    ".client.events.audit": "AuditLog",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
     ".code.runs": "CodeMode",

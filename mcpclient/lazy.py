@@ -26,9 +26,12 @@ class OnDemand:
 
     def __init__(self, name: str, beside: str = "") -> None:
         self._where = name, beside.rpartition(".")[0] or None
+        self._module: ModuleType | None = None
 
     def __getattr__(self, attribute: str) -> object:
-        return getattr(import_part(*self._where), attribute)
+        if self._module is None:  # asking the import system costs four microseconds
+            self._module = import_part(*self._where)
+        return getattr(self._module, attribute)
 
 
 def import_part(name: str, package: str | None) -> ModuleType:

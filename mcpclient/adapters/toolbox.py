@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, TypedDict, Union
 
 from ..client.connection.options import check_names
@@ -405,7 +406,9 @@ class Toolbox:
 
         async def approval(call: Call, proceed: Proceed) -> CallToolResult:
             answer = await self._answer(asked, asked.tool or Tool({"name": asked.name}))
-            return await proceed(call) if answer is True else not_called(asked.called_as, answer)
+            if answer is not True:
+                return not_called(asked.called_as, answer)
+            return await proceed(replace(call, approved_by="approval"))
 
         return approval
 

@@ -70,6 +70,7 @@ complete -c mcpclient -a '(mcpclient __complete fish (commandline -cp | string c
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 _BREAKS = re.compile(r"[=:]+")
 _TOPICS = {
+    "audit": ("verify", "show"),
     "auth": ("login", "finish", "logout", "status"),
     "completion": tuple(_SCRIPTS),
 }

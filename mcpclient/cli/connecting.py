@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.answers.elicitation import Elicitation
 from ..client.client import Client
+from ..client.requests import connection_of
 from ..errors import UsageError
 from ..lazy import OnDemand
 from .command import Server
 from .screen import Screen
 from .streams import is_terminal
-from .target import NEEDED, STARTED_HERE, URL_SCHEMES, check_trace, spelled
+from .target import NEEDED, STARTED_HERE, URL_SCHEMES, check_audit, check_trace, spelled
 
 if TYPE_CHECKING:
     from ..auth.options import Authentication
@@ -43,7 +44,10 @@ def client_for(
     **others: Any,
 ) -> Client:
     """Return a client, not yet connected, with the options of `client_options`."""
-    return Client(server.target, **client_options(server, options, screen, show_login, **others))
+    client = Client(server.target, **client_options(server, options, screen, show_login, **others))
+    if server.config is not None:
+        connection_of(client).decision = server.config.decision
+    return client
 
 
 def client_options(
@@ -76,6 +80,7 @@ def client_options(
         "protocol_version": options.protocol_version,
         "transport": options.transport,
         "trace": options.trace,
+        "audit": options.audit,
         "ca_file": options.ca_file,
         "proxy": options.proxy,
         "verify": False if options.insecure else None,
@@ -89,6 +94,8 @@ def client_options(
             value = _with_headers(merged.get(name, {}), value)
         elif name == "env":
             value = {**merged.get(name, {}), **value}
+        elif name == "audit":
+            value = (merged.get(name), value)
         merged[name] = value
     if options.account and merged.get("auth") is not given["auth"]:
         merged["auth"] = replace(merged["auth"], account=options.account)
@@ -176,8 +183,9 @@ def _login(
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:
-    """Refuse an option without effect on this server, and a trace that cannot be written."""
+    """Refuse an option without effect on this server, and a log that cannot be written."""
     check_trace(options.trace)
+    check_audit(options.audit)
     url = server.target.lower() if isinstance(server.target, str) else ""
     is_web = url.startswith(_WITH_HEADERS)
     for name, needed in NEEDED.items():

@@ -52,6 +52,7 @@ COMMANDS = {
     "record": "run another command, and record its session in a file",
     "replay": "run a command on a recorded session, or list its content",
     "inspect": "watch client and server in the browser",
+    "audit": "verify an audit log, or show its lines",
     "auth": "log in to a server, log out, or see where you are logged in",
     "stubs": "write typed Python for the tools of a server, or compare it",
     "vendor": "copy this package, or parts of it, into another project",

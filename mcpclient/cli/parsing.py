@@ -14,6 +14,7 @@ from ..lazy import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .main import COMMANDS, command_named
 from .target import (
+    AUDIT,
     CONNECTING,
     QUIET,
     TRACE,
@@ -164,6 +165,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         for add in CONNECTING:
             add(group)
         TRACE(parser)
+        AUDIT(parser)
         QUIET(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser

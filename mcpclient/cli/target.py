@@ -9,14 +9,21 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
+from ..lazy import OnDemand
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
 from ..recording.redaction import Redactor
 from .command import Server, flag, option, pair, repeated
 from .render import writing
+
+if TYPE_CHECKING:
+    from ..net import chained_log
+else:
+    chained_log = OnDemand("..net.chained_log", __name__)
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
 _STARTERS = {"npx", "uvx", "uv", "node", "bunx", "deno", "python", "python3", "docker", "podman"}
@@ -155,6 +162,7 @@ HEADER = repeated(
 )
 ENV = repeated("--env", "NAME=VALUE", "a variable for the server process", type=pair("=", "--env"))
 TRACE = option("--trace", "FILE", "append a transcript of the session; secrets are replaced")
+AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
 QUIET = flag("--quiet", "do not show what the server process writes to stderr")
 
 CONNECTING = (
@@ -204,6 +212,13 @@ NEEDED = {
 def spelled(name: str) -> str:
     """Return an option as it is typed."""
     return f"--{name.replace('_', '-')}"
+
+
+def check_audit(path: str | None) -> None:
+    """Raise `UsageError` for an audit log that cannot be written."""
+    if path is not None:
+        with writing(path, "the audit log"):
+            os.close(chained_log.open_log(path))
 
 
 def check_trace(path: str | None) -> None:

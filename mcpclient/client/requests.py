@@ -64,6 +64,7 @@ class Requests:
         self._around: tuple[hooks.Around, ...] = options.around
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)
+        self._is_wrapped = bool(self._around or connection.audit)
         self._subscriptions: dict[str, Subscription] = {}
         cached = ClientCache(connection) if options.cache else None
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
@@ -92,7 +93,7 @@ class Requests:
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
         `CallRefused` where a hook refuses it. Cancelling tells the server and frees everything.
         """
-        if (around or self._around) and method in hooks.SUBJECTS:
+        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
             timeouts = (timeout, max_timeout, on_progress)
             return await self._request_through(
                 around, method, params or {}, timeouts, meta, headers, fresh
@@ -190,7 +191,7 @@ class Requests:
         arguments = checked_arguments(arguments)
         if name in self._listed.secret_schemas:
             arguments = self._listed.conceal(name, arguments)
-        if around or self._around:
+        if around or self._is_wrapped:
 
             async def make(call: hooks.Call) -> CallToolResult:
                 limits = self._limits("tools/call", timeout, max_timeout, headers=call.headers)
@@ -255,7 +256,9 @@ class Requests:
 
     def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
         """Whether calls need nothing but a request each."""
-        special = self._around or options.get("around") or options.get("on_progress") is not None
+        special = (
+            self._is_wrapped or options.get("around") or options.get("on_progress") is not None
+        )
         if special or self._connection.options.tasks or not self._shares_batches:
             return False
         return self._listed.only_tasks.isdisjoint(name for name, _ in asked)
@@ -332,7 +335,7 @@ class Requests:
 
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        if not self._around and self._caller.guard is None:
+        if not self._is_wrapped and self._caller.guard is None:
             return
 
         async def agree(call: hooks.Call) -> CallToolResult:
@@ -371,7 +374,11 @@ class Requests:
             transport=connection.session.transport.name if connection.is_open else None,
             trace=trace,
         )
-        return await hooks.surrounded(around, make)(call)
+        if connection.audit is None:
+            return await hooks.surrounded(around, make)(call)
+        return await connection.audit.call(
+            call, around, make, self._listed.secret_schemas.get(name)
+        )
 
     def _full_name(self, method: str, name: str) -> str:
         """Return the caller's name of a tool, a prompt or a resource."""

@@ -64,7 +64,7 @@ class ServerConfig:
       ``state`` is not ``"ready"``, both are as written in the file, without the values of
       variables, so that only allowed servers learn secrets.
     - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
-      why in words. Only a ready server may be connected.
+      why in words. Only a ready server may be connected; ``decision`` says why it may.
     - ``enabled``: what the file says, also where the server is ready because it was asked for by
       name. ``include``, ``exclude``: patterns of tool names; without ``include`` every tool is in,
       and what is excluded is out. ``trusted``: the server's annotations may be believed. ``lazy``:
@@ -94,6 +94,7 @@ class ServerConfig:
     naming: Naming | None = field(default=None, hash=False)
     state: State = "ready"
     reason: str = ""
+    decision: str = field(default="", compare=False)
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     written: Target | None = field(default=None, repr=False, hash=False)
     sheet: Sheet | None = field(default=None, repr=False, hash=False)

@@ -29,13 +29,16 @@ from ..net.paths import state_folder
 from ..net.process.headers_from import HeadersFrom
 
 if TYPE_CHECKING:
+    from ..client.events import audit
     from ..sandbox import rights
 else:
+    audit = OnDemand("..client.events.audit", __name__)
     rights = OnDemand("..sandbox.rights", __name__)
 
 _SETTINGS_FILE = "managed-settings.json"
 _MAX_STORE_SIZE = 4 * 1024 * 1024
 _VERSION = 1
+_AGREED = "the user has agreed to its entry"
 
 
 class Approvals:
@@ -224,10 +227,25 @@ class Gate:
         None: it was made in code, or judged where it was loaded. ``vouched``: the digest of the
         sheet that the caller stood for in naming the file.
 
-        A server that is not ready has no values.
+        A server that is not ready has no values. One that a policy has logs for has these.
         """
         if self._rules is None:
             self.look_up_rules()
+        judgement = self._judge(server, resolve, switched_on, vouched)
+        logs = [policy.audit for policy in self._rules or () if policy.audit]
+        if not logs:
+            return judgement
+        options = judgement.server.options
+        options = {**options, "audit": audit.logs_of((options.get("audit"), logs))}
+        return judgement._replace(server=replace(judgement.server, options=options))
+
+    def _judge(
+        self,
+        server: ServerConfig,
+        resolve: Callable[[ServerConfig], ServerConfig] | None,
+        switched_on: bool,
+        vouched: str | None,
+    ) -> Judgement:
         server = server.with_mapping_read()
         if server.state in ("needs_approval", "denied"):
             return Judgement(server, server.reason)
@@ -256,9 +274,11 @@ class Gate:
                 if not verdict.allowed:
                     return _refused(server, "denied", verdict.reason)
                 reasons.append(verdict.reason)
-        return Judgement(
-            replace(ready, state="ready", reason=""), "; ".join(dict.fromkeys(reasons))
-        )
+        decision = "; ".join(dict.fromkeys(reasons))
+        was_asked = resolve is not None and self.needs_approval(server.scope)
+        is_agreed = was_asked or server.decision.endswith(_AGREED)
+        told = f"{decision}; {_AGREED}" if is_agreed else decision
+        return Judgement(replace(ready, state="ready", reason="", decision=told), decision)
 
     def _refusal(self, server: ServerConfig) -> str | None:
         """Return why a server is refused as written, before anything is asked or read for it."""

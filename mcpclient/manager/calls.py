@@ -187,12 +187,17 @@ class Calls(abc.ABC):
         if owner is None:  # it may belong to a server that has not listed its tools yet
             claiming = self._servers.get(self._catalog.names.claimed_by(name) or "")
             if claiming is not None and not claiming.is_connected:
-                await claiming.ready(options.get("timeout", DEFAULT))
+                with claiming.auditing("tools/call", name, arguments):
+                    await claiming.ready(options.get("timeout", DEFAULT))
             owner = self._catalog.owner(name)
         server, tool = owner
         if server not in self._servers:  # it was removed, and its tools' names are reserved for it
             raise UsageError(there_is_no("server", server, self._servers))
-        client = self._servers[server].client
+        try:
+            client = self._servers[server].client
+        except McpError as error:
+            self._servers[server].audit_refusal("tools/call", tool, arguments, error)
+            raise
         if returns is None:
             return await client.call_tool(tool, arguments, **options)
         return await client.call_tool(tool, arguments, returns=returns, **options)
@@ -253,7 +258,8 @@ class Calls(abc.ABC):
             ]
             server, uri = find_resource_server(uri, listed, self._servers, unsure)
         timeout = options.get("timeout", DEFAULT)
-        client = await self._server(server).ready(timeout, "resources/read")
+        with self._server(server).auditing("resources/read", uri):
+            client = await self._server(server).ready(timeout, "resources/read")
         return await client.read_resource(uri, **options)
 
     async def get_prompt(
@@ -271,7 +277,10 @@ class Calls(abc.ABC):
         """
         if server is None:
             server, name = split_prompt_name(name, self._servers)
-        client = await self._server(server).ready(options.get("timeout", DEFAULT), "prompts/get")
+        with self._server(server).auditing("prompts/get", name, arguments):
+            client = await self._server(server).ready(
+                options.get("timeout", DEFAULT), "prompts/get"
+            )
         return await client.get_prompt(name, arguments, **options)
 
     async def _of_all(

@@ -72,6 +72,8 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
         options.pop(name, None)
     common = options.get("sandbox")
     options.update(server.options)
+    if shared.get("audit") is not None:
+        options["audit"] = (shared["audit"], server.options.get("audit"))
     if options.get("sandbox") == "required":  # by a policy, which any sandbox satisfies
         options["sandbox"] = strict_sandbox(common)
     elif common == "required":
@@ -120,7 +122,8 @@ def compare_servers(
 
 def same_server(one: ServerConfig, other: ServerConfig) -> bool:
     """Whether two configurations make the same connection, variables put in."""
-    return one.target == other.target and _plain(vars(one)) == _plain(vars(other))
+    facts = [{**vars(each), "decision": ""} for each in (one, other)]
+    return one.target == other.target and _plain(facts[0]) == _plain(facts[1])
 
 
 def _plain(value: object) -> object:

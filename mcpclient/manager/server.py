@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from random import random
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.targets import runs_here
@@ -21,6 +22,7 @@ from ..errors import (
 )
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
@@ -41,6 +43,11 @@ from .managed_client import ManagedClient, look_for_login
 from .memory import Remembered
 from .pins import Mismatch, ServerOffer
 from .tools import ServerTools, ToolList
+
+if TYPE_CHECKING:
+    from ..client.events import audit
+else:
+    audit = OnDemand("..client.events.audit", __name__)
 
 _logger = logger_for("mcpclient.manager")
 
@@ -141,6 +148,25 @@ class Server:
             client.expect(self._upkeep.version)
             self._client = client
         return client
+
+    @contextmanager
+    def auditing(self, method: str, name: str, arguments: object = None) -> Iterator[None]:
+        """Write the line of a call if the block, which gets the client for it, raises."""
+        try:
+            yield
+        except McpError as error:
+            self.audit_refusal(method, name, arguments, error)
+            raise
+
+    def audit_refusal(self, method: str, name: str, arguments: object, error: McpError) -> None:
+        """Write the line of a call that does not reach a client into the audit log."""
+        if self._audit is not None:
+            self._audit.refused_call(method, name, arguments, error)
+
+    @property
+    def _audit(self) -> audit.Audit | None:
+        option = options_for(self.config, self._shared.options).get("audit")
+        return audit.Audit(option, self.name) if option is not None else None
 
     def unavailable(self) -> Exception:
         """Return why no call can be made."""
@@ -377,6 +403,8 @@ class Server:
         try:
             refusal = await self._judge()
             if refusal is not None:
+                if self._audit is not None:
+                    self._audit.refused_start("", refusal)
                 return self._failed(refusal, NOT_ALLOWED[self.config.state][1])
             await self._ended()
             auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
@@ -406,6 +434,7 @@ class Server:
 
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
         client = self.client
+        connection_of(client).decision = self.config.decision
         await client.open()
         tools = await self._tools.list()
         hooks = self._shared.options.get("hooks")

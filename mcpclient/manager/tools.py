@@ -147,6 +147,8 @@ def difference(
 
 T = TypeVar("T")
 
+_LEFT_OUT = "the configuration of its server leaves it out"
+
 # Number of tools to name or wrap before yielding to the event loop: under a millisecond.
 _SLICE = 250
 
@@ -417,13 +419,14 @@ class ServerTools:
             return None
         if method != "tools/call":
             raise CallRefused(method, name, reason)
-        return not_called(self._server.full_name(method, name), reason).raw
+        by = "filter" if reason == _LEFT_OUT else "pin"
+        return not_called(self._server.full_name(method, name), reason, by).raw
 
     def _refusal_of(self, tool: str | None) -> str | None:
         """Return why a tool, or anything else of the server, is refused; None when it is not."""
         config, pins = self._server.config, self._shared.pins
         if tool is not None and not is_offered(tool, config.include, config.exclude):
-            return "the configuration of its server leaves it out"
+            return _LEFT_OUT
         if pins is None or pins.mode == "warn":
             return None
         if self.stale:  # no other connection, nor another list, says what may be called now

@@ -182,9 +182,14 @@ def unlock_descriptor(descriptor: int) -> None:
     """Unlock and close."""
     # Closing is not enough: a forked child may hold the same descriptor open, and with it the lock;
     # and Windows unlocks a closed file only at some later time.
+    release_descriptor(descriptor)
+    os.close(descriptor)
+
+
+def release_descriptor(descriptor: int) -> None:
+    """Unlock, and leave it open."""
     with suppress(OSError):
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         elif msvcrt is not None:
             msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-    os.close(descriptor)

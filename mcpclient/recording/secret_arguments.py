@@ -62,6 +62,8 @@ def is_secret(name: str, schema: Any, root: Any) -> bool:
 
 def _readings(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
     """Return a schema and its branches, references followed."""
+    if not schema:  # which most have: a tool that marks no argument
+        return iter(())
     return islice(_branches(schema, root, 0), _MAX_BRANCHES)
 
 
@@ -78,7 +80,9 @@ def _branches(schema: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]
 
 
 def parameter_of(schema: Any, name: str, root: Any) -> Any:
-    """Return the schema of a member: what any branch says of it."""
+    """Return the schema of a member: what any branch says of it; None where there is none."""
+    if not schema:
+        return None
     listed = (each.get("properties") for each in _readings(schema, root))
     return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
 

@@ -43,6 +43,7 @@ PARTS: dict[str, Part] = {
         ("client.answers.elicitation", "client.answers.sampling", "client.answers.roots"),
     ),
     "hooks": Part("functions around calls", ("client.events.around",)),
+    "audit": Part("audit logs", ("client.events.audit", "net.chained_log")),
     "types": Part(
         "returns= of call_tool, templates, annotations for type checkers",
         (

@@ -16,7 +16,7 @@ from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.schemas.normal import normal_schema
 from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
-from mcpclient.client.events.around import refusal
+from mcpclient.client.events.around import Call, refusal
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
 from tests.client.inside import VERSIONS, Server, use
@@ -581,7 +581,9 @@ def test_calls_of_what_was_found(arguments: str, said: str) -> None:
                 async def proceed(one: Any) -> CallToolResult:
                     return CallToolResult(text(f"{name} done"))
 
-                result: CallToolResult = await around(None, proceed)
+                result: CallToolResult = await around(
+                    Call("demo", name, name, arguments or {}), proceed
+                )
                 return result
 
         box = Toolbox(Asking("tool_3"), "openai_responses", search=True, approve=approve)

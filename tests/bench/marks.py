@@ -85,6 +85,7 @@ MARKS = (
     Mark("manager-tools", "cpu", limit=100),
     Mark("blocking-call", "more", limit=60),
     Mark("sandbox-start", "more", limit=40),
+    Mark("audit-call", "more", limit=60),
 )
 
 

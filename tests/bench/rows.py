@@ -51,7 +51,7 @@ class Row:
     @property
     def is_special(self) -> bool:
         """Whether the operation is of one library only; others answer that they have none."""
-        return self.operation.startswith(("manager", "blocking", "sandbox"))
+        return self.operation.startswith(("manager", "blocking", "sandbox", "audit"))
 
     @property
     def opens(self) -> bool:
@@ -380,6 +380,16 @@ ROWS = (
         (MORE_START,),
         count=15,
         quick_count=3,
+        fresh_worker=True,
+    ),
+    Row(
+        "audit-call",
+        "stdio, what a line of an audit log costs a call",
+        "audit-call",
+        "stdio",
+        (MORE,),
+        count=5_000,
+        quick_count=1_000,
         fresh_worker=True,
     ),
     Row(

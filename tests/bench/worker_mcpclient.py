@@ -40,7 +40,7 @@ class LibraryAdapter(Adapter):
     async def special(
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
-        """What only this library has: many servers as one, a blocking twin, and a sandbox."""
+        """What only this library has: servers as one, a blocking twin, a sandbox, an audit log."""
         where = target["url"] if "url" in target else target["command"]
         result: dict[str, int | float]
         if operation.startswith("blocking"):
@@ -53,6 +53,10 @@ class LibraryAdapter(Adapter):
         if operation == "sandbox-start":
             sandboxed: Any = import_module(".sandboxed", __package__)
             result = await sandboxed.start_confined(watch, count, where)
+            return result
+        if operation == "audit-call":
+            audited: Any = import_module(".audited", __package__)
+            result = await audited.call_audited(watch, count, where)
             return result
         if not operation.startswith("manager"):
             return await super().special(operation, watch, count, target)

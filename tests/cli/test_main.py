@@ -50,6 +50,7 @@ NOT_PLAIN |= {
     "lock",
     "shell",
     "vendor",
+    "audit",
     *("open", "sessions", "close", "find", "tasks", "task"),
 }
 

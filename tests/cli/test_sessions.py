@@ -367,3 +367,18 @@ def test_what_makes_no_sense_is_refused(
     code, out, errors = commands.run(*words)
     assert (code, out) == (2, "")
     assert said in errors
+
+
+def test_a_session_writes_the_calls_of_all_its_callers(commands: Commands) -> None:
+    """F-AUDIT-1, F-SHOW-12: whatever the callers say; a call that was refused nowhere is sent."""
+    commands.open(options=("--audit", "calls.jsonl"))
+    commands.said("call", "@it", "add", "amount=2")
+    commands.said("call", "@it", "add", "amount=3", "--audit", "mine.jsonl")
+    assert commands.run("call", "@it", "fail", "--unchecked")[0] != 0
+    assert commands.said("audit", "verify", "calls.jsonl").startswith("4 lines")
+    lines = json.loads(commands.said("audit", "show", "calls.jsonl", "--json"))["lines"]
+    found = [(each["kind"], each.get("name"), each["outcome"]) for each in lines]
+    assert found[:3] == [("start", None, "ok"), ("call", "add", "ok"), ("call", "add", "ok")]
+    assert found[3][:2] == ("call", "fail") and found[3][2] != "ok"
+    own = json.loads(commands.said("audit", "show", "mine.jsonl", "--json"))["lines"]
+    assert [each["server"] for each in own] == ["@it"] * 2

@@ -12,11 +12,22 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Approvals, Manager, Policy, ServerConfig, Status, load_config
+from mcpclient import (
+    Approvals,
+    AuditLog,
+    Manager,
+    Policy,
+    ServerConfig,
+    ServerUnavailable,
+    Status,
+    load_config,
+)
 from mcpclient.config.scopes import Place
 from mcpclient.entries.resolve import HeadersHelper
 from mcpclient.gate import gate
 from mcpclient.gate.gate import Gate
+from mcpclient.manager.configured import same_server
+from mcpclient.net.chained_log import read_log, verify_log
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
@@ -152,3 +163,86 @@ def test_who_is_asked(etc: Etc, tmp_path: Path) -> None:
     assert not Gate().needs_approval("file")
     assert Gate(approvals=Approvals()).needs_approval("file")
     assert not Gate(approvals=Approvals()).needs_approval("user")
+
+
+AUDITED = {"audit": "calls.jsonl", "auditRequired": True}
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    assert not verify_log(path).fault
+    return [line.record for line in read_log(path)]
+
+
+def test_the_enterprises_log_has_every_start_and_call(etc: Etc, tmp_path: Path) -> None:
+    """F-AUDIT-1: beside that of the program, with the reason why a server may start."""
+    path, own = tmp_path / "calls.jsonl", tmp_path / "own.jsonl"
+    etc("managed-settings.json", {**AUDITED, "audit": str(path), "allowedMcpServers": NAMED})
+
+    async def main() -> None:
+        async with Manager({"good": Member("x"), "evil": Member("x")}, audit=own) as manager:
+            await manager.call_tool("good__x", {"n": 1})
+            for _ in range(2):  # it is judged again
+                await manager.disconnect("good")
+                await manager.connect("good")
+            with pytest.raises(ServerUnavailable):
+                await manager.call_tool("evil__x", {"n": 1})
+
+    run(main())
+    start = {"kind": "start", "server": "good", "by": "policy"}
+    enterprise = [each for each in lines_of(path) if each["outcome"] != "sent"]
+    for lines in (lines_of(own), enterprise):
+        kinds = [(each["kind"], each["server"], each["decision"]) for each in lines]
+        assert kinds[:2] == [("start", "good", "allowed"), ("call", "good", "allowed")]
+        assert kinds[-1] == ("call", "evil", "refused")
+        assert len(kinds) == 5
+        assert {name: lines[0][name] for name in start} == start
+        assert lines[0]["reason"] == "allowed by the rule name:good"
+        assert (lines[-1]["by"], "allow list" in lines[-1]["reason"]) == ("policy", True)
+    assert len(lines_of(path)) == 5 + 4
+
+
+NAMED = [{"serverName": "good"}]
+
+
+def test_a_log_of_the_enterprise_that_cannot_be_read_allows_nothing(etc: Etc) -> None:
+    """F-AUDIT-1: nor does one that is required and not named."""
+    for wrong in ({"audit": 5}, {"audit": "x", "audit_required": 1}, {"auditRequired": True}):
+        etc("managed-settings.json", wrong)
+        assert Gate().admit(ServerConfig("a", target=["x"])).state == "denied"
+
+
+def test_an_audited_entry_stays_the_same_server(etc: Etc, tmp_path: Path) -> None:
+    """F-AUDIT-1: however often it is judged, and with the user's agreement in its decision."""
+    etc("managed-settings.json", {**AUDITED, "audit": str(tmp_path / "calls.jsonl")})
+    path = file_of(tmp_path, a={"command": sys.executable, "args": ["-c", "pass"]})
+    loaded = load_config(path, approvals=Approvals(lambda server: True)).servers["a"]
+    again = Gate().admit(loaded)
+    assert same_server(loaded, again)
+    assert loaded.options["audit"] == (AuditLog(str(tmp_path / "calls.jsonl"), required=True),)
+    assert again.decision == "nothing denies it; the user has agreed to its entry"
+
+
+def test_a_start_that_is_refused_later_is_a_line(etc: Etc, tmp_path: Path) -> None:
+    """F-AUDIT-1"""
+    path = tmp_path / "calls.jsonl"
+
+    async def main() -> None:
+        async with Manager({"evil": Member("x")}, audit=str(path)) as manager:
+            etc("managed-settings.json", DENY_EVIL)
+            await manager.disconnect("evil")
+            await manager.connect("evil")
+            for call in (
+                manager.read_resource("mem://1", server="evil"),
+                manager.get_prompt("p", server="evil"),
+            ):
+                with pytest.raises(ServerUnavailable):
+                    await call
+
+    run(main())
+    refused = [each for each in lines_of(path) if each["decision"] == "refused"]
+    assert [each.get("method", each["kind"]) for each in refused] == [
+        "start",
+        "resources/read",
+        "prompts/get",
+    ]
+    assert {each["by"] for each in refused} == {"policy"}

@@ -13,6 +13,7 @@ from mcpclient.client.feed import Feed
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallRefused, ConnectionLost, PeerError
 from mcpclient.manager.memory import Memory, memory_key
+from mcpclient.net.chained_log import read_log
 from mcpclient.protocol.types import Tool
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
@@ -329,3 +330,28 @@ def test_what_has_not_been_compared_yet_is_refused(tmp_path: Path) -> None:
         assert member.calls == ["x"]
 
     run(main())
+
+
+def test_calls_that_filters_and_pins_refuse_are_lines_of_the_audit_log(tmp_path: Path) -> None:
+    """F-AUDIT-1: with who refused them, for tools, resources and prompts."""
+    path = tmp_path / "calls.jsonl"
+
+    async def main() -> None:
+        member = Member("x", "y", capabilities={"tools": {}, "resources": {}, "prompts": {}})
+        config = ServerConfig("a", target=member, exclude=("y",))
+        pins = Pins(tmp_path / "mcp.lock", "refuse")
+        pins.write({})
+        async with Manager({"a": config}, pins=pins, audit=path) as manager:
+            for tool_name in ("x", "y"):
+                assert (await manager["a"].call_tool(tool_name)).is_error
+            with pytest.raises(CallRefused):
+                await manager["a"].get_prompt("p")
+
+    run(main())
+    calls = [line.record for line in read_log(path) if line.record["kind"] == "call"]
+    assert [(each["decision"], each["by"], each["outcome"]) for each in calls] == [
+        ("refused", "pin", "refused"),
+        ("refused", "filter", "refused"),
+        ("refused", "pin", "CallRefused"),
+    ]
+    assert "not in the lock file" in calls[0]["reason"]

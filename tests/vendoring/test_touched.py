@@ -111,6 +111,7 @@ async def around(call, proceed):
     return await proceed(call)
 over_stdio(call, around=[around])
 """,
+    "audit": 'over_stdio(call, audit="calls.jsonl")',
     "types": """
 async def use(client):
     assert (await client.call_tool("add", ADD, returns=dict)) is not None

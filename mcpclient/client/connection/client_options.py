@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..answers.roots import RootsOption
     from ..answers.sampling import SamplingOption
     from ..events.around import Around
+    from ..events.audit import AuditOption
     from ..events.callbacks import Hooks
     from .limits import Seconds
 
@@ -166,6 +167,9 @@ class SharedClientOptions(TypedDict, total=False):
     """Believe the server's annotations of its tools, such as read-only. Default: False."""
     hooks: Hooks | None
     """Telemetry about finished calls, see `Hooks`. Default: none."""
+    audit: AuditOption
+    """A file that gets a line for each call and each start, chained by hashes: a path, an
+    `AuditLog`, or several. Default: none."""
     trace: TraceTarget | None
     """A file that gets a transcript of everything sent and received, with secrets replaced, or a
     function that takes its lines; see `Recording`. Default: none."""

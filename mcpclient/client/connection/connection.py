@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import Any, Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import (
     CallTimeout,
@@ -18,6 +19,7 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import response
+from ...lazy import OnDemand
 from ...net.futures import BackgroundTasks
 from ...net.loops import LoopBound, claiming
 from ...net.recorder import TraceTarget
@@ -30,6 +32,11 @@ from .opening import Opening, explain, plan_for
 from .options import Options, Route
 from .session import Session
 from .states import USABLE, Event, State, step
+
+if TYPE_CHECKING:
+    from ..events import audit
+else:
+    audit = OnDemand("..events.audit", __name__)
 
 _logger = logger_for("mcpclient.client")
 
@@ -47,6 +54,12 @@ class Connection(LoopBound):
         self.options = options
         self.name: str = options.name or route.shown
         self.agreement: Agreement | None = None
+        self.audit: audit.Audit | None = None
+        if options.audit is not None:
+            account = getattr(options.auth, "account", None) or ""
+            self.audit = audit.Audit(options.audit, self.name, account=account)
+        # Why it may start, for the audit log.
+        self.decision: str = ""
         self.generation: int = 0
         self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
         """Takes method, params and options of a request that a replay does not have."""
@@ -157,7 +170,7 @@ class Connection(LoopBound):
             opening = Opening(self.route, self.options, session, starts_once=eras.starts_once(key))
             agreed = None
             try:
-                with self.options.hooks.reporting(self.name, "connect"):
+                with self.options.hooks.reporting(self.name, "connect"), self._audited():
                     agreement = await opening.run(eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
@@ -181,6 +194,13 @@ class Connection(LoopBound):
                 await self._leave(earlier)
             if self.options.hooks.on_connect is not None:
                 await self._report(session, agreement)
+
+    def _audited(self) -> AbstractContextManager[None]:
+        if self.audit is None:
+            return nullcontext()
+        return self.audit.starting(
+            self.route.shown, self.decision, sandbox=bool(self.options.sandbox)
+        )
 
     async def _leave(self, session: Session) -> None:
         if session.loop is asyncio.get_running_loop():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...sandbox.rights import Sandbox
     from ...transports.http_messages import Authorizer, HeaderSource
     from ..events.around import Around
+    from ..events.audit import AuditOption
     from .client_options import ClientOptions
 else:
     suggestions = OnDemand("...suggestions", __name__)
@@ -128,6 +129,7 @@ class Options(NamedTuple):
     ping_timeout: float | None = 20.0
     name: str | None = None
     trusted: bool = False
+    audit: AuditOption = None
     around: tuple[Around, ...] = ()
     hooks: Hooks = Hooks()
     eras: EraMemory = EraMemory()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Callable, Protocol
 
@@ -42,7 +42,8 @@ class Call:
       its tools have changed. ``trusted``: whether the server's annotations may be believed, see
       `read_only`.
     - ``protocol_version``, ``transport``: of the connection, None before there is one. ``trace``:
-      what the caller gave with the call, unchanged.
+      what the caller gave with the call, unchanged. ``approved_by``: what the audit log says of a
+      call that a hook approves: ``proceed(replace(call, approved_by="approval"))``.
     """
 
     server: str
@@ -57,6 +58,7 @@ class Call:
     protocol_version: str | None = None
     transport: str | None = None
     trace: Any = field(default=None, repr=False)
+    approved_by: str = ""
 
     @property
     def read_only(self) -> bool:
@@ -94,18 +96,26 @@ class Around(Protocol):
         ...
 
 
+class Refused(dict[str, Any]):
+    """The raw result of a call that was not made. ``by``: who refused it, for the audit log."""
+
+    by = "hook"
+
+
 def refusal(reason: str) -> CallToolResult:
     """Return a result for a call that was not made: ``is_error``, with ``reason`` as its text.
 
     A model that made the call reads the reason as the tool's answer.
     """
-    return CallToolResult({"content": [{"type": "text", "text": reason}], "isError": True})
+    return CallToolResult(Refused(content=[{"type": "text", "text": reason}], isError=True))
 
 
-def not_called(name: str, answer: object) -> CallToolResult:
+def not_called(name: str, answer: object, by: str = "approval") -> CallToolResult:
     """Return the `refusal` of a call to ``name``; an answer that is text is the reason."""
     reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
-    return refusal(f"{name} was not called: {reason}")
+    refused = refusal(f"{name} was not called: {reason}")
+    refused.raw.by = by  # type: ignore[attr-defined]
+    return refused
 
 
 # The locks of the questions that this task, or this worker, is answering.
@@ -164,6 +174,8 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
         if call.read_only:
             return await proceed(call)
         answer = await answer_in_turn(turns, ask, call)
-        return await proceed(call) if answer is True else not_called(call.full_name, answer)
+        if answer is not True:
+            return not_called(call.full_name, answer)
+        return await proceed(replace(call, approved_by="approval"))
 
     return approval

@@ -8,16 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ...auth.options import Endpoints, ServerTrust
 from ...client.connection.targets import Target, destination_of
 from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
+from ...lazy import OnDemand
 from ...net.process.programs import links_of
 from ..config import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
+
+if TYPE_CHECKING:
+    from ...client.events import audit as logs
+    from ...client.events.audit import AuditLog, AuditOption
+else:
+    logs = OnDemand("...client.events.audit", __name__)
 
 # Names as patterns, each with the reason for which a file may set it beside an allowed command.
 _VARIABLES = {
@@ -96,7 +103,7 @@ class Policy:
     usual folder; ``env:`` and ``cwd:`` rules allow more.
 
     ``require_sandbox``: start servers only in a sandbox: their own, or else `Sandbox()`. Default:
-    False.
+    False. ``audit``: logs of their starts and calls, see `AuditLog`, beside those of the program.
 
     A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, an `EnvRule`, a `CwdRule`, a string such
     as ``"name:github"``, ``"command:npx -y @corp/*"``, ``"url:https://*.corp.com/*"``,
@@ -110,10 +117,12 @@ class Policy:
         deny: Sequence[Rule | str | Mapping[str, Any]] = (),
         *,
         require_sandbox: bool = False,
+        audit: AuditOption = None,
     ) -> None:
         if not isinstance(require_sandbox, bool):
             raise UsageError(f"require_sandbox is true or false, not {require_sandbox!r:.100}")
         self.require_sandbox: bool = require_sandbox
+        self.audit: tuple[AuditLog, ...] = () if audit is None else logs.logs_of(audit)
         self.allow: tuple[Rule, ...] | None = None if allow is None else _rules(allow, "allow")
         self.deny: tuple[Rule, ...] = _rules(deny, "deny")
 
@@ -121,14 +130,25 @@ class Policy:
     def from_settings(cls, settings: Mapping[str, Any]) -> Policy:
         """Read ``allowedMcpServers`` and ``deniedMcpServers`` of settings as Claude Code has them.
 
-        ``requireSandbox`` beside them is this library's own. Raises `UsageError` for a list or a
-        rule that cannot be read.
+        ``requireSandbox``, ``audit`` (the path of a log) and ``auditRequired`` beside them are this
+        library's own. Raises `UsageError` for a list, a rule or a path that cannot be read.
         """
         allow, deny = settings.get("allowedMcpServers"), settings.get("deniedMcpServers")
         for value in (allow, deny):
             if value is not None and not isinstance(value, (list, tuple)):
                 raise UsageError("allowedMcpServers and deniedMcpServers are lists of rules")
-        return cls(allow, deny or (), require_sandbox=settings.get("requireSandbox", False))
+        path = settings.get("audit")
+        required = settings.get("auditRequired", settings.get("audit_required", False))
+        if not isinstance(path, (str, type(None))) or not isinstance(required, bool):
+            raise UsageError("audit is the path of a file, and auditRequired is true or false")
+        if required and not path:
+            raise UsageError("auditRequired needs audit, the path of a file")
+        return cls(
+            allow,
+            deny or (),
+            require_sandbox=settings.get("requireSandbox", False),
+            audit=logs.AuditLog(path, required) if path else None,
+        )
 
     def __repr__(self) -> str:
         allow = None if self.allow is None else [str(rule) for rule in self.allow]

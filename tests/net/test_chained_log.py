@@ -1,0 +1,400 @@
+"""A log whose lines are chained, written by many processes and killed ones: F-AUDIT-1."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpclient.net import chained_log
+from mcpclient.net.chained_log import ChainedLog, log_at, open_log, read_log, verify_log
+
+LARGE = 1 << 30
+TOP = str(Path(chained_log.__file__).parents[2])
+
+
+def filled(path: Path, count: int = 6, max_size: int = LARGE) -> Path:
+    log = ChainedLog(str(path), max_size)
+    for number in range(count):
+        log.append({"kind": "call", "name": f"tool-{number}"})
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "logs" / "calls.jsonl"
+
+
+def names(path: Path) -> list[str]:
+    return [line.record["name"] for line in read_log(path)]
+
+
+def test_each_line_follows_the_one_before_it(path: Path) -> None:
+    """F-AUDIT-1: in a private file, in a folder that was missing."""
+    found = verify_log(filled(path))
+    assert (found.lines, found.head.number, found.fault, found.notes) == (6, 6, "", [])
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [each["line"] for each in records] == [1, 2, 3, 4, 5, 6]
+    assert records[0]["previous"] == "0" * 64
+    assert records[5]["previous"] == records[4]["hash"]
+    assert os.name != "posix" or path.stat().st_mode & 0o777 == 0o600
+    assert os.name != "posix" or path.parent.stat().st_mode & 0o777 == 0o700
+
+
+Lines = list[bytes]
+
+
+def rewritten(line: bytes) -> bytes:
+    """Change a line, and give it the hash of its new content."""
+    last = chained_log.Link(int(json.loads(line)["line"]) - 1, "", json.loads(line)["previous"])
+    return chained_log._line_after(last, {"kind": "call", "name": "forged"})[1]
+
+
+def swapped(lines: Lines) -> Lines:
+    return [*lines[:2], lines[3], lines[2], *lines[4:]]
+
+
+def garbled(lines: Lines) -> Lines:
+    return [*lines[:2], b"x\n", *lines[3:]]
+
+
+FAULTS: dict[str, tuple[Callable[[Lines], Lines], str]] = {
+    "changed": (
+        lambda lines: [*lines[:2], lines[2].replace(b"tool", b"t00l"), *lines[3:]],
+        "calls.jsonl:3: this line was changed",
+    ),
+    "changed and hashed anew": (
+        lambda lines: [*lines[:2], rewritten(lines[2]), *lines[3:]],
+        "calls.jsonl:4: the line before this one was changed, and its hash made anew",
+    ),
+    "removed": (
+        lambda lines: [*lines[:1], *lines[3:]],
+        "calls.jsonl:2: lines 2 to 3 before this one were removed",
+    ),
+    "moved": (swapped, "calls.jsonl:3: this line was moved, it is line 4 of the log"),
+    "moved back": (
+        lambda lines: [*lines[:4], lines[1], *lines[4:]],
+        "calls.jsonl:5: this line was inserted or moved, it is line 2 of the log",
+    ),
+    "inserted": (
+        lambda lines: [*lines[:2], rewritten(lines[2]), *lines[2:]],
+        "calls.jsonl:4: this line or the one before it was inserted",
+    ),
+    "inserted with a wrong hash": (
+        lambda lines: [*lines[:2], lines[2].replace(b"tool", b"t00l"), *lines[2:]],
+        "calls.jsonl:3: this line was inserted",
+    ),
+    "replaced by another text": (garbled, "calls.jsonl:3: this line was changed"),
+    "another text inserted": (
+        lambda lines: [*lines[:2], b"x\n", *lines[2:]],
+        "calls.jsonl:3: this line was inserted",
+    ),
+    "another text at the end": (
+        lambda lines: [*lines, b"x\n"],
+        "calls.jsonl:7: it was inserted, or changed",
+    ),
+    "begun elsewhere": (
+        lambda lines: [lines[0].replace(b'"previous":"0', b'"previous":"1'), *lines[1:]],
+        "calls.jsonl:1: this line was changed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_first_line_that_is_not_as_written_is_named(path: Path, name: str) -> None:
+    """F-AUDIT-1"""
+    edit, fault = FAULTS[name]
+    lines = filled(path).read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(edit(lines)))
+    assert verify_log(path).fault == fault
+
+
+def test_any_other_byte_breaks_the_chain(path: Path) -> None:
+    """F-AUDIT-1: wherever it stands."""
+    content = bytearray(filled(path, 4).read_bytes())
+    places = random.Random(7)
+    for _ in range(300):
+        place = places.randrange(len(content))
+        kept, content[place] = content[place], (content[place] + places.randrange(1, 256)) % 256
+        path.write_bytes(content)
+        assert verify_log(path).fault, f"byte {place} of {kept}"
+        content[place] = kept
+
+
+def test_a_tail_that_was_cut_off_is_seen_by_a_hash_that_was_kept(path: Path) -> None:
+    """F-AUDIT-1: and only by that, as the guide says."""
+    head = verify_log(filled(path)).head.hash
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:4]))
+    assert not verify_log(path).fault
+    assert "no line has the hash that was kept" in verify_log(path, head).fault
+    assert not verify_log(path, json.loads(lines[2])["hash"]).fault
+
+
+def test_what_a_killed_process_left_is_recognized_and_the_chain_goes_on(path: Path) -> None:
+    """F-AUDIT-1: part of the first line or of a later one, or all but the end of the line."""
+    whole = filled(path).read_bytes()
+    ends = [index for index, byte in enumerate(whole) if byte == ord("\n")]
+    cuts = {20: (2, "1"), ends[1] + 1: (4, ""), ends[1] + 40: (4, "3"), ends[2]: (5, "")}
+    for cut, (lines, torn) in cuts.items():
+        path.write_bytes(whole[:cut])
+        filled(path, 2)
+        found = verify_log(path)
+        assert (found.lines, found.fault) == (lines, "")
+        note = f"calls.jsonl:{torn}: incomplete, its process was killed"
+        assert found.notes == ([note] if torn else [])
+
+
+def test_a_line_that_is_incomplete_at_the_end_is_noted(path: Path) -> None:
+    """F-AUDIT-1: its process may be writing it."""
+    filled(path).write_bytes(path.read_bytes()[:-10])
+    found = verify_log(path)
+    assert (found.lines, found.fault) == (5, "")
+    assert "calls.jsonl:6: incomplete" in found.notes[0]
+
+
+def test_the_acknowledgement_of_a_torn_line_cannot_be_used_twice(path: Path) -> None:
+    """F-AUDIT-1: what is called torn must be what was there."""
+    filled(path).write_bytes(path.read_bytes()[:-10])
+    filled(path, 1)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:5], b"other\n", *lines[6:]]))
+    assert verify_log(path).fault == "calls.jsonl:6: this line was inserted"
+    path.write_bytes(b"".join([*lines[:5], *lines[6:]]))
+    assert "incomplete line before this one was removed" in verify_log(path).fault
+
+
+def test_a_long_last_line_is_found(path: Path) -> None:
+    log = ChainedLog(str(path), LARGE)
+    log.append({"text": "x" * 50_000})
+    filled(path, 1)
+    assert verify_log(path).fault == ""
+
+
+def test_a_full_file_is_renamed_and_the_next_one_follows_it(path: Path) -> None:
+    """F-AUDIT-1: also for another writer, who had the old file open."""
+    first, second = (ChainedLog(str(path), 900) for _ in range(2))
+    for number in range(20):
+        (first, second)[number % 2].append({"name": number})
+    found = verify_log(path)
+    assert (found.lines, found.fault, found.notes) == (20, "", [])
+    assert names(path) == [*range(20)]
+    files = sorted(each.name for each in path.parent.iterdir())
+    assert files[:3] == ["calls.jsonl", "calls.jsonl.1", "calls.jsonl.2"]
+    assert all(each.stat().st_size <= 900 for each in path.parent.iterdir())
+
+
+def test_rotated_files_are_verified_with_the_log(path: Path) -> None:
+    """F-AUDIT-1: a tail removed from one of them is seen; files that are gone are noted."""
+    filled(path, 20, 900)
+    rotated = path.with_name("calls.jsonl.2")
+    whole = rotated.read_bytes()
+    rotated.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    assert "before this one were removed" in verify_log(path).fault
+    rotated.write_bytes(whole)
+    path.with_name("calls.jsonl.1").unlink()
+    found = verify_log(path)
+    assert found.fault == ""
+    assert "the files before it are missing" in found.notes[0]
+
+
+def test_a_rotation_that_was_interrupted_goes_on(path: Path, tmp_path: Path) -> None:
+    """F-AUDIT-1: a process may be killed between the two steps."""
+    filled(path, 4, 900)
+    last = max(path.parent.iterdir(), key=lambda each: len(each.name) * 100 + each.stat().st_size)
+    number = len([*path.parent.iterdir()])
+    os.link(path, path.with_name(f"calls.jsonl.{number}"))
+    assert verify_log(path).lines == 4
+    filled(path, 10, 900)
+    found = verify_log(path)
+    assert (found.lines, found.fault) == (14, "")
+    assert last.exists()
+
+
+def test_a_log_that_cannot_be_rotated_grows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUDIT-1"""
+
+    def fail(*_: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", fail)
+    filled(path, 10, 900)
+    assert [each.name for each in path.parent.iterdir()] == ["calls.jsonl"]
+    assert verify_log(path).lines == 10
+
+
+MANY = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from mcpclient.net.chained_log import ChainedLog
+log = ChainedLog(sys.argv[1], int(sys.argv[3]))
+for number in range(40):
+    log.append({"name": f"{os.getpid()}-{number}"})
+"""
+
+
+@pytest.mark.parametrize("max_size", [LARGE, 4000])
+def test_many_processes_write_one_chain(path: Path, max_size: int) -> None:
+    """F-AUDIT-1: no line is lost, and each process's lines have their order."""
+    command = [sys.executable, "-c", MANY, str(path), TOP, str(max_size)]
+    workers = [subprocess.Popen(command) for _ in range(4)]
+    for worker in workers:
+        assert worker.wait(60) == 0
+    found = verify_log(path)
+    assert (found.lines, found.fault, found.notes) == (160, "", [])
+    for worker in workers:
+        own = [name for name in names(path) if name.startswith(f"{worker.pid}-")]
+        assert own == [f"{worker.pid}-{number}" for number in range(40)]
+
+
+def test_threads_share_one_log(path: Path) -> None:
+    """F-AUDIT-1"""
+    log = log_at(str(path), LARGE)
+    assert log_at(str(path), LARGE) is log
+
+    def write() -> None:
+        for number in range(50):
+            log.append({"n": number})
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (verify_log(path).lines, verify_log(path).fault) == (200, "")
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from mcpclient.net.chained_log import ChainedLog
+log = ChainedLog(sys.argv[1], 1 << 30)
+print("begins", flush=True)
+while True:
+    log.append({"text": "x" * 3000})
+"""
+
+
+@pytest.mark.needs_posix
+def test_a_log_outlives_processes_that_are_killed(path: Path) -> None:
+    """F-AUDIT-1: kill -9 at any moment; nothing that was appended before is lost."""
+    for _ in range(5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path), TOP], stdout=subprocess.PIPE
+        )
+        assert writer.stdout is not None
+        assert writer.stdout.readline()
+        ChainedLog(str(path), LARGE).append({"name": "beside it"})
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+    filled(path, 1)
+    found = verify_log(path)
+    assert found.fault == ""
+    assert [line.record.get("name") for line in read_log(path)].count("beside it") == 5
+
+
+@pytest.mark.needs_posix
+def test_a_fork_writes_with_a_lock_of_its_own(path: Path) -> None:
+    """F-AUDIT-1: a descriptor that was inherited would share the lock of the parent."""
+    log = ChainedLog(str(path), LARGE)
+    log.append({"name": "parent"})
+    child = multiprocessing.get_context("fork").Process(target=log.append, args=({"name": "c"},))
+    log._lock(0)  # which only another open file waits for
+    try:
+        child.start()
+        child.join(0.2)
+        assert child.is_alive()
+    finally:
+        log._unlock()
+    child.join(30)
+    log.append({"name": "parent"})
+    assert names(path) == ["parent", "c", "parent"]
+    assert verify_log(path).fault == ""
+
+
+def test_a_log_that_stays_locked_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUDIT-1: a process that was stopped holds nothing up for long."""
+    monkeypatch.setattr(chained_log, "_LOCK_LIMIT", 0.0)
+    one, other = (ChainedLog(str(path), LARGE) for _ in range(2))
+    one.append({})
+    one._lock(0)
+    with pytest.raises(OSError, match="another process has locked it"):
+        other.append({})
+    one._unlock()
+    other.append({})
+    assert verify_log(path).lines == 2
+
+
+@pytest.mark.needs_posix
+def test_a_full_disk_leaves_no_part_of_a_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUDIT-1"""
+    log, write = ChainedLog(str(path), LARGE), os.write
+    log.append({})
+    monkeypatch.setattr(os, "write", lambda where, line: write(where, line[:20]))
+    with pytest.raises(OSError, match="No space left"):
+        log.append({})
+    monkeypatch.undo()
+    log.append({})
+    found = verify_log(path)
+    assert (found.lines, found.fault, found.notes) == (2, "", [])
+
+
+def test_another_file_is_never_appended_to(path: Path) -> None:
+    """F-AUDIT-1: such as one that a path leads to by mistake."""
+    path.parent.mkdir()
+    for content in ("export PATH=x\n", "no end", "{}\n"):
+        path.write_text(content)
+        with pytest.raises(OSError, match="it is not an audit log"):
+            filled(path)
+        assert path.read_text() == content
+
+
+@pytest.mark.needs_posix
+def test_links_and_devices(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUDIT-1: the user's own link is followed; another user's link or file is refused."""
+    path.parent.mkdir()
+    link = path.with_name("link.jsonl")
+    link.symlink_to(path)
+    filled(link, 900 // 100, 900)
+    assert link.is_symlink()
+    assert verify_log(link).lines == 9
+    with pytest.raises(OSError, match="not a regular file"):
+        open_log("/dev/null")
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    for each in (link, path):
+        with pytest.raises(OSError, match="belongs to another user"):
+            open_log(str(each))
+
+
+@pytest.mark.needs_posix
+def test_a_log_that_others_could_read_becomes_private(path: Path) -> None:
+    """F-AUDIT-1"""
+    filled(path).chmod(0o644)
+    filled(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_that_was_removed_is_begun_again(path: Path) -> None:
+    log = ChainedLog(str(path), LARGE)
+    log.append({})
+    path.unlink()
+    log.append({})
+    assert verify_log(path).lines == 1
+
+
+def test_lone_surrogates_and_any_text(path: Path) -> None:
+    log = ChainedLog(str(path), LARGE)
+    log.append({"name": "\ud800\n\u2028"})
+    assert names(path) == ["\ud800\n\u2028"]
+    assert verify_log(path).fault == ""
