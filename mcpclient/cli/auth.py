@@ -178,12 +178,8 @@ async def _status(urls: Sequence[str], account: str | None, screen: Screen) -> A
     if wanted and not logins:
         error = AuthError(f"not logged in to {urls[0]}")
         raise error.advise(f"Log in with: mcpclient auth login {shlex.quote(urls[0])}")
-    rows = [
-        (one_line(login["server"]), login["state"], one_line(" ".join(login["scopes"])))
-        for login in logins
-    ]
-    text = table((), rows, screen.style) if rows else "not logged in anywhere"
-    return Answer({"logins": logins}, text)
+    rows = [(login["server"], login["state"], " ".join(login["scopes"])) for login in logins]
+    return Answer({"logins": logins}, table((), rows, screen.style, "not logged in anywhere"))
 
 
 async def _grants() -> dict[str, Grant]:

@@ -13,7 +13,7 @@ from ..client.events.callbacks import LOG_LEVELS
 from ..errors import ConnectionLost, McpError, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
-from ..protocol.types import Prompt, ResourceTemplate
+from ..protocol.types import ResourceTemplate
 from .arguments import PICK_HELP, json_in, parse_text_arguments, pick_option
 from .command import Answer, Command, LocalCommand, LocalWork, option
 from .connecting import client_for
@@ -69,17 +69,13 @@ async def _run_resources(client: Client, screen: Screen, options: argparse.Names
     found_templates = [(item.uri_template, item) for item in templates]
     parts = []
     for title, items in (("RESOURCE", found), ("TEMPLATE", found_templates)):
-        rows = [
-            (one_line(uri), one_line(item.mime_type), one_line(item.description or item.title))
-            for uri, item in items
-        ]
-        if rows:
-            parts.append(listing((title, "TYPE", "DESCRIPTION"), rows, screen.style, titled=True))
+        rows = [(uri, item.mime_type, item.description or item.title) for uri, item in items]
+        parts.append(listing((title, "TYPE", "DESCRIPTION"), rows, screen.style, titled=True))
     raw = {
         "resources": [item.raw for item in resources],
         "resourceTemplates": [item.raw for item in templates],
     }
-    return Answer(raw, "\n\n".join(parts) or "no resources")
+    return Answer(raw, "\n\n".join(filter(None, parts)) or "no resources")
 
 
 async def _templates(client: Client) -> list[ResourceTemplate]:
@@ -109,24 +105,13 @@ async def _run_read(client: Client, screen: Screen, options: argparse.Namespace)
 @Command("prompts")
 async def _run_prompts(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     prompts = await client.list_prompts()
-    rows = [
-        (
-            one_line(prompt.name),
-            _arguments_prompts(prompt),
-            one_line(prompt.description or prompt.title),
-        )
-        for prompt in prompts
-    ]
+    rows = []
+    for prompt in prompts:
+        names = [each.name if each.required else f"[{each.name}]" for each in prompt.arguments]
+        rows.append((prompt.name, " ".join(names), prompt.description or prompt.title))
     header = ("PROMPT", "ARGUMENTS", "DESCRIPTION")
-    text = listing(header, rows, screen.style) if rows else "no prompts"
+    text = listing(header, rows, screen.style, "no prompts")
     return Answer({"prompts": [prompt.raw for prompt in prompts]}, text)
-
-
-def _arguments_prompts(prompt: Prompt) -> str:
-    return " ".join(
-        one_line(argument.name) if argument.required else f"[{one_line(argument.name)}]"
-        for argument in prompt.arguments
-    )
 
 
 @Command(

@@ -13,7 +13,7 @@ from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalRequest, OuterCommand, Request, Server, flag
-from .render import one_line, table
+from .render import table
 from .screen import Screen
 from .target import NEEDED
 
@@ -75,8 +75,7 @@ def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Reque
 def _overview(calls: Iterable[Call], screen: Screen) -> Answer:
     found = [_described(call) for call in calls]
     header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
-    rows = [tuple(map(one_line, _row(each))) for each in found]
-    text = table(header, rows, screen.style) if rows else "this session has no calls"
+    text = table(header, map(_row, found), screen.style, "this session has no calls")
     return Answer({"calls": found}, text)
 
 

@@ -19,7 +19,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
@@ -232,10 +232,15 @@ MARKS = ("(read-only)", "(destructive)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
 
 
+Rows = Iterable[Sequence[Optional[str]]]
+"""Rows of cells, which `listing` and `table` escape, each on one line; None is empty."""
+
+
 def listing(
     header: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Rows,
     style: Style,
+    otherwise: str = "",
     *,
     whole: bool = False,
     titled: bool = False,
@@ -243,13 +248,14 @@ def listing(
     """Return things with their texts: a table in a pipe, and blocks of lines on a terminal.
 
     The cells of a block's first line are all but the last, the text, of which the first sentence is
-    shown below, or the ``whole``. ``titled``: the header's first cell is a line of its own. Cells
-    are escaped (`one_line`).
+    shown below, or the ``whole``. ``titled``: the header's first cell is a line of its own. Without
+    rows, return ``otherwise``.
     """
-    if style.columns is None:
-        return table(header, rows, style)
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if style.columns is None or not cells:
+        return table(header, cells, style, otherwise)
     lines = [style.dim(header[0])] if titled else []
-    for *head, text in rows:
+    for *head, text in cells:
         names = wrapped(" ".join(filter(None, head)), style.columns, "    ", "")
         lines += [_marked(line, style) for line in names]
         shown, *more = [text] if whole else _SENTENCE_END.split(text, maxsplit=1)
@@ -262,17 +268,17 @@ def _marked(line: str, style: Style) -> str:
     return style.bold(line[: len(line) - len(mark)]) + style.dim(mark)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style) -> str:
+def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") -> str:
     """Return rows of cells below each other, aligned. An empty ``header`` is left out.
 
-    Cells are single lines and escaped (`one_line`). Cells too wide for the terminal are cut,
-    except in the first of several columns.
+    Cells too wide for the terminal are cut, except in the first of several columns. Without rows,
+    return ``otherwise``.
     """
-    lines = [list(row) for row in rows]
+    lines = [[one_line(cell) for cell in row] for row in rows]
+    if not lines:
+        return otherwise
     if header:
         lines.insert(0, list(header))
-    if not lines:
-        return ""
     widths = [max(width_of(cell) for cell in column) for column in zip(*lines)]
     if style.columns is not None:
         widths = _fitting(widths, style.columns)

@@ -72,9 +72,9 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
 
 async def _list_found(screen: Screen) -> Answer:
     found = [{**_written(server), "name": name} for name, server in found_servers()]
-    rows = [tuple(map(one_line, (x["name"], x["status"], x["target"], x["file"]))) for x in found]
+    rows = [(each["name"], each["status"], each["target"], each["file"]) for each in found]
     header = ("SERVER", "STATUS", "TARGET", "FILE")
-    text = listing(header, rows, screen.style, whole=True) if rows else "no servers found"
+    text = listing(header, rows, screen.style, "no servers found", whole=True)
     return Answer({"servers": found}, text)
 
 
@@ -132,14 +132,14 @@ class _Thing(Tool):
 def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
     rows = [
         (
-            one_line(f"{each.server}.{each.own_name}" if each.kind == "tool" else each.own_name),
-            one_line(f"{each.kind} of {each.server}"),
-            one_line(each.description or each.title),
+            f"{each.server}.{each.own_name}" if each.kind == "tool" else each.own_name,
+            f"{each.kind} of {each.server}",
+            each.description or each.title,
         )
         for each in found
     ]
     raw = [{"kind": each.kind, "server": each.server, **each.raw} for each in found]
-    text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style) if rows else "nothing fits"
+    text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style, "nothing fits")
     return Answer({"found": raw}, text)
 
 
@@ -168,9 +168,8 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
         return Answer(raw, "none of the configured servers can be used", exit_code=USAGE)
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
-    rows = [tuple(map(one_line, map(str, _row(server)))) for server in servers]
     header = ("SERVER", "STATUS", "TARGET", "TOOLS OR REASON")
-    listed = listing(header, rows, style, whole=True)
+    listed = listing(header, map(_row, servers), style, whole=True)
     return Answer(raw, "\n".join([listed, *_waiting(config, servers)]))
 
 

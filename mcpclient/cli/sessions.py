@@ -27,7 +27,7 @@ from .configured import load
 from .connecting import client_for
 from .main import main
 from .parsing import understand
-from .render import one_line, pretty_json, table
+from .render import pretty_json, table
 from .screen import Screen
 from .target import NEEDED, find_server, spelled
 
@@ -138,7 +138,7 @@ async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
 
 
 async def _start_one(words: list[str]) -> int:
-    # Other users see the arguments of a process, so its words, maybe secrets, are no arguments.
+    # Other users see the arguments of a process, so secrets among the words must not be there.
     source = f"import sys, os, json; sys.path[:] = {sys.path!r}; import {__package__}.main as cli; "
     source += f"sys.exit(cli.main(json.loads(os.environ[{_WORDS!r}])))"
     code, written = await sockets.start_in_background(
@@ -210,9 +210,9 @@ def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
             return Answer({"log": text}, escape(text).rstrip("\n"))
         states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
         found = [_shown(state) for state in states if state]
-        rows = [tuple(one_line(str(value)) for value in each.values()) for each in found]
+        rows = [tuple(map(str, each.values())) for each in found]
         header = ["SESSION", *map(str.upper, _SHOWN)]
-        listed = table(header, rows, screen.style) if rows else "no session is open"
+        listed = table(header, rows, screen.style, "no session is open")
         return Answer({"sessions": found}, listed)
 
     return work

@@ -130,18 +130,15 @@ def _is_pattern(text: str) -> bool:
 
 
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:
-    rows = [
-        (
-            one_line(tool.name),
-            _arguments_tools(tool.input_schema),
-            *([] if style.columns is None else [_mark(tool)]),
-            one_line(tool.description or tool.title),
-        )
-        for tool in tools
-        if tool.name
-    ]
+    rows = []
+    for tool in filter(lambda tool: tool.name, tools):
+        needed = required_of(tool.input_schema)
+        names = properties_of(tool.input_schema)
+        given = " ".join(name if name in needed else f"[{name}]" for name in names)
+        marks = [] if style.columns is None else [_mark(tool)]
+        rows.append((tool.name, given, *marks, tool.description or tool.title))
     header = ("TOOL", "ARGUMENTS", "DESCRIPTION")
-    return listing(header, rows, style, whole=whole) if rows else "no tools"
+    return listing(header, rows, style, "no tools", whole=whole)
 
 
 def _mark(tool: Tool) -> str:
@@ -149,14 +146,6 @@ def _mark(tool: Tool) -> str:
     if hints.get("readOnlyHint") is True:
         return MARKS[0]
     return MARKS[1] if hints.get("destructiveHint") is True else ""
-
-
-def _arguments_tools(schema: Any) -> str:
-    needed = required_of(schema)
-    return " ".join(
-        one_line(name) if name in needed else f"[{one_line(name)}]"
-        for name in properties_of(schema)
-    )
 
 
 def described(tool: Tool, style: Style, line: str) -> str:
@@ -168,25 +157,18 @@ def described(tool: Tool, style: Style, line: str) -> str:
     text = tool.description or tool.title
     if text:
         parts.append(fill(escape(text.strip()), style.columns))
-    rows = list(_argument_rows(tool.input_schema))
-    if rows:
-        parts.append(listing(_ARGUMENT_HEADER, rows, style, whole=True, titled=True))
-    returned = properties_of(tool.output_schema)
-    if returned:
-        rows = [
-            (one_line(name), type_of(each, tool.output_schema), one_line(_text(each)))
-            for name, each in returned.items()
-        ]
-        header = ("RETURNS", "TYPE", "DESCRIPTION")
-        parts.append(listing(header, rows, style, whole=True, titled=True))
+    header: tuple[str, ...] = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
+    rows = _argument_rows(tool.input_schema)
+    parts.append(listing(header, rows, style, whole=True, titled=True))
+    schema, header = tool.output_schema, ("RETURNS", "TYPE", "DESCRIPTION")
+    returned = properties_of(schema).items()
+    rows = ((name, type_of(each, schema), _text(each)) for name, each in returned)
+    parts.append(listing(header, rows, style, whole=True, titled=True))
     hints = ", ".join(_hints(tool))
     if hints:
         parts.append(style.dim(fill(f"The server says: {hints}.", style.columns)))
     parts.append(escape_line(line))
-    return "\n\n".join(parts)
-
-
-_ARGUMENT_HEADER = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
+    return "\n\n".join(filter(None, parts))
 
 
 def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
@@ -194,12 +176,7 @@ def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
     for name, each in properties_of(schema).items():
         default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
         kind = type_of(each, schema)
-        yield (
-            one_line(name),
-            kind if name in needed else f"{kind}, optional",
-            one_line(default),
-            one_line(_text(each)),
-        )
+        yield name, kind if name in needed else f"{kind}, optional", default, _text(each)
 
 
 def _text(schema: Mapping[str, Any]) -> str:
@@ -300,11 +277,8 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
 async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     tasks = await client.list_tasks()
     header = ("TASK", "STATUS", "SINCE", "MESSAGE")
-    rows = [
-        tuple(map(one_line, (task.id, task.status, task.created_at, task.status_message)))
-        for task in tasks
-    ]
-    text = listing(header, rows, screen.style, whole=True) if rows else "no tasks"
+    rows = [(task.id, task.status, task.created_at, task.status_message) for task in tasks]
+    text = listing(header, rows, screen.style, "no tasks", whole=True)
     return Answer({"tasks": [task.raw for task in tasks]}, text)
 
 

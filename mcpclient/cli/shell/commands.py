@@ -29,12 +29,12 @@ from .words import Word, parse_expectation, quoted
 async def _servers(session: Session, words: Sequence[Word]) -> Answer:
     rows = []
     for server in session.manager.servers.values():
-        mark = "*" if server.name == session.server else " "
+        mark = " *" if server.name == session.server else ""
         error = str(server.error or "").partition("\n")[0]
         reason = error or server.config.reason
         about = reason or f"{len(server.tools)} tools"
-        rows.append((f"{mark} {one_line(server.name)}", server.status.value, one_line(about)))
-    return Answer(text=table(("  SERVER", "STATUS", ""), rows, session.screen.style))
+        rows.append((f"{server.name}{mark}", server.status.value, about))
+    return Answer(text=table(("SERVER", "STATUS", ""), rows, session.screen.style))
 
 
 async def _use(session: Session, words: Sequence[Word]) -> Answer:
@@ -53,9 +53,9 @@ async def _expect(session: Session, words: Sequence[Word]) -> Answer:
 
 
 async def _jobs(session: Session, words: Sequence[Word]) -> Answer:
-    rows = [(str(job.number), job.state, one_line(job.line)) for job in session.jobs]
-    text = table(("CALL", "STATE", "LINE"), rows, session.screen.style)
-    return Answer(text=text if rows else "nothing in the background")
+    rows = [(str(job.number), job.state, job.line) for job in session.jobs]
+    style = session.screen.style
+    return Answer(text=table(("CALL", "STATE", "LINE"), rows, style, "nothing in the background"))
 
 
 async def _cancel(session: Session, words: Sequence[Word]) -> Answer:

@@ -69,8 +69,8 @@ def test_all_configured_servers(run: Run, nothing_configured: Path) -> None:
     script = "two.echo message=hi\nuse two\necho message=ho\nservers\ngone.x\n"
     code, out, errors = run(script, "--config", str(path))
     assert out.startswith("hi\nho\n")
-    assert re.search(r"^\* two +connected +4 tools$", out, re.M)
-    assert re.search(r"^  gone +failed +cannot start", out, re.M)
+    assert re.search(r"^two \* +connected +4 tools$", out, re.M)
+    assert re.search(r"^gone +failed +cannot start", out, re.M)
     assert (code, "no-such-program-here" in errors) == (2, True)
 
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_connected(run: Run) -> None:
 
 def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
     code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
-    assert (code, "* demo_server" in out) == (0, True)
+    assert (code, "demo_server *" in out) == (0, True)
     assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]
 
 

@@ -170,11 +170,11 @@ def test_several_servers() -> None:
     """F-SHOW-5, F-MANY-1: one is in use, and tools of others are called across."""
 
     async def work(world: World) -> None:
-        assert "* one" in (await world.run("servers"))[0]
+        assert "one *" in (await world.run("servers"))[0]
         assert await world.run("two.echo message=hi", "use two", "one.echo message=ho") == [
             *("hi", "", "ho")
         ]
-        assert "* two" in (await world.run("servers"))[0]
+        assert "two *" in (await world.run("servers"))[0]
         assert "did you mean 'one.echo'?" in (await world.fail("one.ecko"))[1]
         assert [each.text for each in world.shell.complete("one.ec", 6)] == ["one.echo"]
 
