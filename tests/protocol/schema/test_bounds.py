@@ -60,7 +60,7 @@ COSTLY: list[tuple[dict[str, Any], Any]] = [
     ({"dependentRequired": {"a": ["a"] * 30_000}}, {"a": 1}),
     ({"pattern": "x"}, "a" * 30_000),
     ({"enum": ["a" * 10_000_000]}, "a" * 10_000_000),
-    ({"format": "regex"}, "a" * 30_000),
+    ({"format": "email"}, "a" * 30_000),
 ]
 
 

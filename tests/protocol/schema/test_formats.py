@@ -23,17 +23,14 @@ FORMATS: dict[str, tuple[list[str], list[str]]] = {
         ["00:00:00Z", "23:59:59.999+23:59", "23:59:60Z", "01:29:60+01:30"],
         ["24:00:00Z", "00:60:00Z", "00:00:61Z", "00:00:00", "00:00:00+24:00", "00:00:00+00:60"],
     ),
-    "duration": (["P1Y2M3DT4H5M6S", "PT1M", "P2W"], ["P", "PT", "P1D2H", "1D", "P1S", "P1YT"]),
     "email": (
         ["joe.b+x@example.com", '"joe b"@example.com', "a@[127.0.0.1]", "a@[IPv6:::1]"],
         ["joe", ".a@b", "a..b@c", "a@-b", "a@[300.0.0.1]", "ä@b.c", "a b@c"],
     ),
-    "idn-email": (["실례@실례.테스트", "a@b"], ["실례", "@a"]),
     "hostname": (
         ["example.com", "a-b.c1", "xn--4gbwdl.xn--wgbh1c", "a"],
         ["-a", "a-", "a_b", "a..b", "", "a" * 64, "ab--c", ".".join(["a" * 60] * 5)],
     ),
-    "idn-hostname": (["실례.테스트", "a\u3002b"], ["-a", "\u302e실례", ""]),
     "ipv4": (
         ["127.0.0.1", "255.255.255.255"],
         ["256.0.0.1", "1.2.3", "1.2.3.4.5", "01.2.3.4", "1.2.3.4."],
@@ -77,17 +74,10 @@ FORMATS: dict[str, tuple[list[str], list[str]]] = {
             "http://a[b]/",
         ],
     ),
-    "uri-reference": (["/a?b", "#c", "", "a/b:c", "//h"], ["a b", "1a:b", "\\"]),
-    "iri": (["http://ä/ö?ü"], ["/ä", "http://a b/", "http://\x9f"]),
-    "iri-reference": (["ä"], ["ä ", "{"]),
     "uuid": (
         ["2EB8AA08-aa98-11ea-b4aa-73b441d16380"],
         ["2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08aa9811eab4aa73b441d16380"],
     ),
-    "uri-template": (["a/{b}{?c*}"], ["a/{b", "}"]),
-    "json-pointer": (["", "/a~0/b~1/"], ["a", "/~2", "/~"]),
-    "relative-json-pointer": (["0", "1#", "2/a"], ["", "-1", "01", "/a", "0##"]),
-    "regex": (["^a$", r"(a)\1", r"\p{Script=Greek}"], ["(", r"\a"]),
 }
 
 
@@ -110,5 +100,6 @@ def test_the_message_names_the_format() -> None:
     assert violation.message == "'x' does not have the format ipv4"
 
 
-def test_an_unknown_format_asserts_nothing() -> None:
-    assert compile_schema({"format": "secret"}, assert_formats=True).validate("x") == []
+@pytest.mark.parametrize("name", ["secret", "iri", "regex", "json-pointer"])
+def test_a_format_that_forms_do_not_have_asserts_nothing(name: str) -> None:
+    assert compile_schema({"format": name}, assert_formats=True).validate("x") == []
