@@ -136,6 +136,10 @@ CLIENT2 = "client2"
 """``@modelcontextprotocol/client``, which speaks both eras and asks for the stateless one first."""
 
 
+PYTHON1 = "python1"
+"""``mcp`` 1.x of PyPI, the Python SDK, which speaks the handshake era."""
+
+
 @dataclass(frozen=True)
 class Script:
     """One session: which server is met over which transports, by whom, and what is done."""
@@ -149,13 +153,15 @@ class Script:
     revision: str = HANDSHAKE
     """The protocol version that is negotiated."""
     driver: str = SDK1
-    """The reference client: `SDK1` or `CLIENT2`."""
+    """The reference client: `SDK1`, `CLIENT2` or `PYTHON1`."""
     client: Mapping[str, Any] = field(default_factory=dict)
     auth: Mapping[str, Any] | None = None
 
     def transcript_name(self) -> str:
         """Return the name of the transcript's file, without the folder of its transport."""
         name = f"{self.server}-{self.name}"
+        if self.driver == PYTHON1:
+            name += "-by-python"
         is_named = self.revision == HANDSHAKE or self.revision in name
         return f"{name}.jsonl" if is_named else f"{name}-{self.revision}.jsonl"
 

@@ -73,7 +73,8 @@ class Cleaner:
 
     def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """Return the header; it is to be made after the records."""
-        return dict(self._redactor.message(header))
+        as_recorded = self._redactor.message(_with_action(header, "accept", _ACCEPTED))
+        return dict(_with_action(as_recorded, _ACCEPTED, "accept"))
 
     def _facts(self, seen: Seen) -> Record:
         facts = self._hidden(seen.facts)
@@ -103,13 +104,15 @@ class Cleaner:
 
 
 def _with_action(value: Any, old: str, new: str) -> Any:
-    """Change the action of every answer to an elicitation."""
+    """Change the action of every answer to an elicitation, also where JSON is quoted."""
     if isinstance(value, Mapping):
         return {
             name: new if (name, member) == ("action", old) else _with_action(member, old, new)
             for name, member in value.items()
         }
-    return [_with_action(item, old, new) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_with_action(item, old, new) for item in value]
+    return value.replace(f'"{old}"', f'"{new}"') if isinstance(value, str) else value
 
 
 def _without_tracebacks(seen: Iterable[Seen]) -> Iterator[Seen]:

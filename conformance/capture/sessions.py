@@ -24,12 +24,14 @@ from conformance.capture.targets import (
     OTHERS,
     PORT_ARGUMENT,
     PROJECT,
+    NotInstalledError,
     Target,
     node_package,
+    python_package,
     sdk_folder,
     target_of,
 )
-from conformance.scripts import CLIENT2, SDK1, Script
+from conformance.scripts import CLIENT2, PYTHON1, SDK1, Script
 from conformance.workspace import free_port
 from mcpclient.recording.transcript import TRANSCRIPT_VERSION, write_line
 
@@ -38,6 +40,7 @@ HERE = Path(__file__).parent
 DRIVERS = {
     SDK1: ("drive_sdk1.mjs", "@modelcontextprotocol/sdk"),
     CLIENT2: ("drive_client2.mjs", "@modelcontextprotocol/client"),
+    PYTHON1: ("drive_python.py", "mcp"),
 }
 
 CLIENT_INFO = {"name": "reference-client", "version": "1.0.0"}
@@ -159,7 +162,7 @@ class Session:
             "clientInfo": CLIENT_INFO,
         }
         driver = await asyncio.create_subprocess_exec(
-            *(peers.node() or "node", str(HERE / program), str(sdk_folder())),
+            *self._driver(str(HERE / program)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -175,6 +178,14 @@ class Session:
             facts = json.loads(line)
             self._seen.append(Seen(NOTE, "script", facts, nanoseconds=int(facts.pop("ns"))))
 
+    def _driver(self, program: str) -> list[str]:
+        if self.script.driver != PYTHON1:
+            return [peers.node() or "node", program, str(sdk_folder())]
+        python = peers.python("mcp1")
+        if python is None:
+            raise NotInstalledError("python -m conformance.peers install mcp1")
+        return [python, "-I", program]
+
     # The header
 
     def _header(self) -> dict[str, Any]:
@@ -189,7 +200,11 @@ class Session:
             "recorded": datetime.now(timezone.utc).date().isoformat(),
             "protocol_version": connected[0].get("protocol_version"),
             "client": {
-                "package": node_package(package, "node-sdks"),
+                "package": (
+                    python_package(package, "mcp1")
+                    if self.script.driver == PYTHON1
+                    else node_package(package, "node-sdks")
+                ),
                 "info": CLIENT_INFO,
                 "capabilities": self.script.client.get("capabilities", {}),
             },

@@ -178,8 +178,12 @@ def _package(server: str, environment: str) -> str:
     if environment == "node-sdks":
         name = "server" if server.startswith("sdk2") else "sdk"
         return node_package(f"@modelcontextprotocol/{name}", environment)
-    name = PACKAGES.get(environment, f"mcp-server-{environment}")
-    version = re.search(rf"(?m)^{name}==([^ ;\\]+)", peers.pins(environment))
+    return python_package(PACKAGES.get(environment, f"mcp-server-{environment}"), environment)
+
+
+def python_package(name: str, environment: str) -> str:
+    """Return a package of Python with the version that is pinned."""
+    version = re.search(rf"(?m)^{name}==([^\s;\\]+)", peers.pins(environment))
     return f"{name}=={version.group(1)}" if version else name
 
 

@@ -50,7 +50,7 @@ DIFFERENCES = (
         sessions="http/*",
         but_not="*-2026-07-28 *-stateless-tour */sdk1-terminated */sdk1-json-tour "
         "*/authorized-no-login */authorized-forged-code */sdk1-silent-hello "
-        "*/toolbox-queries */grafana-examples",
+        "*/toolbox-queries */grafana-examples *-by-python",
         texts=(r"^never recorded: DELETE ",),
         reference="leaves the session behind, unless its user calls terminateSession",
         ours="ends the session whenever it closes",
@@ -62,12 +62,52 @@ DIFFERENCES = (
         "the server's own stream is opened before anything else",
         sessions="http/*",
         but_not="*-2026-07-28 */authorized-no-login */authorized-forged-code "
-        "*/sdk1-2031-01-01-refused */sdk1-silent-hello",
+        "*/sdk1-2031-01-01-refused */sdk1-silent-hello */sdk1-stateless-tour-by-python "
+        "*/toolbox-queries-by-python",
         texts=(r"^order: GET /\S+ came before POST /\S+ notifications/initialized$",),
         reference="sends notifications/initialized, and opens the stream meanwhile",
         ours="opens the stream, waits for its head, and sends notifications/initialized then",
         why="Streamable HTTP, Listening for Messages: a client MAY issue a GET at any time. What "
         "the server says at once after notifications/initialized is lost without the stream.",
+    ),
+    Difference(
+        "headers of requests without a body",
+        sessions="http/*-by-python",
+        but_not="*-stateless-tour-by-python */toolbox-queries-by-python",
+        texts=(
+            r"^(GET|DELETE) /\S+: header accept is ",
+            r"^(GET|DELETE) /\S+: header content-type is nothing, recorded was application/json$",
+        ),
+        reference="sends with each request what a POST needs",
+        ours="names no type of a body that is not there, and accepts what can come",
+        why="RFC 9110, 8.3: Content-Type describes a representation. Streamable HTTP: the Accept "
+        "of a GET MUST list text/event-stream, as both do.",
+    ),
+    Difference(
+        "the stream of a server without sessions",
+        sessions="http/sdk1-stateless-tour-by-python http/toolbox-queries-by-python",
+        texts=(r"^never recorded: GET /mcp$",),
+        reference="asks for the server's own stream only if there is a session",
+        ours="asks, and is told that there is none",
+        why="Streamable HTTP, Listening for Messages: a client MAY issue a GET; sessions are not a "
+        "condition.",
+        answer=405,
+    ),
+    Difference(
+        "the revision in a header of legacy SSE",
+        sessions="sse/*-by-python",
+        texts=(r"^POST /\S+ \S+: header mcp-protocol-version is \S+, recorded was nothing$",),
+        reference="names the revision over Streamable HTTP only",
+        ours="names it over legacy SSE as well",
+        why="Transports, Protocol Version Header: a client that uses HTTP MUST include it.",
+    ),
+    Difference(
+        "what nobody has declared",
+        sessions="*/sdk1-undeclared-by-python",
+        texts=(r"^POST /mcp answer to \d+: error\.code is -32601, recorded was -3260[02]$",),
+        reference="answers that the request is invalid",
+        ours="answers that there is no such method",
+        why="JSON-RPC 2.0, 5.1: -32601, the method does not exist or is not available.",
     ),
     Difference(
         "a lost session is begun anew",

@@ -323,9 +323,15 @@ class Player:
         ]
 
     def is_over(self, channel: str) -> bool:
-        """Whether nothing was recorded on a channel that has not happened or begun."""
+        """Whether nothing was recorded on a channel that has not happened or begun.
+
+        When the client has ended the session, either side may be the first to close a stream.
+        """
+        has_left = any(line.done and _is_end_of_session(line.record) for line in self.lines)
         return all(
-            line.begun or line.done for line in self.lines if line.record["channel"] == channel
+            line.begun or line.done or (has_left and line.is_server and line.record.get("end"))
+            for line in self.lines
+            if line.record["channel"] == channel
         )
 
     def status_for_extra(self, request: Record) -> int:
@@ -358,6 +364,10 @@ class Player:
             one.record["direction"] == "sent" and key_of(one.record) == key for one in before
         )
         return f"never sent{' again' if again else ''}: {described(line.record)}"
+
+
+def _is_end_of_session(record: Record) -> bool:
+    return bool(record.get("http", {}).get("method") == "DELETE")
 
 
 def _is_receipt(record: Record) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.capture.collection import (
     authorization,
     own_server,
+    python_client,
     reference_servers,
     stateless,
 )
@@ -15,4 +16,5 @@ SCRIPTS: tuple[Script, ...] = (
     *own_server.SCRIPTS,
     *stateless.SCRIPTS,
     *authorization.SCRIPTS,
+    *python_client.SCRIPTS,
 )
