@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parents[1] / "transcripts"
 
 _TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
 
-# How many meetings go on at once: most of the time of one is waiting.
+# How many transcripts are played at once: most of the time of one is waiting.
 _AT_ONCE = 8
 
 
@@ -89,11 +89,12 @@ async def _row(name: str, transcript: Transcript) -> Row:
     row = partial(Row, "replay", name, revision=revision, transport=transport)
     chunkings = chunkings_of(transcript)
     reports = {}
-    for chunking in chunkings:
-        try:
-            reports[chunking.name] = await replay(name, transcript, chunking)
-        except Exception as error:
-            return row(FAILED, f"{chunking.name}: {type(error).__name__}: {error}", checks=1)
+    # At the same time: some sessions take seconds in which nothing happens.
+    meetings = (replay(name, transcript, chunking) for chunking in chunkings)
+    for chunking, report in zip(chunkings, await asyncio.gather(*meetings, return_exceptions=True)):
+        if isinstance(report, BaseException):
+            return row(FAILED, f"{chunking.name}: {type(report).__name__}: {report}", checks=1)
+        reports[chunking.name] = report
     checks = min(report.checks for report in reports.values())
     bad = {cut: report.findings for cut, report in reports.items() if report.findings}
     if bad or not checks:

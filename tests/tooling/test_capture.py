@@ -51,6 +51,7 @@ MACHINE = re.compile(
 CLIENTS = {
     "sdk1": r"@modelcontextprotocol/sdk@1\.29\.0",
     "client2": r"@modelcontextprotocol/client@2\.[\d.]+",
+    "python1": r"mcp==1\.[\d.]+",
 }
 
 
@@ -177,7 +178,7 @@ def holds_no_secret_and_names_no_machine(file: Path) -> None:
 
 
 def test_all_transcripts_together_stay_small() -> None:
-    assert sum(file.stat().st_size for file in FILES) < 3_000_000
+    assert sum(file.stat().st_size for file in FILES) < 5_000_000
 
 
 # From what was seen to records

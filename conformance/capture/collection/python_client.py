@@ -57,7 +57,8 @@ def _steps(script: Script) -> Iterator[Step]:
 
     Before it hands on the result of a tool that it does not know, it lists the tools.
     """
-    yield {"do": "list_tools"}
+    if script.steps[0]["do"] != "list_tools":
+        yield {"do": "list_tools"}
     for step in script.steps:
         if step.get("name") == "added":
             yield {"do": "list_tools"}
