@@ -64,6 +64,8 @@ ROOMS = {
     "client.answers": 1,  # what the server asks
     "client.connection": 2,  # one connection
     "client": 3,  # what a caller calls
+    "entries": 0,  # the fields and variables of an entry
+    "entries.bundles": 1,  # entries in files of their own
     "net": 0,  # connections, files and clocks
     "net.login": 1,  # the runner of auth's flows, the browser, the terminal, and stored logins
     "net.process": 1,  # the server's process

@@ -11,11 +11,12 @@ from typing import Callable
 from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
 from ..display import shown_command, shown_url
-from ..entries.variables import InputsOption, InputSpec, references
+from ..entries.variables import InputsOption, InputSpec
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..gate.gate import Approvals
 from ..gate.load import load_config
+from ..net.login.storage import keep_answer
 from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are
 from .command import Server
@@ -33,13 +34,8 @@ def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str
     needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
     and `ServerUnavailable` for a server that may not be connected.
     """
-    terminal = Terminal()
-    config = load(path, enabled=name)
+    config = _asked(name, path)
     server = config.servers.get(name)
-    wanted = references(server.raw, "input") if server and server.state == "ready" else []
-    if wanted and terminal.is_interactive:
-        config = load(path, enabled=name, inputs=asking_for_inputs(wanted, terminal))
-        server = config.servers.get(name)
     if server is not None:
         return server_of(server, config), ""
     own, _, application = name.rpartition("@")
@@ -52,6 +48,30 @@ def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str
     if not tool:
         raise _not_there(name, config, line)
     return configured(owner, path)[0], tool
+
+
+def in_bundle(path: str) -> Server:
+    """Return the server in a bundle. Raises what `configured` raises.
+
+    Who names a bundle has not agreed to its command yet: on a terminal the user is asked.
+    """
+    names = list(load(path, foreign=True).inputs)
+    config = _asked(names[0] if names else "", path, foreign=True)
+    for server in config.servers.values():
+        return server_of(server, config)
+    raise UsageError("\n".join(map(str, config.problems)))
+
+
+def _asked(name: str, path: str | None, *, foreign: bool = False) -> Config:
+    """Load the configuration; on a terminal the user agrees to one server, and gives its inputs."""
+    terminal = Terminal()
+    config = load(path, enabled=name, foreign=foreign)
+    wanted, server = config.inputs.get(name), config.servers.get(name)
+    is_refused = server is not None and server.state != "ready"
+    if not wanted or is_refused or not terminal.is_interactive:
+        return config
+    ask = asking_for_inputs(wanted, terminal)
+    return load(path, enabled=name, inputs=ask, foreign=foreign)
 
 
 def found_servers() -> Iterator[tuple[str, ServerConfig]]:
@@ -207,5 +227,7 @@ def _answer(spec: InputSpec, terminal: Terminal) -> str | None:
     except EOFError:
         return None
     if typed.isdigit() and 1 <= int(typed) <= len(spec.choices):
-        return spec.choices[int(typed) - 1]
+        typed = spec.choices[int(typed) - 1]
+    if spec.kept and (typed or spec.need != "required" or spec.default):
+        keep_answer(spec.kept, typed)
     return typed or None

@@ -67,7 +67,8 @@ MODULES = {
     **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
     **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
     **dict.fromkeys(("tools", "call", "tasks", "task"), "tools"),
-    **dict.fromkeys(("servers", "find", "add", "remove", "lock"), "servers"),
+    **dict.fromkeys(("servers", "find", "lock"), "servers"),
+    **dict.fromkeys(("add", "remove"), "adding"),
     **dict.fromkeys(("record", "replay"), "recordings"),
     **dict.fromkeys(("open", "sessions", "close"), "sessions"),
     "shell": "shell.shell",
@@ -92,7 +93,7 @@ Talk to a Model Context Protocol server.
 commands (each has --help):
 {commands}
 
-SERVER is the name of a configured server, a URL or a script; or the server is
+SERVER is the name of a configured server, a URL, a script or a bundle (.mcpb); or it is
 the command line that starts it, at the end, after --
 
 examples:

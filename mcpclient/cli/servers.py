@@ -1,33 +1,28 @@
-"""The configured servers: shown, added to a file and removed from it, and their tools locked."""
+"""The configured servers: shown, searched, and their tools locked."""
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..config.config import Config, ServerConfig
-from ..config.writing import add_server, remove_server
 from ..errors import ConnectFailed, McpError, ServerUnavailable, UsageError
 from ..framing.escaping import escape, escape_line
 from ..hints import SHELL, hint_for
 from ..manager.manager import Manager
 from ..manager.pins import Pins, ServerOffer
 from ..manager.server import Server
-from ..net.login.terminal import Terminal
-from ..net.paths import absolute_path, config_folder
 from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
-from .command import Answer, LocalCommand, LocalWork, either, flag, option
-from .configured import approve, found_servers, load, load_all, none_configured, shown_target
+from .command import Answer, LocalCommand, LocalWork, flag, option
+from .configured import found_servers, load, load_all, none_configured, shown_target
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
 from .running import text_and_hint
 from .screen import Screen
-from .target import ENV, HEADER, URL_SCHEMES
 
 _CONNECT_SECONDS = 30.0
 _CONFIG = option("--config", "FILE", "the servers of this file only")
@@ -318,94 +313,3 @@ def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
     ]
     text = "\n".join(lines) or "nothing differs from the lock"
     return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if lines else 0)
-
-
-_WHICH_FILE = either(
-    option(
-        "--scope",
-        None,
-        "the file of this project, .mcp.json (the default), or of this user",
-        choices=("project", "user"),
-        default="project",
-    ),
-    option("--config", "FILE", "another file, of any application"),
-)
-
-
-def file_named(options: argparse.Namespace) -> str:
-    """Return the path of the file."""
-    if options.config is not None:
-        return str(options.config)
-    if options.scope == "user":
-        return str(config_folder(os.environ) / "mcp.json")
-    return absolute_path(".mcp.json")
-
-
-@LocalCommand(
-    "add",
-    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...]",
-    options=(
-        _WHICH_FILE,
-        ENV,
-        HEADER,
-        option("--transport", "NAME", "http or sse, for a URL"),
-        flag("--replace", "replace an entry of this name"),
-    ),
-    takes_command=True,
-    details="A value such as '${TOKEN}' is expanded when the server connects, so that the file "
-    "holds no secret.\n\n"
-    "examples:\n"
-    "  mcpclient add docs https://example.com/mcp\n"
-    "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
-    "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'",
-)
-def _prepare_add(options: argparse.Namespace) -> LocalWork:
-    words: Sequence[str] = options.words
-    if not words:
-        raise UsageError("add needs a name for the server")
-    name, *target = words
-    entry = _entry(target, options)
-    path = file_named(options)
-
-    async def work(screen: Screen) -> Answer:
-        with writing(path):
-            add_server(path, name, entry, replace=options.replace)
-            if options.config is None and Terminal().is_interactive:
-                approve(name)
-        return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
-
-    return work
-
-
-def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    env, headers = dict(options.env), dict(options.header)
-    if options.server_command is None and len(words) == 1 and "://" in words[0]:
-        if not words[0].lower().startswith(URL_SCHEMES):
-            raise UsageError(f"not the URL of a server: {words[0]!r}")
-        if env:
-            raise UsageError("--env needs a server that is started here")
-        kind = {"type": options.transport} if options.transport else {}
-        return {**kind, "url": words[0], **({"headers": headers} if headers else {})}
-    command = [*words, *(options.server_command or ())]
-    if not command:
-        raise UsageError("add needs a URL, or the command that starts the server after --")
-    if headers or options.transport:
-        raise UsageError("--header and --transport need a URL")
-    entry: dict[str, Any] = {"command": command[0], "args": command[1:]}
-    return {**entry, **({"env": env} if env else {})}
-
-
-@LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
-def _prepare_remove(options: argparse.Namespace) -> LocalWork:
-    if len(options.words) != 1:
-        raise UsageError("remove needs the name of one server")
-    (name,) = options.words
-    path = file_named(options)
-
-    async def work(screen: Screen) -> Answer:
-        with writing(path):
-            remove_server(path, name)
-        told = f"removed {one_line(name)} from {one_line(path)}"
-        return Answer({"removed": name, "file": path}, told)
-
-    return work

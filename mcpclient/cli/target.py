@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..lazy import OnDemand
+from ..net.paths import is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
 from ..recording.redaction import Redactor
@@ -69,6 +70,9 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     if first.startswith("@"):
         joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
         return joined
+    if is_bundle(first):
+        found: Server = import_module(".configured", __package__).in_bundle(first)
+        return found
     if _names_itself(first) and not _is_name(first, options.config):
         return Server(first)
     if not needed:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
+from ..net.paths import is_bundle
 from ..protocol.era import extensions_of
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Implementation, Tool
@@ -66,8 +67,8 @@ class Client(Contents, Listening):
     connected in, and closed from any of them. A forked copy of the program cannot use it, and
     cannot disturb it either.
 
-    ``target``: a URL, a command (string or list), a path to a script, a configuration mapping, or
-    a `Transport`.
+    ``target``: a URL, a command (string or list), a path to a script or a bundle (``.mcpb``), a
+    configuration mapping, or a `Transport`.
 
     A handler that is a plain function (``sampling``, ``elicitation``, ``roots``) blocks the event
     loop while it runs. When one raises, or returns a value that does not fit, the server gets an
@@ -87,8 +88,9 @@ class Client(Contents, Listening):
     _eras = EraMemory()
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
-        if isinstance(target, Mapping):
-            target, given = configured.client_arguments(target, given)  # type: ignore[assignment]
+        if isinstance(target, Mapping) or is_bundle(target):
+            mapping = configured.mapping_of(target) or {}
+            target, given = configured.client_arguments(mapping, given)  # type: ignore[assignment]
         options = Options.of(given, os.environ, self._eras)
         super().__init__(Connection(route_to(target, options), options))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..auth.options import BearerToken, Endpoints, EnterpriseManaged, IdentityProvider, OAuth
@@ -11,17 +12,20 @@ from ..entries.applications import APPLICATIONS
 from ..entries.entry import Entry, EntryError, kind_of_value, read_entry, unknown_fields
 from ..entries.fields import FIELDS, SANDBOX_FIELDS, restrictions_in
 from ..entries.resolve import resolve
-from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, Variables, folders_of
+from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, InputSpec, Variables, folders_of
 from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
 from ..lazy import OnDemand
 from ..net.files import read_file
-from ..net.paths import absolute_path, home_folder
+from ..net.paths import absolute_path, home_folder, is_bundle
 from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
+    from ..entries.bundles import manifest
+    from ..entries.bundles.archive import Bundle
     from ..sandbox import rights
 else:
+    manifest = OnDemand("..entries.bundles.manifest", __name__)
     rights = OnDemand("..sandbox.rights", __name__)
 
 _logger = logger_for("mcpclient.client")
@@ -30,11 +34,22 @@ _TIMES = ("timeout", "connect_timeout")
 
 
 class ReadMapping(NamedTuple):
-    """An entry, and the target and options of the client that it describes."""
+    """An entry, and the target and options of the client that it describes.
+
+    ``bundle``: a bundle that has to be unpacked before.
+    """
 
     entry: Entry
     target: str | list[str]
     options: dict[str, Any]
+    bundle: Bundle | None = None
+
+
+def mapping_of(target: object) -> Mapping[str, Any] | None:
+    """Return the entry that a target is, or that names the bundle that it is; None for others."""
+    if is_bundle(target):
+        return {"bundle": target}
+    return target if isinstance(target, Mapping) else None
 
 
 def read_mapping(
@@ -48,6 +63,12 @@ def read_mapping(
     a key that looks like a misspelled one; other unknown keys are for other programs.
     """
     raw = _as_json(entry_of(mapping))
+    bundle, inputs = None, Inputs(None, None)
+    specs: tuple[InputSpec, ...] = ()
+    if "bundle" in raw:
+        with _told():
+            _, raw, specs, bundle = manifest.open_entry(raw, "", "", name)
+        inputs = Inputs(specs, None)
     if is_judged and not SANDBOX_FIELDS.isdisjoint(raw):
         try:
             rights.sandbox_in(restrictions_in(raw))
@@ -64,15 +85,24 @@ def read_mapping(
 
     folder = absolute_path()
     folders = folders_of(folder, folder, str(home_folder(os.environ)))
-    variables = Variables(os.environ, Inputs(None, None), folders, _read)
-    try:
+    variables = Variables(os.environ, inputs, folders, _read)
+    with _told():
+        if specs:
+            manifest.require_inputs(specs, raw, inputs)
         entry = read_entry(name, raw, APPLICATIONS["mcpclient"], report)
         target, options = resolve(entry, variables, "", _read, report, authentication_of)
+    return ReadMapping(entry, target, options, bundle)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Raise the error of an entry as a `UsageError` with its place."""
+    try:
+        yield
     except EntryError as error:
         place = ".".join(map(str, error.path)) or "a server's configuration"
         hint = f" ({error.hint})" if error.hint else ""
         raise UsageError(f"{place}: {error}{hint}") from None
-    return ReadMapping(entry, target, options)
 
 
 def client_arguments(
@@ -80,10 +110,10 @@ def client_arguments(
 ) -> tuple[str | list[str], dict[str, Any]]:
     """Return target and options of one client for a mapping; the caller's options take precedence.
 
-    Raises `UsageError` for an entry that disables its server, or restricts it in a way that a
-    single client cannot enforce.
+    A bundle is unpacked. Raises `UsageError` for an entry that disables its server, or restricts it
+    in a way that a single client cannot enforce.
     """
-    entry, target, options = read_mapping(mapping)
+    entry, target, options, bundle = read_mapping(mapping)
     if not entry.enabled:
         raise UsageError("the configuration disables this server; remove disabled to connect to it")
     if entry.include or entry.exclude:
@@ -94,6 +124,9 @@ def client_arguments(
     for field in entry.restrictions:
         if field not in SANDBOX_FIELDS or entry.url is not None:
             raise UsageError(f"the entry asks for {field}, which this client does not carry out")
+    if bundle is not None:
+        with _told():
+            bundle.unpack()
     if entry.trusted:
         options["trusted"] = True
     for name, value in given.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
@@ -18,6 +18,7 @@ from .sheet import Sheet
 
 if TYPE_CHECKING:
     from ..client import configured
+    from ..entries.bundles.archive import Bundle
 else:
     configured = OnDemand("..client.configured", __name__)
 
@@ -73,6 +74,7 @@ class ServerConfig:
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
       ``sheet``: everything that decides what runs and which data it gets, for the user's approval;
       None for a server that was made in code.
+    - ``bundle``: the file that its command is from, which is unpacked when the server is ready.
     - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
       has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
       enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None for
@@ -98,6 +100,7 @@ class ServerConfig:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     written: Target | None = field(default=None, repr=False, hash=False)
     sheet: Sheet | None = field(default=None, repr=False, hash=False)
+    bundle: Bundle | None = field(default=None, repr=False, hash=False)
     judge_again: Callable[..., ServerConfig] | None = field(
         default=None, repr=False, hash=False, compare=False
     )
@@ -107,12 +110,16 @@ class ServerConfig:
 
         Raises `UsageError` for a mapping that is not an entry.
         """
-        if not isinstance(self.target, Mapping):
+        given = configured.mapping_of(self.target)
+        if given is None:
             return self
-        entry, target, options = configured.read_mapping(self.target, self.name, is_judged=True)
+        read = configured.read_mapping(given, self.name, is_judged=True)
+        entry, target, options, bundle = read
+        written = configured.entry_of(given)
         return replace(
             self,
             target=target,
+            bundle=bundle,
             options={**options, **self.options},
             enabled=self.enabled and entry.enabled,
             include=self.include or entry.include,
@@ -120,7 +127,7 @@ class ServerConfig:
             trusted=self.trusted or entry.trusted,
             lazy=self.lazy or entry.lazy,
             naming=self.naming or entry.naming,
-            raw=configured.entry_of(self.target),
+            raw={**written, "sha256": entry.sha256} if entry.sha256 else written,
         )
 
     def fingerprint(self) -> str:
@@ -166,6 +173,7 @@ class Config:
 
     ``servers``: by name, in the order of their files, those that are disabled, denied or not yet
     approved included (see `ServerConfig.state`); an entry with an error is not among them.
+    ``inputs``: by the names of servers, the inputs that each of them refers to.
     ``problems``: everything that is wrong. ``sources``: every file that was read. ``load_again``:
     loads the same files in the same way, as they are now; None for one that was made in code.
     """
@@ -174,6 +182,7 @@ class Config:
     problems: list[Problem] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     explanations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    inputs: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
     load_again: Callable[[], Config] | None = field(default=None, repr=False, compare=False)
 
     def explain(self, name: str) -> str:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Union
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Union
 
-from ..entries.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
+from ..entries.applications import (
+    APPLICATIONS,
+    Application,
+    FileKind,
+    Found,
+    find_servers,
+    kind_of,
+    project_of,
+)
+from ..entries.entry import EntryError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..jsonrpc.codec import is_deep
+from ..lazy import OnDemand
 from ..net.files import read_file
+from ..net.paths import absolute_path, is_bundle
 from .config import Problem, Severity
 from .scopes import Place
+
+if TYPE_CHECKING:
+    from ..entries.bundles import manifest
+    from ..entries.bundles.manifest import OpenedEntry
+else:
+    manifest = OnDemand("..entries.bundles.manifest", __name__)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -181,14 +199,23 @@ _NO_SERVERS = "it configures no servers"
 _INSIDE = ("builtin", "platform", "frontend", "inline_python", "inMemory")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrittenServer:
-    """One entry of a file; ``path`` leads to it in the document."""
+    """One entry of a file; ``path`` leads to it in the document.
+
+    ``opened``: the same as an ordinary entry, where it names a bundle or has inputs.
+    """
 
     name: str
     raw: Any = field(repr=False)
     file: ConfigFile
     path: tuple[str | int, ...]
+    opened: OpenedEntry | None = field(default=None, repr=False)
+
+    @property
+    def entry(self) -> Any:
+        """The entry with the command of its bundle, if it has one."""
+        return self.raw if self.opened is None else self.opened.raw
 
     def problem(
         self, severity: Severity, message: str, *path: str | int, hint: str = ""
@@ -220,6 +247,15 @@ class ConfigFile:
     excluded: tuple[str, ...] = ()
     tool_switches: tuple[str, ...] = ()
 
+    @property
+    def base(self) -> str:
+        """The folder where its relative paths begin."""
+        if self.place.project:
+            return self.place.project
+        if self.scope in ("project", "file"):
+            return project_of(self.path, self.kind)
+        return os.path.dirname(os.path.realpath(self.path))
+
     def problem(self, severity: Severity, message: str, path: Path, **more: Any) -> Problem:
         """Return a problem at a place of the document."""
         return Problem(severity, message, self.path, self.document.line(path), **more)
@@ -237,6 +273,8 @@ class ConfigReader:
 
         A missing file is a problem only if it is ``expected``.
         """
+        if is_bundle(place.path):
+            return self._of_bundle(place)
         document = self.document(place.path, expected=expected)
         if document is None:
             return None
@@ -279,6 +317,20 @@ class ConfigReader:
         application, kind = APPLICATIONS["claude-code"], kind_of(place.path)
         file = ConfigFile(place.path, place.scope, application, document, kind, place)
         self._add_entries(file, servers, ("projects", place.project or "", "mcpServers"))
+        return file
+
+    def _of_bundle(self, place: Place) -> ConfigFile | None:
+        """Return a bundle as a file with one server."""
+        path = absolute_path(place.path)
+        application, document = APPLICATIONS["mcpclient"], Document("", {})
+        file = ConfigFile(place.path, place.scope, application, document, kind_of(""), place)
+        raw = {"bundle": path}
+        try:
+            opened = manifest.open_entry(raw, path, "")
+        except EntryError as error:
+            self._wrong(place.path, str(error), hint=error.hint)
+            return None
+        file.servers.append(WrittenServer(opened.name, raw, file, (), opened))
         return file
 
     def _of_document(self, place: Place, document: Document) -> ConfigFile | None:
@@ -335,8 +387,18 @@ class ConfigReader:
                 self._problems.append(file.problem("error", message, (*path, key)))
                 continue
             entry = entries[key]
-            if not isinstance(entry, Mapping) or entry.get("type") not in _INSIDE:
-                file.servers.append(WrittenServer(name, entry, file, (*path, key)))
+            written = WrittenServer(name, entry, file, (*path, key))
+            if isinstance(entry, Mapping) and entry.get("type") in _INSIDE:
+                continue
+            if isinstance(entry, Mapping) and not entry.keys().isdisjoint(("bundle", "inputs")):
+                try:
+                    opened = manifest.open_entry(entry, file.path, file.base, name)
+                except EntryError as error:
+                    problem = written.problem("error", str(error), *error.path, hint=error.hint)
+                    self._problems.append(problem)
+                    continue
+                written = replace(written, opened=opened)
+            file.servers.append(written)
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from ..entries.entry import Entry
 from ..entries.variables import Inputs, InputSpec, Variables, has_references, references
 from ..framing.escaping import escape_line
 from ..net.files import read_file
+from ..net.paths import bundle_folder
 from ..recording.secrets import TOKEN, is_secret_name
 
 # Larger files are identified by size and time: reading them would delay every start.
@@ -174,9 +175,12 @@ def named_files(
         for name in references(written, kind):
             path = path_of(name, around)
             yield NamedFile(path, files.digest(path))
+    # Its digest stands for all that is in a bundle, which may not be unpacked yet.
+    folder = str(bundle_folder(os.environ, entry.sha256)) + os.sep if entry.sha256 else ""
     for word in words_of(entry):
         path = path_of(word, cwd)
-        if os.path.isfile(path):
+        is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
+        if not is_inside and os.path.isfile(path):
             yield NamedFile(path, files.digest(path))
 
 
@@ -215,6 +219,8 @@ def _rows(entry: Entry) -> Iterator[Shown]:
         "headersHelper": entry.headers_helper,
         "envFile": entry.env_file,
         "cwd": entry.cwd,
+        "bundle": entry.bundle,
+        "sha256": entry.sha256,
         "transport": entry.transport,
         "timeout": entry.timeout,
         "connect_timeout": entry.connect_timeout,

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..entries.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
 from ..formats.edits import add_table, remove_member, remove_table, set_member
 from ..formats.jsonc import JsoncError
+from ..lazy import OnDemand
 from ..net.files import change_file
 from ..net.paths import config_folder
 from ..net.regular_files import make_private
 from ..suggestions import there_is_no
 from .reading import MAX_FILE_SIZE, DocumentError, read_document
+
+if TYPE_CHECKING:
+    from ..entries.bundles import manifest
+else:
+    manifest = OnDemand("..entries.bundles.manifest", __name__)
 
 
 def add_server(
@@ -35,7 +41,11 @@ def add_server(
     if not name.strip() or any(character < " " for character in name):
         raise UsageError("a server needs a name in one line")
     try:
-        read_entry(name, dict(entry), APPLICATIONS["mcpclient"], lambda *path, **hint: None)
+        checked = dict(entry)
+        if "bundle" in entry:
+            base = project_of(os.fspath(path), kind_of(os.fspath(path)))
+            checked = manifest.open_entry(entry, "", base, name).raw
+        read_entry(name, checked, APPLICATIONS["mcpclient"], lambda *path, **hint: None)
     except EntryError as error:
         raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None
 

@@ -66,6 +66,7 @@ class Entry:
     ``fields``: the file's name for each field. ``env_names``: variables to pass on.
     ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell that
     prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
+    ``bundle``: the file that the command is from, and ``sha256`` the digest of that file.
     ``restrictions``: what the entry forbids, by the names of its fields. Times are in seconds.
     """
 
@@ -77,6 +78,8 @@ class Entry:
     env_names: tuple[str, ...] = ()
     env_file: str | None = None
     cwd: str | None = None
+    bundle: str | None = None
+    sha256: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     header_variables: Mapping[str, str] = field(default_factory=dict)
     bearer_variable: str | None = None
@@ -95,7 +98,7 @@ class Entry:
 
 
 # The fields that an entry has as they were read, by the kind of server.
-_OF_PROCESS = ("env", "env_file", "cwd")
+_OF_PROCESS = ("env", "env_file", "cwd", "bundle", "sha256")
 _OF_URL = ("headers", "header_variables", "bearer_variable", "headers_helper")
 _OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout")
 

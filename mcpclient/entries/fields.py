@@ -35,6 +35,8 @@ FIELDS = {
     "env_keys": Field("env_names", "any", "stdio"),
     "envFile": Field("env_file", "text", "stdio"),
     "env_file": Field("env_file", "text", "stdio"),
+    "bundle": Field("bundle", "text", "stdio"),
+    "sha256": Field("sha256", "text", "stdio"),
     "cwd": Field("cwd", "text", "stdio"),
     "workingDirectory": Field("cwd", "text", "stdio"),
     "working_directory": Field("cwd", "text", "stdio"),

@@ -161,7 +161,7 @@ class _Resolver:
         found = {}
         for name, text in texts.items():
             expanded, path = self._variables.expand(text), (self._field(field), name)
-            if expanded.missing:
+            if expanded.missing or expanded.omitted:
                 self._tell(expanded.missing, f", so {name} is left out", *path)
             elif field == "headers" and _CONTROL.search(expanded.text):
                 message = f"its value holds the end of a line, so {name} is left out"
@@ -195,6 +195,10 @@ class _Resolver:
         named = "args" if "args" in self._entry.fields else "command"
         for index, word in enumerate(self._entry.command):
             place = self._field(named if index else "command")
+            several = self._variables.words(word) if index else None
+            if several is not None:
+                words += several
+                continue
             words.append(self._text(word, place, is_path=True, keep_missing=in_shell))
             in_shell = in_shell or is_shell(word)
         if not words[0].strip() or "\0" in "".join(words):

@@ -12,8 +12,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Union
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, Union
 
 from ..errors import UsageError, safe_str
 
@@ -39,7 +39,10 @@ class InputSpec:
     """A value that the user is to be asked for.
 
     ``id``: its name in ``${input:id}``. ``kind``: ``"promptString"``, ``"pickString"`` (one of
-    ``choices``) or ``"command"``. ``password``: do not show what is typed.
+    ``choices``), ``"command"``, or ``"literal"`` (its default, without a question).
+    ``password``: the answer is not shown. ``several``: the value has one or more lines. ``need``:
+    without a ``"required"`` one the server does not start; one that is ``"optional"`` is left out
+    in silence. ``kept``: the key of its answer among the user's credentials.
     """
 
     id: str
@@ -48,6 +51,9 @@ class InputSpec:
     default: str | None = field(default=None, repr=False)
     choices: tuple[str, ...] = ()
     password: bool = False
+    several: bool = False
+    need: Literal["", "required", "optional"] = ""
+    kept: str = ""
 
 
 InputsOption = Union[Mapping[str, str], Callable[[InputSpec], "str | None"], None]
@@ -55,33 +61,83 @@ InputsOption = Union[Mapping[str, str], Callable[[InputSpec], "str | None"], Non
 
 
 class Inputs:
-    """The inputs that a file declares, each asked for once and only when it is needed."""
+    """The inputs that a file declares, each asked for once and only when it is needed.
 
-    def __init__(self, declared: Any, given: InputsOption) -> None:
+    ``recall``: returns an answer that was kept under a key, or None.
+    """
+
+    def __init__(
+        self,
+        declared: Any,
+        given: InputsOption,
+        recall: Callable[[str], str | None] = lambda key: None,
+    ) -> None:
         self._given = given
+        self._recall = recall
         self._answers: dict[str, str | None] = {}
-        self.specs: dict[str, InputSpec] = {}
-        self.raw: dict[str, Any] = {}
-        for item in declared if isinstance(declared, list) else ():
-            if isinstance(item, Mapping) and isinstance(item.get("id"), str):
-                spec = _spec_of(item)
-                self.specs[spec.id] = spec
-                self.raw[spec.id] = item
+        self.specs: dict[str, InputSpec] = {spec.id: spec for spec in input_specs(declared)}
 
     def value(self, name: str) -> str | None:
         """Return the value of an input, or None. Passes on exceptions of the caller's function."""
         if name in self._answers:
             return self._answers[name]
         spec, given = self.specs.get(name, InputSpec(name)), self._given
-        answer = given(spec) if callable(given) else (given or {}).get(name)
+        if spec.kind == "literal":
+            return spec.default
+        answer = None if callable(given) else (given or {}).get(name)
+        if answer is None and spec.kept:
+            answer = self._recall(spec.kept)
+            if answer == "":  # the user was asked, and gave none
+                self._answers[name] = spec.default
+                return spec.default
+        if answer is None and callable(given):
+            answer = given(spec)
         if answer is not None and not isinstance(answer, str):
             raise UsageError(f"the input {name!r} must be a string, not {type(answer).__name__}")
         self._answers[name] = spec.default if answer is None else answer
         return self._answers[name]
 
+    def words(self, name: str) -> list[str] | None:
+        """Return the values of an input that may have several; None for another one."""
+        if name not in self.specs or not self.specs[name].several:
+            return None
+        value = self.value(name) or ""
+        lines = value.split("\n" if "\n" in value else os.pathsep)
+        return [line.strip() for line in lines if line.strip()]
+
     def used_in(self, written: Any) -> dict[str, Any]:
-        """Return the declared inputs that a value refers to, as the file has them."""
-        return {name: self.raw[name] for name in references(written, "input") if name in self.raw}
+        """Return the declared inputs that a value refers to, as JSON objects."""
+        used = references(written, "input")
+        specs = [replace(self.specs[name], kept="") for name in used if name in self.specs]
+        return {spec.id: asdict(spec) for spec in specs}
+
+
+def input_specs(declared: Any) -> list[InputSpec]:
+    """Return the inputs in a list of them, as files write them or as `InputSpec`."""
+    return [
+        item if isinstance(item, InputSpec) else _spec_of(item)
+        for item in (declared if isinstance(declared, (list, tuple)) else ())
+        if isinstance(item, InputSpec)
+        or (isinstance(item, Mapping) and isinstance(item.get("id"), str))
+    ]
+
+
+class Literals:
+    """Strings that the expansion of variables leaves as they are.
+
+    ``declared``: the inputs that they become, as files write them.
+    """
+
+    def __init__(self) -> None:
+        self.declared: list[dict[str, str]] = []
+
+    def text(self, text: str) -> str:
+        """Return a string, or an input that stands for it."""
+        if "$" not in text and "{" not in text:
+            return text
+        name = f"text {len(self.declared) + 1}"
+        self.declared.append({"id": name, "type": "literal", "default": text})
+        return f"${{input:{name}}}"
 
 
 def _spec_of(item: Mapping[str, Any]) -> InputSpec:
@@ -98,6 +154,7 @@ def _spec_of(item: Mapping[str, Any]) -> InputSpec:
         default=default if isinstance(default, str) else None,
         choices=tuple(word for word in words if isinstance(word, str)),
         password=item.get("password") is True,
+        need="required" if item.get("required") is True else "",
     )
 
 
@@ -120,10 +177,14 @@ def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Expanded:
-    """A string with the values of its variables. ``missing``: those that have none, as written."""
+    """A string with the values of its variables.
+
+    ``missing``: those that have none, as written; ``omitted``: an optional one has none.
+    """
 
     text: str = field(repr=False)
     missing: tuple[str, ...] = ()
+    omitted: bool = False
 
 
 class Variables:
@@ -161,16 +222,27 @@ class Variables:
         empty, or stay as written with ``keep_missing``.
         """
         missing: list[str] = []
+        omitted: list[str] = []
 
         def value_of(match: re.Match[str]) -> str:
             value = self._value(match)
             if value is not None:
                 return value
+            spec = self._inputs.specs.get(match["input"] or "")
+            if spec is not None and spec.need == "optional":
+                omitted.append(spec.id)
+                return ""
             missing.append(match.group())
             return match.group() if keep_missing else ""
 
         start, rest = self._split_home(text) if is_path else ("", text)
-        return Expanded(start + self._pattern.sub(value_of, rest), tuple(missing))
+        text = start + self._pattern.sub(value_of, rest)
+        return Expanded(text, tuple(missing), bool(omitted))
+
+    def words(self, text: str) -> list[str] | None:
+        """Return the values for a string that is one input with several; None for another one."""
+        match = self._pattern.fullmatch(text)
+        return None if match is None or not match["input"] else self._inputs.words(match["input"])
 
     def holds_more(self, text: str) -> bool:
         """Whether a string seems to have placeholders other than its variables."""
@@ -187,7 +259,8 @@ class Variables:
         default = found.pop("default", None)
         ((kind, name),) = found.items()
         if kind == "input":
-            value = self._inputs.value(name)
+            several = self._inputs.words(name)
+            value = self._inputs.value(name) if several is None else os.pathsep.join(several)
         elif kind in ("file", "content"):
             value = self._content(name)
         elif kind == "name" and name in self._folders:

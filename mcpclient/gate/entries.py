@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
@@ -25,11 +25,20 @@ from ..entries.variables import (
     InputsOption,
     Variables,
     folders_of,
+    input_specs,
 )
 from ..errors import UsageError
+from ..lazy import OnDemand
 from ..net.files import read_file
 from ..net.paths import home_folder
 from .gate import Gate
+
+if TYPE_CHECKING:
+    from ..entries.bundles import manifest
+    from ..net.login import storage
+else:
+    manifest = OnDemand("..entries.bundles.manifest", __name__)
+    storage = OnDemand("..net.login.storage", __name__)
 
 # Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
@@ -60,7 +69,7 @@ class Entries:
     identity_provider: IdentityProvider | None
     start: str
     lock: threading.Lock = field(default_factory=threading.Lock)
-    _declared: dict[ConfigFile, Inputs] = field(default_factory=dict)
+    _declared: dict[object, Inputs] = field(default_factory=dict)
 
     def judge(
         self,
@@ -82,7 +91,7 @@ class Entries:
         try:
             file = written.file
             warn = partial(report, "warning")
-            entry = read_entry(written.name, written.raw, file.application, warn)
+            entry = read_entry(written.name, written.entry, file.application, warn)
             if file.scope == "project":
                 entry = _limited(entry, warn)
             is_on = written.name in enabled
@@ -111,8 +120,13 @@ class Entries:
                 "file that the user would agree to",
                 hint="write the long value into a file, and name that",
             )
-        inputs = self._declared.setdefault(file, Inputs(file.inputs, self.inputs))
-        base, folders = self._folders(file)
+        opened = written.opened
+        own_inputs = opened.inputs if opened is not None else ()
+        declared = [*input_specs(file.inputs), *own_inputs]
+        inputs = self._declared.setdefault(
+            written if own_inputs else file, Inputs(declared, self.inputs, _recall)
+        )
+        base, folders = file.base, self._folders(file)
         read = partial(_read_values, files)
         # To find the files that it names, the user is not asked for a value.
         variables = partial(
@@ -123,10 +137,14 @@ class Entries:
             bare_dollar=file.application.bare_dollar,
         )
         known = variables(inputs=Inputs(file.inputs, None))
-        find = partial(named_files, entry, written.raw, known, base, folders["fileDirname"], files)
-        # The defaults of its inputs are part of an entry.
+        around = folders["fileDirname"]
+        find = partial(named_files, entry, written.entry, known, base, around, files)
+        # The defaults of its inputs are part of an entry, and so is the content of its bundle. Not
+        # so the folder that it is unpacked into: a lock file holds on other machines, too.
         used = inputs.used_in(written.raw)
         raw = {**written.raw, "$inputs": used} if used else written.raw
+        if entry.sha256:
+            raw = {**raw, "sha256": entry.sha256}
         server = ServerConfig(
             name=entry.name,
             scope=file.scope,
@@ -140,7 +158,8 @@ class Entries:
             naming=entry.naming,
             raw=raw,
             written=written_target(entry),
-            sheet=sheet_of(entry, written.raw, (file.scope, file.path), inputs, find),
+            sheet=sheet_of(entry, written.entry, (file.scope, file.path), inputs, find),
+            bundle=None if opened is None else opened.bundle,
         )
         if server.name in file.excluded:
             server = replace(server, state="denied", reason="mcp.excluded of its file names it")
@@ -152,6 +171,8 @@ class Entries:
             entry = replace(entry, cwd=".")  # where its relative paths begin
 
         def resolved(server: ServerConfig) -> ServerConfig:
+            if own_inputs:
+                manifest.require_inputs(own_inputs, written.entry, inputs)
             authenticate = partial(authentication_of, identity_provider=self.identity_provider)
             known = variables(inputs=inputs)
             target, options = resolve(entry, known, base, read, report, authenticate)
@@ -159,14 +180,13 @@ class Entries:
 
         return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
 
-    def _folders(self, file: ConfigFile) -> tuple[str, dict[str, str]]:
-        """Return where the relative paths of a file begin, and the folders that variables name."""
+    def _folders(self, file: ConfigFile) -> dict[str, str]:
+        """Return the folders that the variables of a file name."""
         around = os.path.dirname(os.path.abspath(file.path))
         project = project_of(file.path, file.kind)
         is_projects, home = file.scope in ("project", "file"), str(home_folder(self.environ))
         workspace = project if is_projects and project != home else self.start
-        base = project if is_projects else os.path.dirname(os.path.realpath(file.path))
-        return file.place.project or base, folders_of(workspace, around, home)
+        return folders_of(workspace, around, home)
 
     def _judge_again(
         self,
@@ -270,6 +290,10 @@ def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
         elif fnmatchcase(f"{name}_", pattern):
             found.append("*")
     return found
+
+
+def _recall(key: str) -> str | None:
+    return storage.kept_answer(key)
 
 
 def _read_values(files: NamedFiles, path: str) -> str:

@@ -21,6 +21,7 @@ from ..config.config import Problem, ServerConfig, State
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
+from ..entries.entry import EntryError
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
 from ..lazy import OnDemand
@@ -186,7 +187,8 @@ class Gate:
     def _waits(self, server: ServerConfig, vouched: str | None) -> str | None:
         """Return why a server needs the user's approval, or None."""
         if self.needs_approval(server.scope):
-            reason = "a project's file may start it only after you have agreed"
+            owner = "a project's file" if server.scope == "project" else "this file"
+            reason = f"{owner} may start it only after you have agreed"
         elif server.sheet is not None and vouched not in (
             None,
             server.sheet.digest(with_files=False),
@@ -274,6 +276,11 @@ class Gate:
                 if not verdict.allowed:
                     return _refused(server, "denied", verdict.reason)
                 reasons.append(verdict.reason)
+        if ready.bundle is not None:
+            try:
+                ready.bundle.unpack()
+            except EntryError as error:
+                return _refused(server, "denied", str(error))
         decision = "; ".join(dict.fromkeys(reasons))
         was_asked = resolve is not None and self.needs_approval(server.scope)
         is_agreed = was_asked or server.decision.endswith(_AGREED)

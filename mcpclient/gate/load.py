@@ -14,7 +14,7 @@ from ..config.reading import ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, check_scopes, places_of
 from ..display import shown_command, shown_url
 from ..entries.urls import canonical_url
-from ..entries.variables import InputsOption
+from ..entries.variables import InputsOption, references
 from ..errors import UsageError
 from ..net.paths import absolute_path
 from .entries import Entries, JudgedEntry
@@ -150,6 +150,7 @@ class _Loader:
             servers={name: each.server for name, each in judged.items() if each.server},
             problems=self._problems,
             sources=sources,
+            inputs={name: references(each.written.entry, "input") for name, each in judged.items()},
             explanations={
                 name: _explanation(
                     each, [other for other in by_name[name] if other is not each.written]

@@ -30,6 +30,15 @@ def absolute_path(path: str | os.PathLike[str] = ".") -> str:
         raise UsageError("the current folder does not exist any more") from None
 
 
+def is_bundle(target: object) -> bool:
+    """Return whether a target is the path of a bundle, by its ending."""
+    if not isinstance(target, (str, os.PathLike)) or "://" in str(target):
+        return False
+    path = os.fspath(target)
+    is_path = not isinstance(target, str) or len(path.split()) == 1 or os.path.isfile(path)
+    return isinstance(path, str) and is_path and path.lower().endswith((".mcpb", ".dxt"))
+
+
 def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the user's own folder, as the environment names it."""
     named = environ.get("USERPROFILE" if platform == "win32" else "HOME")
@@ -44,6 +53,11 @@ def config_folder(environ: Mapping[str, str], platform: str = sys.platform) -> P
 def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the folder of state that is kept between runs."""
     return _folder(environ, platform, "XDG_STATE_HOME", pathlib.Path(".local", "state"))
+
+
+def bundle_folder(environ: Mapping[str, str], sha256: str) -> Path:
+    """Return the folder that the bundle of this digest is unpacked into."""
+    return state_folder(environ) / "bundles" / sha256
 
 
 def _folder(environ: Mapping[str, str], platform: str, variable: str, usual: Path) -> Path:

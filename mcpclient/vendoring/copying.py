@@ -60,7 +60,11 @@ class _Modules:
             for root in PARTS[name].modules:
                 is_folder = root.endswith(".")
                 queue += [root.rstrip(".")]
-                queue += [module for module in self._names if is_folder and module.startswith(root)]
+                queue += [
+                    module
+                    for module in self._names
+                    if is_folder and module.startswith(root) and name in parts_of(module)
+                ]
         reached: set[str] = set()
         while queue:
             module = queue.pop()

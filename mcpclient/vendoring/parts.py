@@ -65,6 +65,7 @@ PARTS: dict[str, Part] = {
         "configuration files, policy, approvals",
         ("config.", "gate.", "formats.", "entries.", "client.configured"),
     ),
+    "bundles": Part("bundles (.mcpb), and server.json of a registry", ("entries.bundles.",)),
     "manager": Part("many servers", ("manager.",)),
     "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(

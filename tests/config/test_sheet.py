@@ -29,6 +29,8 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "env_names": ({**COMMAND, "env_vars": ["BANK_KEY"]}, "env BANK_KEY: ${BANK_KEY}"),
     "env_file": ({**COMMAND, "envFile": ".env"}, "envFile: .env"),
     "cwd": ({**COMMAND, "cwd": "/srv"}, "cwd: /srv"),
+    "bundle": ({**COMMAND, "bundle": "/x.mcpb"}, "bundle: /x.mcpb"),
+    "sha256": ({**COMMAND, "sha256": "ab12"}, "sha256: ab12"),
     "headers": (
         {**URL, "headers": {"X-Key": "k ${BANK_API_KEY}", "Y": "{file:~/.ssh/id_rsa}"}},
         "header X-Key: k ${BANK_API_KEY}|header Y: {file:~/.ssh/id_rsa}",

@@ -170,6 +170,15 @@ watch()
 config = mcpclient.load_config(".mcp.json")
 assert "demo" in config.servers
 """,
+    "bundles": """
+from tests.entries.bundles.making import write_bundle
+path = write_bundle(__import__("pathlib").Path("x.mcpb").absolute())
+async def main():
+    watch()
+    async with mcpclient.connect(path):
+        pass
+asyncio.run(main())
+""",
     "manager": """
 async def main():
     watch()

@@ -12,10 +12,11 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
@@ -30,6 +31,8 @@ _MAX_FILE_SIZE = 64 * 1024 * 1024
 
 _logger = logger_for("mcpclient.auth")
 
+T = TypeVar("T")
+
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the file of this user's credentials, or that of ``MCPCLIENT_CREDENTIALS``."""
@@ -37,6 +40,27 @@ def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -
     if named:
         return Path(named)
     return config_folder(environ, platform) / "credentials.json"
+
+
+def kept_answer(key: str) -> str | None:
+    """Return an answer that `keep_answer` has stored under a key, or None."""
+    try:
+        record = _run(FileStore().load(key))
+    except AuthError:
+        return None
+    answer = None if record is None else record.get("answer")
+    return answer if isinstance(answer, str) else None
+
+
+def keep_answer(key: str, answer: str) -> None:
+    """Store the answer to an input among the credentials. Raises `AuthError`."""
+    _run(FileStore().save(key, {"answer": answer}))
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own, since the caller may be in an event loop."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()
 
 
 class MemoryStore:

@@ -1,0 +1,169 @@
+"""Servers added to a file and removed from it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ..config.reading import MAX_FILE_SIZE, DocumentError, read_document
+from ..config.writing import add_server, remove_server
+from ..entries.applications import kind_of, project_of
+from ..entries.bundles.manifest import open_entry
+from ..entries.bundles.registry import FoundEntry, find_entry
+from ..entries.entry import EntryError
+from ..errors import UsageError
+from ..net.files import read_file
+from ..net.login.terminal import Terminal
+from ..net.paths import absolute_path, config_folder, is_bundle
+from .command import Answer, LocalCommand, LocalWork, either, flag, option, pair, repeated
+from .configured import approve, load
+from .render import one_line, writing
+from .screen import Screen
+from .target import ENV, HEADER, URL_SCHEMES
+
+_WHICH_FILE = either(
+    option(
+        "--scope",
+        None,
+        "the file of this project, .mcp.json (the default), or of this user",
+        choices=("project", "user"),
+        default="project",
+    ),
+    option("--config", "FILE", "another file, of any application"),
+)
+
+
+def file_named(options: argparse.Namespace) -> str:
+    """Return the path of the file."""
+    if options.config is not None:
+        return str(options.config)
+    if options.scope == "user":
+        return str(config_folder(os.environ) / "mcp.json")
+    return absolute_path(".mcp.json")
+
+
+@LocalCommand(
+    "add",
+    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...] | [NAME] FILE",
+    options=(
+        _WHICH_FILE,
+        ENV,
+        HEADER,
+        option("--transport", "NAME", "http or sse, for a URL"),
+        repeated(
+            "--set",
+            "NAME=VALUE",
+            "a value that a bundle or a server.json asks for",
+            type=pair("=", "--set"),
+        ),
+        option("--kind", "KIND", "of server.json: npm, pypi, oci, nuget, mcpb or remote"),
+        flag("--replace", "replace an entry of this name"),
+    ),
+    takes_command=True,
+    details=(
+        "A value such as '${TOKEN}' is expanded when the server connects, so that the file holds "
+        "no secret.\n\n"
+        "FILE is a bundle (.mcpb) or a server.json of a registry: mcpclient help bundles.\n\n"
+        "examples:\n"
+        "  mcpclient add docs https://example.com/mcp\n"
+        "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
+        "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'\n"
+        "  mcpclient add weather.mcpb --set 'api_key=${API_KEY}'"
+    ),
+)
+def _prepare_add(options: argparse.Namespace) -> LocalWork:
+    words: Sequence[str] = options.words
+    if not words:
+        raise UsageError("add needs a name for the server")
+    name, *target = words
+    path = file_named(options)
+    file = words[-1] if len(words) <= 2 and options.server_command is None else ""
+    is_file = is_bundle(file) or file.lower().endswith(".json")
+    if is_file:
+        found = _in_file(file, path, options)
+        name, entry = name if target else found.name, found.entry
+    else:
+        entry = _entry(target, options)
+
+    async def work(screen: Screen) -> Answer:
+        with writing(path):
+            add_server(path, name, entry, replace=options.replace)
+            if is_file:
+                return _added_from_file(name, path, found.left_out)
+            if options.config is None and Terminal().is_interactive:
+                approve(name)
+        return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
+
+    return work
+
+
+def _in_file(file: str, path: str, options: argparse.Namespace) -> FoundEntry:
+    """Return the entry for a server in a file of its own. ``path``: where it is to be written."""
+    values = dict(options.set)
+    source = absolute_path(file)
+    try:
+        if is_bundle(file):
+            entry: dict[str, Any] = {"bundle": source, **({"config": values} if values else {})}
+            opened = open_entry(entry, "", "")
+            found = FoundEntry(opened.name, {**entry, "sha256": opened.raw["sha256"]}, [])
+        else:
+            document = read_document(read_file(source, limit=MAX_FILE_SIZE), source).value
+            found = find_entry(document, os.path.dirname(source), values, options.kind)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
+    except (EntryError, DocumentError) as error:
+        place = ".".join(map(str, getattr(error, "path", ()))) or "file"
+        raise UsageError(f"{file}: {place}: {error}").advise(error.hint) from None
+    env = dict(options.env)
+    if env:
+        found.entry["env"] = {**found.entry.get("env", {}), **env}
+    base = project_of(path, kind_of(path))
+    if options.scope != "user" and found.entry.get("bundle", "").startswith(base + os.sep):
+        found.entry["bundle"] = os.path.relpath(found.entry["bundle"], base).replace(os.sep, "/")
+    return found
+
+
+def _added_from_file(name: str, path: str, left_out: Sequence[str]) -> Answer:
+    """Return the answer, with the sheet of the entry: the file wrote that, not the user."""
+    server = load(path, foreign=True).servers.get(name)
+    lines = [f"added {one_line(name)} to {one_line(path)}; it would start with:"]
+    if server is not None and server.sheet is not None:
+        lines += [f"  {line}" for line in server.sheet.lines()]
+    lines += [f"  --set {one_line(each)}=VALUE may be given, too" for each in left_out]
+    return Answer({"added": name, "file": path, "left_out": list(left_out)}, "\n".join(lines))
+
+
+def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+    env, headers = dict(options.env), dict(options.header)
+    if options.server_command is None and len(words) == 1 and "://" in words[0]:
+        if not words[0].lower().startswith(URL_SCHEMES):
+            raise UsageError(f"not the URL of a server: {words[0]!r}")
+        if env:
+            raise UsageError("--env needs a server that is started here")
+        kind = {"type": options.transport} if options.transport else {}
+        return {**kind, "url": words[0], **({"headers": headers} if headers else {})}
+    command = [*words, *(options.server_command or ())]
+    if not command:
+        raise UsageError("add needs a URL, or the command that starts the server after --")
+    if headers or options.transport:
+        raise UsageError("--header and --transport need a URL")
+    entry: dict[str, Any] = {"command": command[0], "args": command[1:]}
+    return {**entry, **({"env": env} if env else {})}
+
+
+@LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
+def _prepare_remove(options: argparse.Namespace) -> LocalWork:
+    if len(options.words) != 1:
+        raise UsageError("remove needs the name of one server")
+    (name,) = options.words
+    path = file_named(options)
+
+    async def work(screen: Screen) -> Answer:
+        with writing(path):
+            remove_server(path, name)
+        told = f"removed {one_line(name)} from {one_line(path)}"
+        return Answer({"removed": name, "file": path}, told)
+
+    return work

@@ -1,0 +1,293 @@
+"""The archive of a bundle: checked as a whole before any of it is written, and unpacked once.
+
+Zip is read here in one way only: what two programs could read differently is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import struct
+import tempfile
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import safe_repr
+from ...lazy import OnDemand
+from ...net.clocks import seconds_since_epoch
+from ...net.files import read_file
+from ...net.paths import bundle_folder
+from ...net.regular_files import make_private_folder
+from ..entry import EntryError
+
+if TYPE_CHECKING:
+    import zipfile
+else:
+    zipfile = OnDemand("zipfile")
+
+MANIFEST = "manifest.json"
+
+_MIB = 1024 * 1024
+_MAX_SIZE, _MAX_UNPACKED, _MAX_MANIFEST = 256 * _MIB, 1024 * _MIB, _MIB
+_MAX_FILES, _MAX_DIRECTORY = 50_000, 16 * _MIB
+# A bundle that unpacks to more than 16 MiB, and to so many times its size, is a bomb.
+_MAX_RATIO, _SMALL = 100, 16 * _MIB
+_MAX_NAME, _MAX_PATH = 255, 1000  # bytes, as most file systems have it
+
+_LOCAL, _END, _ZIP64 = b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x07"
+_END_SIZE, _LOCAL_SIZE, _MAX_COMMENT = 22, 30, 65_535
+# Around the signature that the official packer puts behind the archive.
+_SIGNATURE, _SIGNATURE_END = b"MCPB_SIG_V1", b"MCPB_SIG_END"
+_ENCRYPTED = 0x1 | 0x20 | 0x40 | 0x2000  # encryption of three kinds, and patches
+_DESCRIBED, _UTF8 = 0x8, 0x800
+_DESCRIPTORS = (12, 16)  # bytes behind a file whose size was not known before
+_METHODS = (0, 8)  # stored, deflated
+
+_INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_DEVICES = frozenset(
+    {
+        *("con", "prn", "aux", "nul", "conin$", "conout$"),
+        *(f"{port}{number}" for port in ("com", "lpt") for number in "123456789¹²³"),
+    }
+)
+_UNFINISHED_SECONDS = 3600.0
+
+
+def _wrong(message: str, name: str = "") -> EntryError:
+    about = f"{safe_repr(name)} in it " if name else "it "
+    hint = "get the bundle again from its maker"
+    return EntryError(f"the bundle is refused: {about}{message}", "bundle", hint=hint)
+
+
+class Bundle(NamedTuple):
+    """A bundle that an entry was made from.
+
+    ``path``: its file. ``sha256``: the digest of that. ``program``: the file in it that is started,
+    if it is one. ``writable``: the top folder stays writable, for a runtime that installs there.
+    """
+
+    path: str
+    sha256: str
+    program: str = ""
+    writable: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The folder that it is unpacked into, read-only, and only once."""
+        return str(bundle_folder(os.environ, self.sha256))
+
+    def unpack(self) -> None:
+        """Unpack the bundle, unless that was done before.
+
+        Raises `EntryError` for a file that has changed since it was read, or cannot be unpacked.
+        """
+        if os.path.isdir(self.folder):
+            return
+        archive = read_archive(self.path)
+        if archive.sha256 != self.sha256:
+            raise EntryError("the bundle has changed since it was read", "bundle")
+        try:
+            self._unpack(archive)
+        except OSError as error:
+            reason = error.strerror or "unknown reason"
+            raise EntryError(f"the bundle cannot be unpacked: {reason}", "bundle") from None
+
+    def _unpack(self, archive: Archive) -> None:
+        parent = Path(self.folder).parent
+        make_private_folder(parent)
+        for left in parent.glob(".*.unfinished"):  # by a process that was killed
+            with suppress(FileNotFoundError):
+                if left.stat().st_mtime < seconds_since_epoch() - _UNFINISHED_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
+        unfinished = tempfile.mkdtemp(prefix=".", suffix=".unfinished", dir=parent)
+        try:
+            archive.write_to(unfinished, self.program)
+            os.rename(unfinished, self.folder)
+        except OSError:
+            if not os.path.isdir(self.folder):  # another process was faster
+                raise
+            return
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        for folder, _, _ in os.walk(self.folder):
+            is_top = folder == self.folder
+            os.chmod(folder, 0o700 if is_top and self.writable else 0o555)
+
+
+class Archive:
+    """The checked archive of a bundle. Raises `EntryError`."""
+
+    def __init__(self, content: bytes) -> None:
+        self.sha256: str = hashlib.sha256(content).hexdigest()
+        trimmed = _trimmed(content)
+        with _reading():
+            self._zip = zipfile.ZipFile(BytesIO(trimmed))
+            self._files = _checked(self._zip, trimmed)
+        if sum(info.file_size for info in self._files.values()) > max(
+            _SMALL, _MAX_RATIO * len(content)
+        ):
+            raise _wrong(f"unpacks to more than {_MAX_RATIO} times its size")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its files."""
+        return frozenset(self._files)
+
+    def manifest(self) -> bytes:
+        """Return the content of its manifest."""
+        if MANIFEST not in self._files:
+            raise _wrong(f"has no {MANIFEST} at its top")
+        if self._files[MANIFEST].file_size > _MAX_MANIFEST:
+            raise _wrong(f"is larger than {_MAX_MANIFEST} bytes", MANIFEST)
+        with _reading():
+            return self._zip.read(self._files[MANIFEST])
+
+    def write_to(self, folder: str, program: str) -> None:
+        """Write its files into an empty folder. ``program``: one that is to be executable."""
+        for name, info in self._files.items():
+            path = os.path.join(folder, *name.split("/"))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with _reading(), self._zip.open(info) as source, open(path, "xb") as target:
+                shutil.copyfileobj(source, target, _MIB)
+            is_program = name == program or (info.external_attr >> 16) & 0o111
+            os.chmod(path, 0o555 if is_program else 0o444)
+
+
+def read_archive(path: str) -> Archive:
+    """Return the archive at a path. Raises `EntryError` where it cannot be read or is refused."""
+    try:
+        return Archive(read_file(path, limit=_MAX_SIZE))
+    except OSError as error:
+        reason = error.strerror or "unknown reason"
+        raise EntryError(f"the bundle cannot be read: {reason}", "bundle") from None
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except EntryError:
+        raise
+    # All that the library for zip raises for damaged content.
+    except (
+        *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+        *(ValueError, EOFError, IndexError, OverflowError),
+    ) as error:
+        raise _wrong(f"is damaged: {safe_repr(str(error))}") from None
+
+
+def _trimmed(content: bytes) -> bytes:
+    """Return an archive up to its end record, after which there may only be a comment.
+
+    The size of its directory is checked here, since the whole directory is read into memory.
+    """
+    if content.endswith(_SIGNATURE_END):
+        content = content[: max(content.rfind(_SIGNATURE), 0)]
+    at = content.rfind(_END, max(0, len(content) - _END_SIZE - _MAX_COMMENT))
+    if at < 0 or len(content) - at < _END_SIZE:
+        raise _wrong("is not a zip archive")
+    disk, first, here, count, size, start, comment = struct.unpack(
+        "<4x4H2LH", content[at : at + _END_SIZE]
+    )
+    if len(content) != at + _END_SIZE + comment:
+        raise _wrong("goes on after its end")
+    if disk or first or here != count:
+        raise _wrong("is one of several parts")
+    if content[max(at - 20, 0) : at].startswith(_ZIP64) or count == 0xFFFF:
+        raise _wrong("is in the format Zip64")
+    if count > _MAX_FILES or size > _MAX_DIRECTORY:
+        raise _wrong(f"has more than {_MAX_FILES} files")
+    if start + size != at:
+        raise _wrong("does not have its directory in the right place")
+    return content[: at + _END_SIZE - 2] + b"\0\0"
+
+
+def _checked(archive: zipfile.ZipFile, content: bytes) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of an archive by name. Raises `EntryError`."""
+    files: dict[str, zipfile.ZipInfo] = {}
+    names = _Names()
+    end = total = 0
+    gaps = [0]
+    for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
+        name = info.orig_filename  # the other one ends at the first NUL
+        is_folder = name.endswith("/")
+        names.add(name[:-1] if is_folder else name, is_folder=is_folder)
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFDIR if is_folder else stat.S_IFREG):
+            raise _wrong("is a link or a special file", name)
+        if info.flag_bits & _ENCRYPTED:
+            raise _wrong("is encrypted", name)
+        if info.compress_type not in _METHODS:
+            raise _wrong("is compressed by a method that bundles do not have", name)
+        if info.header_offset - end not in gaps:
+            raise _wrong("overlaps another file, or stands behind something else", name)
+        end = info.header_offset + _local_size(info, content) + info.compress_size
+        gaps = [*_DESCRIPTORS] if info.flag_bits & _DESCRIBED else [0]
+        total += info.file_size
+        if info.compress_type == 0 and info.file_size != info.compress_size:
+            raise _wrong("has two sizes", name)
+        if total > _MAX_UNPACKED:
+            raise _wrong(f"unpacks to more than {_MAX_UNPACKED} bytes")
+        if not is_folder:
+            files[name] = info
+        elif info.file_size:
+            raise _wrong("is a folder with content", name)
+    if archive.start_dir - end not in gaps:
+        raise _wrong("has something else before its directory")
+    return files
+
+
+def _local_size(info: zipfile.ZipInfo, content: bytes) -> int:
+    """Return the size of the header in front of a file, which must agree with the directory."""
+    encoded = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437")
+    begin = info.header_offset + _LOCAL_SIZE
+    signature, flags, method, name, extra = struct.unpack(
+        "<4s2x2H16x2H", content[info.header_offset : begin]
+    )
+    here = signature, flags, method, content[begin : begin + name]
+    if here != (_LOCAL, info.flag_bits, info.compress_type, encoded):
+        raise _wrong("is described in two ways", info.orig_filename)
+    return int(_LOCAL_SIZE + name + extra)
+
+
+class _Names:
+    """The names in an archive, which are told apart by every file system."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[str, bool]] = {}
+        self._added: set[str] = set()
+
+    def add(self, name: str, *, is_folder: bool) -> None:
+        """Add a name. Raises `EntryError` for one that is not acceptable beside the others."""
+        parts = name.split("/")
+        for part in parts:
+            _check_part(part, name)
+        if len(name.encode()) > _MAX_PATH:
+            raise _wrong("has too long a name", name[:_MAX_NAME])
+        if name in self._added:
+            raise _wrong("is there twice", name)
+        self._added.add(name)
+        for length in range(1, len(parts) + 1):
+            path = "/".join(parts[:length])
+            spelled = path, is_folder or length < len(parts)
+            plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+            if self._seen.setdefault(plain, spelled) != spelled:
+                raise _wrong(f"has the name of {safe_repr(self._seen[plain][0])}", name)
+
+
+def _check_part(part: str, name: str) -> None:
+    if part in ("", ".", ".."):
+        raise _wrong("has an absolute path, or one that leads elsewhere", name)
+    if any(each in "\\:" or unicodedata.category(each) in _INVISIBLE for each in part):
+        raise _wrong("has a backslash, a colon or an invisible character in its name", name)
+    if part[-1] in ". " or part.partition(".")[0].rstrip().casefold() in _DEVICES:
+        raise _wrong("has a name that means something else on Windows", name)
+    if len(part.encode()) > _MAX_NAME:
+        raise _wrong("has too long a name", name[:_MAX_NAME])
