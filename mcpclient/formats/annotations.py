@@ -123,7 +123,7 @@ class Annotations:
         annotation = self._plain(schema, name, depth)
         if schema.get("nullable") is True:
             annotation = _union([annotation, "None"])
-        if len(annotation) > _MAX_ANNOTATION:
+        if len(annotation) > _MAX_ANNOTATION and "[" in annotation:
             annotation = self._alias(annotation, name)
         return annotation
 

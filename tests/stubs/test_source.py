@@ -139,6 +139,16 @@ def test_it_is_the_same_each_time_and_in_any_order() -> None:
     assert stubs_for(offer(*tools)) == stubs_for(offer(*tools[::-1]))
 
 
+def test_a_long_name_that_is_taken_is_a_type_like_any_other() -> None:
+    """F-STUB-1: the API of Notion has such names."""
+    item = {"type": "object", "title": "x" * 60, "properties": {"a": {"type": "string"}}}
+    properties = {"a": item, "b": {"type": "array", "items": {**item}}}
+    schema = {"type": "object", "properties": properties}
+    source = stubs_for(offer({"name": "post", "inputSchema": schema}))
+    assert '[""]' not in source
+    imported(source)
+
+
 HOSTILE_NAMES = (
     *("class", "None", "self", "client", "connect", "close", "__init__", "__class__", "_call"),
     *("list", "dict", "Any", "Union", "", "1st", "a-b", "a_b", "a b", "ä", "名", "x" * 300),
