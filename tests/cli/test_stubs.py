@@ -61,7 +61,7 @@ def test_a_server_without_the_list_of_templates(
     assert main(["stubs", *DEMO]) == 0
     assert "def read_" not in capsys.readouterr().out
     refused.code = -32603
-    assert main(["stubs", *DEMO]) == 1
+    assert main(["stubs", *DEMO]) != 0
 
 
 @pytest.mark.parametrize("words", [["--check"], ["--check", "-o", "no/such/file"]])
