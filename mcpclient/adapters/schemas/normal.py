@@ -217,7 +217,7 @@ class _Localizing:
     def __init__(self, schema: JsonSchema, notes: list[str]) -> None:
         self._notes = notes
         budget = Budget(_LIMITS.compilation_steps, _LIMITS.seconds, None)
-        self._registry = Registry({}, _LIMITS, budget)
+        self._registry = Registry(_LIMITS, budget)
         root = self._registry.add_document("", schema)
         self._positions = dict(_positions(root, ()))
 

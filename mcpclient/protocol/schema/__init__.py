@@ -1,4 +1,4 @@
-"""JSON Schema: 2020-12 completely, and draft-07, with bounds on everything a server can send.
+"""JSON Schema: 2020-12 and draft-07, with bounds on everything a server can send.
 
 ::
 
@@ -15,7 +15,6 @@ Sources: JSON Schema Core and Validation 2020-12 and draft-07; MCP 2026-07-28, "
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import NotChecked, SchemaError
@@ -91,7 +90,6 @@ class Schema:
 def compile_schema(
     schema: object,
     *,
-    documents: Mapping[str, object] | None = None,
     limits: SchemaLimits = _DEFAULT_LIMITS,
     assert_formats: bool = False,
     clock: Clock = None,
@@ -99,16 +97,15 @@ def compile_schema(
     """Make a schema ready for validating.
 
     ``schema``: decoded JSON; it must not change afterwards. Its ``$schema`` names
-    the dialect, one of `DIALECTS`; 2020-12 without it. ``documents`` are further schemas by their
-    URI, for references to find. ``assert_formats`` makes a value that is not of its ``format`` a
-    violation; otherwise, as JSON Schema has it, a format only describes. Without a ``clock``, which
-    returns seconds, the limit on time is not kept, only that on steps.
+    the dialect, one of `DIALECTS`; 2020-12 without it. ``assert_formats`` makes a value that is not
+    of its ``format`` a violation; otherwise, as JSON Schema has it, a format only describes.
+    Without a ``clock``, which returns seconds, the limit on time is not kept, only that on steps.
 
     Raises `SchemaError` for a schema that is malformed, has a reference to nothing or in a
     circle, is of another dialect, or is over the limits.
     """
     budget = Budget(limits.compilation_steps, limits.seconds, clock)
-    registry = Registry(documents or {}, limits, budget)
+    registry = Registry(limits, budget)
     try:
         root = registry.add_document("", schema)
         node = Compiler(registry, limits, budget, assert_formats).compile(root)

@@ -128,7 +128,7 @@ def _pattern(site: Site) -> Rule:
 def _format(site: Site) -> Rule | None:
     name = site.text()
     is_format = _FORMATS.get(name)
-    if is_format is None or not (site.compiler.asserts_formats or site.dialect.asserts_formats):
+    if is_format is None or not site.compiler.asserts_formats:
         return None
 
     def check(value: str, run: Run, seen: Evaluated | None) -> Failures:

@@ -159,9 +159,9 @@ class Compiler:
     def _node(self, position: Position) -> Node:
         if position not in self._nodes:
             schema = position.value
-            keywords = position.resource.dialect.keywords
+            foreign = position.resource.dialect.foreign
             tracks = isinstance(schema, dict) and any(
-                keyword in schema and keyword in keywords for keyword in UNEVALUATED
+                keyword in schema and keyword not in foreign for keyword in UNEVALUATED
             )
             self._nodes[position] = TrackingNode() if tracks else Node()
             self._pending.append(position)
@@ -180,7 +180,7 @@ class Compiler:
             raise SchemaError(f"{describe(schema)} is not a schema", position.location)
         self.spend(_STEPS_PER_SUBSCHEMA + len(schema) // ENTRIES_PER_STEP)
         dialect = position.resource.dialect
-        keywords = [name for name in schema if name in dialect.keywords and name in _ORDER]
+        keywords = [name for name in schema if name in _ORDER and name not in dialect.foreign]
         if dialect.legacy and "$ref" in schema:
             keywords = ["$ref"]
         keywords.sort(key=_ORDER.__getitem__)

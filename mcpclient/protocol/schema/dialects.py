@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from ...errors import safe_str
-
 # The kinds of values that a keyword may have.
 ONE = "a schema"
 LIST = "a list of schemas"
@@ -25,20 +23,9 @@ _PLACES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), (ONE,)),
     **dict.fromkeys(("if", "then", "else", "not"), (ONE,)),
 }
-_CORE = frozenset({"$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs"})
-_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
-_APPLICATOR = frozenset(_PLACES) - _UNEVALUATED - {"$defs", "definitions", "then", "else"}
-_VALIDATION = frozenset(
-    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum"}
-    | {"exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"}
-    | {"uniqueItems", "maxProperties", "minProperties", "required", "dependentRequired"}
-)
-_FORMAT = frozenset({"format"})
-
 _NOT_IN_DRAFT_07 = frozenset(
     {"$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "prefixItems", "dependentSchemas"}
-    | {"dependentRequired"}
-    | _UNEVALUATED
+    | {"dependentRequired", "unevaluatedItems", "unevaluatedProperties"}
 )
 _PLACES_07 = {name: shapes for name, shapes in _PLACES.items() if name not in _NOT_IN_DRAFT_07}
 _PLACES_07["items"] = (ONE, LIST)
@@ -47,24 +34,19 @@ _PLACES_07["additionalItems"] = (ONE,)
 
 @dataclass(frozen=True)
 class Dialect:
-    """One dialect: the keywords that assert something, and the places of subschemas.
+    """One dialect: the places of subschemas, and the keywords that only the other dialect has.
 
     ``legacy`` marks the rules of draft-07: a ``$ref`` hides its siblings, ``items`` may be a list
     and is completed by ``additionalItems``, and anchors are written as ``$id``.
     """
 
-    keywords: frozenset[str]
     places: Mapping[str, tuple[str, ...]]
+    foreign: frozenset[str]
     legacy: bool = False
-    asserts_formats: bool = False
 
 
-DRAFT_2020_12 = Dialect(_CORE | _APPLICATOR | _UNEVALUATED | _VALIDATION | _FORMAT, _PLACES)
-DRAFT_07 = Dialect(
-    (_CORE | _APPLICATOR | {"additionalItems"} | _VALIDATION | _FORMAT) - _NOT_IN_DRAFT_07,
-    _PLACES_07,
-    legacy=True,
-)
+DRAFT_2020_12 = Dialect(_PLACES, frozenset({"additionalItems"}))
+DRAFT_07 = Dialect(_PLACES_07, _NOT_IN_DRAFT_07, legacy=True)
 
 DIALECTS: Mapping[str, Dialect] = {
     "https://json-schema.org/draft/2020-12/schema": DRAFT_2020_12,
@@ -73,44 +55,10 @@ DIALECTS: Mapping[str, Dialect] = {
     "https://json-schema.org/draft-07/schema": DRAFT_07,
 }
 
-_VOCABULARY = "https://json-schema.org/draft/2020-12/vocab"
-_VOCABULARIES: Mapping[str, frozenset[str]] = {
-    "core": _CORE,
-    "applicator": _APPLICATOR,
-    "unevaluated": _UNEVALUATED,
-    "validation": _VALIDATION,
-    "format-annotation": _FORMAT,
-    "format-assertion": _FORMAT,
-    "meta-data": frozenset(),
-    "content": frozenset(),
-}
 
-
-def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
-    """Return the dialect that a ``$schema`` names, or None when it is not supported.
-
-    ``documents`` may hold the metaschema of a dialect of one's own, whose ``$vocabulary`` says
-    which keywords are in force. Source: JSON Schema Core 2020-12, section 8.1.
-    """
-    uri = uri[:-1] if uri.endswith("#") else uri
-    if uri in DIALECTS:
-        return DIALECTS[uri]
-    metaschema = documents.get(uri)
-    if not isinstance(metaschema, dict):
-        return None
-    vocabularies = metaschema.get("$vocabulary")
-    if not isinstance(vocabularies, dict):
-        return DIALECTS.get(safe_str(metaschema.get("$schema")).rstrip("#"))
-    keywords = _CORE
-    for vocabulary, required in vocabularies.items():
-        prefix, _, name = vocabulary.rpartition("/")
-        if prefix == _VOCABULARY and name in _VOCABULARIES:
-            keywords |= _VOCABULARIES[name]
-        elif required:
-            return None
-    return Dialect(
-        keywords, _PLACES, asserts_formats=f"{_VOCABULARY}/format-assertion" in vocabularies
-    )
+def dialect_of(uri: str) -> Dialect | None:
+    """Return the dialect that a ``$schema`` names, or None when it is not supported."""
+    return DIALECTS.get(uri[:-1] if uri.endswith("#") else uri)
 
 
 def subschemas(

@@ -83,18 +83,13 @@ class Position:
 
 
 class Registry:
-    """All subschemas of a document and of those it refers to.
+    """All subschemas of a document, and of the metaschemas that it refers to.
 
-    ``documents`` are other documents by URI, for references to find; the metaschemas of the
-    supported dialects are always there. ``dynamic_anchors``: the places of every
-    ``$dynamicAnchor`` found so far, by its name.
+    ``dynamic_anchors``: the places of every ``$dynamicAnchor`` found so far, by its name.
     """
 
-    def __init__(
-        self, documents: Mapping[str, object], limits: SchemaLimits, budget: Budget
-    ) -> None:
+    def __init__(self, limits: SchemaLimits, budget: Budget) -> None:
         self.dynamic_anchors: dict[str, list[Position]] = {}
-        self._documents = documents
         self._limits = limits
         self._spend = budget.spend
         self._resources: dict[str, Resource] = {}
@@ -131,7 +126,7 @@ class Registry:
 
     def _resource(self, uri: str, origin: Position) -> Resource:
         if uri not in self._resources:
-            document = self._documents.get(uri, METASCHEMAS.get(uri))
+            document = METASCHEMAS.get(uri)
             if document is None:
                 raise SchemaError(
                     f"it refers to {describe(uri)}, which is not part of it, "
@@ -190,7 +185,7 @@ class Registry:
         is_root = position.parent is None
         if "$schema" in schema and (is_root or "$id" in schema):
             name = schema["$schema"]
-            named = dialect_of(name, self._documents) if isinstance(name, str) else None
+            named = dialect_of(name) if isinstance(name, str) else None
             if named is None:
                 fault = f"its dialect, {describe(name)}, is not supported; 2020-12 and draft-07 are"
                 raise SchemaError(fault, position.location)

@@ -31,50 +31,6 @@ def test_the_default_is_2020_12() -> None:
     assert compile_schema({"prefixItems": [False]}).validate([1])
 
 
-VOCABULARY = "https://json-schema.org/draft/2020-12/vocab/"
-OWN = "https://example.com/own"
-
-
-def own(**metaschema: object) -> dict[str, object]:
-    return {OWN: metaschema}
-
-
-def test_a_dialect_of_ones_own_says_which_vocabularies_it_has() -> None:
-    documents = own(
-        **{
-            "$schema": DRAFT_2020_12,
-            "$vocabulary": {
-                VOCABULARY + "core": True,
-                VOCABULARY + "applicator": True,
-                "https://example.com/unknown": False,
-            },
-        }
-    )
-    schema = compile_schema(
-        {"$schema": OWN, "minimum": 5, "properties": {"a": False}}, documents=documents
-    )
-    assert schema.validate(1) == []
-    assert schema.validate({"a": 1})
-
-
-def test_a_dialect_may_assert_formats() -> None:
-    documents = own(**{"$vocabulary": {VOCABULARY + "format-assertion": True}})
-    schema = compile_schema({"$schema": OWN, "format": "ipv4"}, documents=documents)
-    assert schema.validate("x")
-
-
-def test_a_dialect_without_vocabularies_is_that_of_its_metaschema() -> None:
-    documents = own(**{"$schema": DRAFT_07})
-    schema = compile_schema({"$schema": OWN, "items": [False]}, documents=documents)
-    assert schema.validate([1])
-
-
-@pytest.mark.parametrize("metaschema", [{"$vocabulary": {"https://example.com/x": True}}, {}])
-def test_a_dialect_that_requires_the_unknown_is_not_supported(metaschema: dict[str, Any]) -> None:
-    with pytest.raises(SchemaError, match="is not supported"):
-        compile_schema({"$schema": OWN}, documents={OWN: metaschema})
-
-
 MALFORMED: list[dict[str, Any]] = [
     {"type": "text"},
     {"type": 1},

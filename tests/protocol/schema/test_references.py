@@ -126,48 +126,6 @@ def test_a_dynamic_reference_arrives_at_the_outermost_anchor() -> None:
     assert violation.instance_path == "/numbers/0"
 
 
-def test_documents_are_found_by_their_uri() -> None:
-    """F-API-17: what the caller has loaded may be referred to; its own references as well."""
-    documents: dict[str, Any] = {
-        "http://example.com/a.json": {"items": {"$ref": "b.json#/$defs/c"}},
-        "http://example.com/b.json": {
-            "$id": "http://example.com/other/name.json",
-            "$defs": {"c": {"$ref": "sibling.json"}},
-        },
-        "http://example.com/other/sibling.json": INTEGER,
-        "http://example.com/seven.json": {
-            "$schema": DRAFT_07,
-            "items": [INTEGER],
-        },
-    }
-    schema = compile_schema({"$ref": "http://example.com/a.json"}, documents=documents)
-    (violation,) = schema.validate(["x"])
-    assert violation.schema_path == "http://example.com/other/sibling.json#/type"
-    schema = compile_schema({"$ref": "http://example.com/seven.json"}, documents=documents)
-    assert schema.validate([1, "x"]) == []
-    assert schema.validate(["x"])
-
-
-def test_a_dynamic_anchor_may_come_with_a_document() -> None:
-    documents = {
-        "http://example.com/late": {
-            "$ref": "http://example.com/list",
-            "$defs": {"item": {"$dynamicAnchor": "item", **INTEGER}},
-        }
-    }
-    generic = {
-        "$id": "http://example.com/list",
-        "items": {"$dynamicRef": "#item"},
-        "$defs": {"item": {"$dynamicAnchor": "item"}},
-    }
-    schema = compile_schema(
-        {"$ref": "http://example.com/late", "allOf": [True], "$defs": {"list": generic}},
-        documents=documents,
-    )
-    assert schema.validate([1]) == []
-    assert schema.validate(["x"])
-
-
 UNRESOLVABLE: dict[str, tuple[Any, str]] = {
     "network": ({"$ref": "https://example.com/x.json"}, "references are not fetched"),
     "file": ({"items": {"$ref": "file:///etc/passwd"}}, "references are not fetched"),
