@@ -20,7 +20,7 @@ from ..errors import AuthorizationRequired, McpError, UsageError
 from ..net.clocks import seconds_since_epoch
 from ..net.login.runner import OAuthAuthorizer, forget_variables
 from ..protocol.negotiation import era_of
-from ..recording.conversation import Conversation
+from ..recording.conversation import Call, Conversation, Failed, Refused
 from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
 from ..recording.writing import error_facts
@@ -96,6 +96,24 @@ def described_recording(header: Mapping[str, Any], conversation: Conversation) -
         "instructions": opening.get("instructions"),
         "recorded": header.get("recorded"),
     }
+
+
+def described_call(call: Call) -> dict[str, Any]:
+    """Return a recorded call: ``method``, ``params``, ``seconds`` and ``outcome``.
+
+    The outcome is a result, a JSON-RPC error, a failure, or ``{"http": status}``.
+    """
+    last = call.steps[-1] if call.steps else None
+    outcome: Any = None
+    if call.answer is not None:
+        outcome = call.answer.get("error", call.answer.get("result"))
+    elif isinstance(last, Refused):
+        outcome = {"http": last.status}
+    elif isinstance(last, Failed):
+        outcome = dict(last.error)
+    request = call.request
+    params, seconds = request.get("params"), call.seconds
+    return {"method": request["method"], "params": params, "seconds": seconds, "outcome": outcome}
 
 
 def has_login(client: Client) -> bool:

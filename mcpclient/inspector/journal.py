@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..recording.transcript import Record, Transcript, read_transcripts, write_line
+from .faults import message_fault, result_fault
 
 _MAX_LABEL_LENGTH = 120
 _MAX_DETAIL_LENGTH = 200
 _MAX_PENDING = 10_000
+_MAX_EXCHANGES = 500
+
+# The levels of log messages, the least severe first.
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 # The members of params that tell requests of one method apart, the best first.
 _TELLING = ("name", "uri", "level", "message", "taskId", "requestId", "progressToken", "data")
@@ -26,9 +32,12 @@ class Row(NamedTuple):
       or ``header``.
     - ``label`` and ``detail``: its subject, cut to a line.
     - ``size``: characters of the record.
-    - ``partner``: the number of the request that an answer belongs to, or None.
+    - ``partner``: the number of the request that an answer belongs to, or of the answer, or None.
     - ``milliseconds``: the time from the request to this answer.
     - ``channel``: as in the record.
+    - ``fault``: the violation of the protocol in it, if there is one.
+    - ``level``: that of a log message.
+    - ``at``: seconds since the epoch, None where the transcript does not say when it began.
     """
 
     number: int
@@ -41,6 +50,9 @@ class Row(NamedTuple):
     partner: int | None
     milliseconds: float | None
     channel: str
+    fault: str = ""
+    level: str = ""
+    at: float | None = None
 
 
 class _Asked(NamedTuple):
@@ -53,17 +65,34 @@ class RowMaker:
     """The maker of one journal's rows, in order; it remembers the pending requests."""
 
     def __init__(self) -> None:
+        # By channel, each `number`, `time`, `method`, `target`, `is_mcp`, and once there is a
+        # response its `status` and the `milliseconds` until then.
+        self.exchanges: dict[str, dict[str, Any]] = {}
         self._asked: dict[tuple[str, str], _Asked] = {}
+        self._answered: set[tuple[str, str]] = set()
+        self._began: float | None = None
+        self._is_whole = True  # no request was sent before the recording began
 
     def row(self, number: int, record: Record, size: int) -> Row:
         """Return the row of the next record, or of the header of a connection."""
+        row = self._row(number, record, size)
+        return row if self._began is None else row._replace(at=self._began + row.time)
+
+    def _row(self, number: int, record: Record, size: int) -> Row:
         if "transcript" in record:
             self._asked.clear()
+            self._answered.clear()
+            self.exchanges.clear()
+            self._began = _seconds(record.get("recorded"))
+            self._is_whole = True
             label = f"connection over {record.get('transport', '')}"
             return _row(number, 0.0, "client", "header", label, record.get("target"), size)
         time, channel = float(record["time"]), str(record["channel"])
+        self._is_whole &= channel != "recalled"
         sent = record["direction"] == "sent"
         message = message_of(record)
+        if "http" in record:
+            self._note_exchange(number, time, record, message)
         if channel == "stderr":
             when = "written before" if record.get("recalled") else ""
             return _row(number, time, "stderr", "text", record.get("text"), when, size, channel)
@@ -74,9 +103,32 @@ class RowMaker:
             kind = "http" if lane else "text"
             about, detail = _of_bytes(record)
             side = lane or ("client" if sent else "server")
-            return _row(number, time, side, kind, about, detail, size, channel)
+            row = _row(number, time, side, kind, about, detail, size, channel)
+            is_line = not sent and not lane and not {"event", "frame", "end"} & record.keys()
+            return row._replace(fault=_text_fault(str(about))) if is_line else row
         row = self._message(number, time, message, sent=sent)
-        return row._replace(size=size, channel=channel)
+        exchange = self.exchanges.get(channel)
+        # What other servers answer, such as that of a login, follows other rules.
+        if not sent and (exchange is None or exchange["is_mcp"]):
+            parts = message if isinstance(message, list) else [message]
+            fault = next(filter(None, map(message_fault, parts)), row.fault)
+            return row._replace(size=size, channel=channel, fault=fault)
+        return row._replace(size=size, channel=channel, fault="")
+
+    def _note_exchange(self, number: int, time: float, record: Record, message: Any) -> None:
+        head, channel = record["http"], str(record["channel"])
+        exchange = self.exchanges.get(channel)
+        if "method" in head:
+            if len(self.exchanges) >= _MAX_EXCHANGES:
+                del self.exchanges[next(iter(self.exchanges))]
+            self.exchanges[channel] = {
+                **{"number": number, "time": time, "method": head["method"]},
+                "target": head.get("target"),
+                "is_mcp": head["method"] != "POST" or message_fault(message) == "",
+            }
+        elif exchange is not None:
+            exchange["status"] = head.get("status")
+            exchange["milliseconds"] = round((time - exchange["time"]) * 1000, 3)
 
     def _note(self, number: int, time: float, record: Record, size: int) -> Row:
         channel = str(record["channel"])
@@ -99,20 +151,37 @@ class RowMaker:
             return _row(number, time, lane, "notification", "batch", count)
         method, identity = message.get("method"), message.get("id")
         if isinstance(method, str):
-            detail = _telling(message.get("params"))
+            params = message.get("params")
+            if method == "notifications/message" and isinstance(params, dict):
+                data = params.get("data")
+                text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+                row = _row(number, time, lane, "notification", params.get("logger") or "log", text)
+                return row._replace(level=str(params.get("level"))[:20])
+            detail = _telling(params)
             if identity is None:
                 return _row(number, time, lane, "notification", method, detail)
             if len(self._asked) >= _MAX_PENDING:
                 self._asked.clear()
             self._asked[side, repr(identity)] = _Asked(number, time, method)
             return _row(number, time, lane, "request", method, detail)
-        asked = self._asked.pop((other, repr(identity)), None)
+        key = (other, repr(identity))
+        asked = self._asked.pop(key, None)
         kind, outcome = _outcome(message)
         row = _row(number, time, lane, kind, asked.method if asked else "answer", outcome)
         if asked is None:
-            return row
+            is_repeated = key in self._answered
+            if sent or identity is None or not (is_repeated or self._is_whole):
+                return row
+            times = "answered before" if is_repeated else "not that of a request"
+            return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
+        if len(self._answered) >= _MAX_PENDING:
+            self._answered.clear()
+        self._answered.add(key)
+        fault = result_fault(asked.method, message["result"]) if "result" in message else ""
         milliseconds = round((time - asked.time) * 1000, 3)
-        return row._replace(partner=asked.number, milliseconds=milliseconds)
+        return row._replace(
+            partner=asked.number, milliseconds=milliseconds, fault="" if sent else fault
+        )
 
 
 def message_of(record: Record) -> Any:
@@ -120,8 +189,27 @@ def message_of(record: Record) -> Any:
     if "message" in record:
         return record["message"]
     event = record.get("event")
-    data = event.get("data") if isinstance(event, dict) else None
+    data = event.get("data") if isinstance(event, dict) else record.get("text")
+    if isinstance(data, str) and data[:1] in ("{", "[") and record.get("channel") != "stderr":
+        try:  # JSON that is not written compactly stands there as it came
+            data = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+        if "http" in record and not (isinstance(data, list) or "jsonrpc" in data):
+            return None  # of a login, say
     return data if isinstance(data, (dict, list)) else None
+
+
+def _text_fault(text: str) -> str:
+    kind = "broken JSON" if text.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
+    return f"a line on stdout is {kind}"
+
+
+def _seconds(recorded: object) -> float | None:
+    try:
+        return datetime.fromisoformat(str(recorded).replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
 
 
 def _row(
@@ -181,7 +269,7 @@ def _of_bytes(record: Record) -> tuple[object, object]:
     event = record.get("event")
     if isinstance(event, dict):
         return "event", ", ".join(map(str, event.values()))
-    return record.get("text", "bytes"), ""
+    return record.get("text", "bytes that are not UTF-8"), ""
 
 
 _MAX_RECORDS = 200_000
@@ -193,6 +281,8 @@ _OPENING_RECORDS = 20
 
 # Rows that are searched before other tasks run: a few milliseconds of work.
 _ROWS_PER_TURN = 2_000
+# Lines of stderr on each side of one that is looked at.
+_MAX_BLOCK = 200
 
 
 class Journal:
@@ -202,7 +292,8 @@ class Journal:
     0 and keep their numbers when the oldest are dropped.
 
     ``first``: the number of the oldest record that is kept. ``changed_lists``: the number of
-    list_changed notifications. ``counts``: the number of records in each lane.
+    list_changed notifications. ``counts``: the number of records in each lane, and of those with a
+    ``fault``.
     """
 
     def __init__(
@@ -210,7 +301,7 @@ class Journal:
     ) -> None:
         self.first: int = 0
         self.changed_lists: int = 0
-        self.counts: dict[str, int] = {"client": 0, "server": 0, "http": 0, "stderr": 0}
+        self.counts: dict[str, int] = {"client": 0, "server": 0, "http": 0, "stderr": 0, "fault": 0}
         self._most_records = most_records
         self._most_characters = most_characters
         self._characters = 0
@@ -237,6 +328,10 @@ class Journal:
         self._rows.append(row)
         self._characters += len(line)
         self.counts[row.lane] += 1
+        self.counts["fault"] += bool(row.fault)
+        if row.partner is not None and row.partner >= self.first:
+            index = row.partner - self.first
+            self._rows[index] = self._rows[index]._replace(partner=number)
         if row.lane == "server" and row.label.endswith("/list_changed"):
             self.changed_lists += 1
         if len(self._lines) > self._most_records or self._characters > self._most_characters:
@@ -265,10 +360,29 @@ class Journal:
         start = max(first, self.first) - self.first
         return self._rows[start : max(first + count - self.first, 0)]
 
-    async def find(self, text: str, lanes: Collection[str], after: int) -> list[int]:
+    def block(self, number: int) -> list[str]:
+        """Return the lines of stderr that came one after the other around a record."""
+        first = last = number - self.first
+        while first > 0 and self._rows[first - 1].lane == "stderr" and last - first < _MAX_BLOCK:
+            first -= 1
+        while last + 1 < len(self._rows) and self._rows[last + 1].lane == "stderr":
+            last += 1
+        lines = self._lines[max(first, 0) : min(last + 1, first + 2 * _MAX_BLOCK)]
+        return [str(json.loads(line).get("text", "")) for line in lines]
+
+    @property
+    def exchanges(self) -> list[dict[str, Any]]:
+        """The latest HTTP requests of the connection and their responses, the oldest first."""
+        return list(self._maker.exchanges.values())
+
+    async def find(
+        self, text: str, lanes: Collection[str], after: int, *, only: str = "", method: str = ""
+    ) -> list[int]:
         """Return the numbers above ``after`` of the records in these lanes that contain ``text``.
 
-        Case does not matter. Other tasks run in between.
+        ``only``: ``fault``, ``failure`` (which may be a fault), or a level, for log messages that
+        are at least as severe. ``method``: of requests and their answers. Case does not matter.
+        Other tasks run in between.
         """
         wanted = text.lower()
         found: list[int] = []
@@ -278,8 +392,12 @@ class Journal:
                 index = number - self.first
                 if not 0 <= index < len(self._lines):
                     break
-                if self._rows[index].lane in lanes and (
-                    not wanted or wanted in self._lines[index].lower()
+                row = self._rows[index]
+                if (
+                    row.lane in lanes
+                    and (not only or _is_of(row, only))
+                    and (not method or row.label == method)
+                    and (not wanted or wanted in self._lines[index].lower())
                 ):
                     found.append(number)
                 number += 1
@@ -303,6 +421,14 @@ class Journal:
     def transcripts(self) -> list[Transcript]:
         """Return the connections that are kept; an empty list before the first one."""
         return read_transcripts(self.transcript()) if self._lines else []
+
+
+def _is_of(row: Row, only: str) -> bool:
+    if only == "fault":
+        return bool(row.fault)
+    if only == "failure":
+        return row.kind == "error" or bool(row.fault)
+    return row.level in LEVELS and only in LEVELS and LEVELS.index(row.level) >= LEVELS.index(only)
 
 
 def _too_long(record: Record, row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import math
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from os import urandom
 from typing import Any, Callable
@@ -13,9 +14,9 @@ from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
-from .described import described_error, finish_login, log_out
+from .described import described_call, described_error, finish_login, log_out
 from .document import page, policy
-from .lists import compared_calls, compared_tools, schema_issues
+from .lists import schema_issues
 from .servers import Room, Watch
 
 # Seconds between two updates of a page: too short to notice, and long enough that a server that
@@ -157,7 +158,9 @@ class Routes:
         lanes = request.query.get("lanes", ",".join(_LANES)).split(",")
         after = _number(request, "after", default=-1)
         end = journal.next
-        found = await journal.find(request.query.get("text", ""), lanes, after)
+        query = request.query
+        text, only, method = (query.get(name, "") for name in ("text", "only", "method"))
+        found = await journal.find(text, lanes, after, only=only, method=method)
         return _json({"numbers": found, "searched": max(end - 1, after)})
 
     async def _record(self, request: LocalRequest) -> LocalResponse:
@@ -165,6 +168,8 @@ class Routes:
         line = journal.line(_number(request, "number"))
         if line is None:
             raise UsageError("this record is no longer kept")
+        if "NaN" in line or "Infinity" in line:
+            return _json(json.loads(line))
         return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
 
     async def _transcript(self, request: LocalRequest) -> LocalResponse:
@@ -172,16 +177,15 @@ class Routes:
         text = "".join(journal.transcript())
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
 
-    async def _compare(self, request: LocalRequest) -> LocalResponse:
-        left = self._room.watch(request.query.get("left"))
-        right = self._room.watch(request.query.get("right"))
-        lists = [await watch.lists(fresh=False) for watch in (left, right)]
-        return _json(
-            {
-                "tools": compared_tools(lists[0]["tools"], lists[1]["tools"]),
-                "calls": compared_calls(left.calls(), right.calls()),
-            }
-        )
+    async def _calls(self, request: LocalRequest) -> LocalResponse:
+        return _json({"calls": [described_call(call) for call in self._watch(request).calls()]})
+
+    async def _exchanges(self, request: LocalRequest) -> LocalResponse:
+        return _json({"exchanges": self._watch(request).journal.exchanges})
+
+    async def _block(self, request: LocalRequest) -> LocalResponse:
+        journal = self._watch(request).journal
+        return _json({"lines": journal.block(_number(request, "number"))})
 
     # Actions
 
@@ -260,7 +264,9 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
     "/api/find": {"GET": (Routes._find, "look")},
     "/api/record": {"GET": (Routes._record, "look")},
     "/api/transcript": {"GET": (Routes._transcript, "look")},
-    "/api/compare": {"GET": (Routes._compare, "look")},
+    "/api/calls": {"GET": (Routes._calls, "look")},
+    "/api/exchanges": {"GET": (Routes._exchanges, "look")},
+    "/api/block": {"GET": (Routes._block, "look")},
     "/api/call": {"GET": (Routes._call, "look")},
     "/api/request": {"POST": (Routes._request, "call")},
     "/api/cancel": {"POST": (Routes._cancel, "call")},
@@ -275,7 +281,25 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
 
 _GRANTS = {"look": {"look"}, "call": {"look", "call"}, "add": {"look", "call", "add"}}
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode  # ASCII, as UTF-8 has no lone surrogates
+# ASCII, as UTF-8 has no lone surrogates.
+_encode_finite = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def _encode(value: Any) -> str:
+    """Return a value as JSON; NaN and the infinities as strings that the page knows."""
+    try:
+        return _encode_finite(value)
+    except ValueError:
+        return _encode_finite(_with_marks(value))
+
+
+def _with_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_marks(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_marks(item) for item in value]
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return value if is_finite else f"\ue000{json.dumps(value)}"
 
 
 def _json(value: Any, status: int = 200) -> LocalResponse:

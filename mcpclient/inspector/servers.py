@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.client import Client
+from ..client.connection.states import State
 from ..client.requests import connection_of
 from ..errors import AuthError, McpError, UsageError
 from ..net.futures import BackgroundTasks
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 class ServerState:
     """The state of one server.
 
-    ``status``: ``connected``, ``connecting``, ``failed``, ``needs_auth``, ``closed``, ``recorded``,
-    or another value of `Status`. ``error``: the reason why it is not connected. ``since``: the time
-    of the last change in seconds since the epoch, if known.
+    ``status``: ``connected``, ``connecting``, ``failed``, ``needs_auth``, ``lost``, ``closed``,
+    ``recorded``, or another value of `Status`. ``error``: the reason why it is not connected.
+    ``since``: the time of the last change in seconds since the epoch, if known.
     """
 
     status: str
@@ -112,6 +113,9 @@ class ClientSource(Source):
         if name in self._connecting:
             return ServerState("connecting", client)
         error = self._errors.get(name)
+        connection = connection_of(client)
+        if error is None and connection.state is State.LOST:
+            return ServerState("lost", client, error=connection.session.ended)
         if error is None:
             return ServerState("closed", client)
         status = "needs_auth" if isinstance(error, AuthError) else "failed"

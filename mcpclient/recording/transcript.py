@@ -333,6 +333,10 @@ class MessageLog:
         """Record a message from the server."""
         self._recorder.record("received", self._channel, {"message": message})
 
+    def skipped(self, data: bytes) -> None:
+        """Record a line from the server that is not a message."""
+        self._recorder.record("received", self._channel, payload_facts(data))
+
     def abandoned(self, request_id: RequestId | None) -> None:
         """Record that the caller has given up waiting."""
         self._recorder.record("note", self._channel, {"abandoned": request_id})

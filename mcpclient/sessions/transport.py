@@ -101,6 +101,7 @@ class _Intake:
         self._receiver = receiver
         self._joined = joined
         self.message_rejected = receiver.message_rejected
+        self.output_skipped = receiver.output_skipped
         self.request_failed = receiver.request_failed
         self.channel_lost = receiver.channel_lost
 

@@ -37,6 +37,9 @@ class Receiver(Protocol):
         ``request_id`` is the call they were meant to answer; None when that is not known.
         """
 
+    def output_skipped(self, data: bytes) -> None:
+        """Handle a line of output that is not a message, which may have been rejected as well."""
+
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """Handle the failure of an outgoing message; the id is None unless it was a request."""
 

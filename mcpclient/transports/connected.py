@@ -229,6 +229,7 @@ class LineReader:
         for line in self._framer.feed_eof():
             if isinstance(line, bytes) and _is_cut_off(line):
                 _logger.warning("%s: the end of the stream cut off a message", self._peer)
+                self._receiver.output_skipped(line)
             else:
                 self._take(line)
 
@@ -240,12 +241,17 @@ class LineReader:
             self._is_overlong, self._blamed = False, None
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
             if not deliver_text(line, self._receiver):
-                self.skipped.append(_shown(line))
+                self._skip(line)
         elif line.strip():
-            shown = _shown(line)
-            self.skipped.append(shown)
+            shown = self._skip(line)
             if shown not in self._known_lines:
                 self._warn(shown)
+
+    def _skip(self, line: bytes) -> str:
+        shown = _shown(line)
+        self.skipped.append(shown)
+        self._receiver.output_skipped(line)
+        return shown
 
     def _warn(self, shown: str) -> None:
         """Log the first lines of noise, and then their number each time it has grown tenfold."""

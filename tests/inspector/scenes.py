@@ -12,7 +12,7 @@ from mcpclient.inspector.inspector import Inspector
 from mcpclient.inspector.servers import ClientSource
 from tests.inspector.showcase import Showcase
 
-__all__ = ["Scene", "until"]
+__all__ = ["Reaching", "Scene", "until"]
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -63,3 +63,20 @@ class Scene:
     ) -> Any:
         await self.inspector.close()
         await self.client.close()
+
+
+class Reaching(Scene):
+    """A scene whose client is made by a test."""
+
+    def __init__(self, make: Callable[[Scene], Client]) -> None:
+        super().__init__()
+        self._make_client = make
+
+    async def __aenter__(self) -> Scene:
+        self.client = self._make_client(self)
+        source = ClientSource(self.client, lambda name, target: self.client)
+        self.name = self.client.target
+        self.inspector = Inspector(source, questions=self.questions)
+        await self.inspector.open()
+        self.inspector.connect_all()
+        return self

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, Route, expect
@@ -25,7 +25,7 @@ from mcpclient.inspector.servers import ClientSource
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.browser import AXE, Chromium, needs_axe, read, shown
 from tests.inspector.loaded_server import odd_tools
-from tests.inspector.scenes import Scene
+from tests.inspector.scenes import Reaching, Scene
 from tests.inspector.showcase import ATTACKS, Showcase
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
@@ -578,23 +578,6 @@ def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> No
         assert await page.get_by_role("button", name="Copy as curl").count() == 0
 
     chromium.visit(Scene(), work)
-
-
-class Reaching(Scene):
-    """A scene whose client is made by a test."""
-
-    def __init__(self, make: Callable[[Scene], Client]) -> None:
-        super().__init__()
-        self._make_client = make
-
-    async def __aenter__(self) -> Scene:
-        self.client = self._make_client(self)
-        source = ClientSource(self.client, lambda name, target: self.client)
-        self.name = self.client.target
-        self.inspector = Inspector(source, questions=self.questions)
-        await self.inspector.open()
-        self.inspector.connect_all()
-        return self
 
 
 async def printed(command: list[str], **variables: str) -> str:

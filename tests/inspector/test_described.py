@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 
 from mcpclient import Client, ConnectFailed, OAuth, UsageError
-from mcpclient.inspector.described import described_client, described_error, described_recording
+from mcpclient.framing.headers import Headers
+from mcpclient.inspector.described import (
+    described_call,
+    described_client,
+    described_error,
+    described_recording,
+)
+from mcpclient.recording.conversation import Call, Failed, Heard, Refused
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
@@ -88,3 +95,16 @@ def test_a_recording_without_an_opening(tmp_path: Path) -> None:
     assert (told["version"], told["era"], told["server"], told["capabilities"]) == (
         *(None, None, {}, {}),
     )
+
+
+def test_failures_are_outcomes_of_calls() -> None:
+    """F-SHOW-16: as results and errors are."""
+    calls = [
+        Call({"id": 1, "method": "a", "params": {"x": 1}}, 1.0, ended_at=2.0) for _ in range(4)
+    ]
+    calls[0].steps.append(Heard({"id": 1, "result": {"v": 1}}))
+    calls[1].steps.append(Refused(404, Headers(), b"", False))
+    calls[2].steps.append(Failed({"type": "ConnectionLost"}))
+    outcomes = [described_call(call)["outcome"] for call in calls]
+    assert outcomes == [{"v": 1}, {"http": 404}, {"type": "ConnectionLost"}, None]
+    assert described_call(calls[0])["params"] == {"x": 1}

@@ -33,7 +33,7 @@ def test_records_are_numbered_and_kept() -> None:
     assert journal.line(2) == line(2)
     assert journal.line(4) is None
     assert [row.detail for row in journal.rows(2, 9)] == ["Tick 2", "Tick 3"]
-    assert journal.counts == {"client": 1, "server": 3, "http": 0, "stderr": 0}
+    assert journal.counts == {"client": 1, "server": 3, "http": 0, "stderr": 0, "fault": 0}
 
 
 def test_the_oldest_are_dropped_and_numbers_stay() -> None:
@@ -107,3 +107,51 @@ def test_changed_lists_are_counted() -> None:
             message = {"jsonrpc": "2.0", "method": method}
             journal.append(line(1, direction=direction, message=message))
     assert journal.changed_lists == 2
+
+
+def message(number: int, direction: str, **more: Any) -> str:
+    return line(number, direction=direction, message={"jsonrpc": "2.0", **more})
+
+
+def test_a_request_knows_its_answer_once_that_is_there() -> None:
+    """F-SHOW-14: from a request to its response and back."""
+    journal = filled(0)
+    journal.append(message(1, "sent", id=1, method="ping"))
+    assert journal.rows(1, 1)[0].partner is None
+    journal.append(message(2, "received", id=1, result={}))
+    assert [row.partner for row in journal.rows(1, 2)] == [2, 1]
+
+
+def test_faults_failures_levels_and_methods_are_found() -> None:
+    """F-SHOW-14: and faults are counted."""
+    journal = filled(0)
+    journal.append(message(1, "sent", id=1, method="tools/list"))
+    journal.append(message(2, "received", id=1, result={}))
+    journal.append(message(3, "sent", id=2, method="ping"))
+    journal.append(message(4, "received", id=2, error={"code": 1, "message": "m"}))
+    for number, level in ((5, "info"), (6, "error"), (7, "odd")):
+        params = {"level": level, "data": "x"}
+        journal.append(message(number, "received", method="notifications/message", params=params))
+    assert journal.counts["fault"] == 1
+
+    def found(**chosen: str) -> list[int]:
+        return asyncio.run(journal.find("", ["client", "server"], -1, **chosen))
+
+    assert found(only="fault") == [2]
+    assert found(only="failure") == [2, 4]
+    assert found(only="warning") == [6]
+    assert found(only="debug") == [5, 6]
+    assert found(only="nonsense") == []
+    assert found(method="tools/list") == [1, 2]
+    assert found(method="tools/list", only="fault") == [2]
+
+
+def test_lines_of_stderr_are_a_block() -> None:
+    """F-SHOW-14: from the first to the last that nothing interrupts."""
+    journal = filled(1)
+    for number, text in enumerate(("Traceback:", "  a", "KeyError"), 2):
+        journal.append(line(number, channel="stderr", message=None, text=text))
+    journal.append(line(5))
+    journal.append(line(6, channel="stderr", message=None, text="later"))
+    assert journal.block(3) == ["Traceback:", "  a", "KeyError"]
+    assert journal.block(6) == ["later"]

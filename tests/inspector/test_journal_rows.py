@@ -93,7 +93,10 @@ def test_both_sides_may_use_the_same_id() -> None:
             {"frame": "close", "reason": "bye", "channel": "websocket"},
             ("server", "text", "close frame", "bye"),
         ),
-        ({"direction": "sent", "base64": "AA=="}, ("client", "text", "bytes", "")),
+        (
+            {"direction": "sent", "base64": "AA=="},
+            ("client", "text", "bytes that are not UTF-8", ""),
+        ),
         (
             {"direction": "note", "error": {"type": "ConnectionLost", "text": "gone"}},
             ("client", "error", "ConnectionLost", "gone"),
@@ -121,3 +124,94 @@ def test_requests_without_an_answer_are_forgotten_in_the_end() -> None:
         row({"direction": "sent", "message": {"id": number, "method": "m"}}, maker, number)
     assert row({"message": {"id": 0, "result": {}}}, maker).partner is None
     assert row({"message": {"id": 10_000, "result": {}}}, maker).partner == 10_000
+
+
+SENT = {"direction": "sent", "message": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}
+
+
+def answer(identity: Any, **result: Any) -> dict[str, Any]:
+    return {"message": {"jsonrpc": "2.0", "id": identity, "result": result}}
+
+
+def test_a_response_nobody_waits_for_is_a_fault() -> None:
+    """F-SHOW-14: of an unknown id, of one answered before, of an id of another type."""
+    maker = RowMaker()
+    row(SENT, maker, 0)
+    assert row(answer("1", tools=[]), maker, 1).fault == "its id '1' was not that of a request"
+    assert row(answer(1, tools=[]), maker, 2).fault == ""
+    assert row(answer(1, tools=[]), maker, 3).fault == "its id 1 was answered before"
+
+
+def test_who_attaches_later_has_not_seen_all_requests() -> None:
+    """F-SHOW-14: an unknown id is no violation there."""
+    maker = RowMaker()
+    row({"direction": "sent", "channel": "recalled", "message": {"id": "opening"}}, maker, 0)
+    assert row(answer(7), maker, 1).fault == ""
+
+
+def test_the_result_has_to_fit_its_request_and_only_the_servers() -> None:
+    maker = RowMaker()
+    row(SENT, maker, 0)
+    assert row(answer(1), maker, 1).fault == "its result has no list 'tools'"
+    asked = {"message": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}}
+    row(asked, maker, 2)
+    assert row({"direction": "sent", **answer(1)}, maker, 3).fault == ""
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        ({"text": "Listening"}, "a line on stdout is not JSON-RPC"),
+        ({"text": '{"jsonrpc": '}, "a line on stdout is broken JSON"),
+        ({"base64": "/w=="}, "a line on stdout is not JSON-RPC"),
+        ({"text": '{"a": 1}'}, "it is not a JSON-RPC message"),
+        ({"message": [{"jsonrpc": "2.0", "method": "a"}, 7]}, "it is not a JSON object"),
+        ({"channel": "stderr", "text": "{"}, ""),
+        ({"direction": "sent", "text": "x"}, ""),
+        ({"end": "complete"}, ""),
+        ({"event": {"event": "ping"}}, ""),
+    ],
+)
+def test_output_that_is_not_a_message_is_a_fault(record: dict[str, Any], fault: str) -> None:
+    assert row(record).fault == fault
+
+
+def test_a_login_follows_rules_of_its_own() -> None:
+    """F-SHOW-14: only the answers to MCP's requests are judged as such."""
+    maker = RowMaker()
+    head = {"method": "POST", "target": "/token"}
+    row({"direction": "sent", "channel": "http-1", "http": head, "text": "a=b"}, maker, 0)
+    got = {"status": 400, "reason": "Bad Request"}
+    refusal = {"channel": "http-1", "http": got, "message": {"error": "invalid_grant"}}
+    assert row({"time": 1.5, **refusal}, maker, 1).fault == ""
+    exchange = maker.exchanges["http-1"]
+    assert (exchange["method"], exchange["status"]) == ("POST", 400)
+    assert exchange["milliseconds"] == 500.0
+    message = SENT["message"]
+    row({"direction": "sent", "channel": "http-2", "http": head, "message": message}, maker, 2)
+    assert row({"channel": "http-2", "http": got, "message": {"a": 1}}, maker, 3).fault
+
+
+def test_json_that_is_not_compact_is_a_message() -> None:
+    """F-SHOW-14: as servers in Python write it."""
+    maker = RowMaker()
+    row(SENT, maker, 5)
+    text = '{"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}'
+    assert row({"text": text}, maker, 6).partner == 5
+    event = {"event": {"data": '{"jsonrpc": "2.0", "method": "notifications/x"}'}}
+    assert row(event, maker, 7).label == "notifications/x"
+
+
+def test_a_log_message_shows_logger_level_and_text() -> None:
+    params = {"level": "error", "logger": "db", "data": {"disk": "full"}}
+    message = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}
+    made = row({"message": message})
+    assert (made.label, made.level, made.detail) == ("db", "error", '{"disk": "full"}')
+
+
+def test_rows_know_the_time_of_day() -> None:
+    maker = RowMaker()
+    header = {"transcript": 1, "transport": "stdio", "recorded": "2026-07-28T12:00:00Z"}
+    assert maker.row(0, header, 9).at == 1785240000.0
+    assert row({}, maker, 1).at == 1785240001.0
+    assert maker.row(2, {"transcript": 1, "transport": "stdio"}, 9).at is None

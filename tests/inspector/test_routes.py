@@ -281,7 +281,7 @@ def test_what_comes_during_a_search_is_searched_the_next_time(
     async def work(page: Page) -> None:
         journal = page.scene.inspector.room.watch(page.scene.name).journal
 
-        async def find(*arguments: Any) -> list[int]:
+        async def find(*arguments: Any, **chosen: str) -> list[int]:
             await page.scene.client.ping()
             return []
 
@@ -319,16 +319,16 @@ def test_the_session_is_a_transcript() -> None:
     play(work)
 
 
-def test_lists_and_their_comparison() -> None:
+def test_lists_and_calls_to_compare() -> None:
     async def work(page: Page) -> None:
         name = page.scene.name
         lists = await page.get("/api/lists", server=name, fresh="1")
         assert len(lists["tools"]) == 16
         odd = (await page.get("/api/schemas", server=name))["odd"]
         assert [(each[1], each[2]) for each in odd] == [("bad_schema", "inputSchema")]
-        compared = await page.get("/api/compare", left=name, right=name)
-        assert compared["tools"] == []
-        assert {call["change"] for call in compared["calls"]} == {"same"}
+        calls = (await page.get("/api/calls", server=name))["calls"]
+        assert calls[0]["method"] == "initialize"
+        assert calls[0]["outcome"]["serverInfo"]["name"] == "showcase"
 
     play(work)
 
@@ -359,3 +359,18 @@ def test_no_secret_in_the_request_is_shown_by_it() -> None:
 
 def test_any_text_can_be_told() -> None:
     assert b"\\ud800" in bytes(module._json({"text": "\ud800"}).body)  # type: ignore[arg-type]
+
+
+def test_numbers_that_json_lacks_are_marked() -> None:
+    """F-SHOW-14: a browser could not read the rest either."""
+
+    async def work(page: Page) -> None:
+        journal = page.scene.inspector.room.watch(page.scene.name).journal
+        message = {"jsonrpc": "2.0", "method": "notifications/x", "params": {"a": [float("-inf")]}}
+        journal.append(
+            json.dumps({"time": 1, "direction": "received", "channel": "stdio", "message": message})
+        )
+        record = await page.get("/api/record", server=page.scene.name, number=journal.next - 1)
+        assert record["message"]["params"] == {"a": ["\ue000-Infinity"]}
+
+    play(work)

@@ -10,6 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
+from mcpclient.client.requests import connection_of
 from mcpclient.inspector.servers import ClientSource, ManagerSource, Source
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.inspector.showcase import Showcase
@@ -180,3 +181,22 @@ def test_recordings_are_named_by_their_files(tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             run(work)
     run(source.close())
+
+
+def test_a_connection_that_is_lost_is_a_state_with_its_reason() -> None:
+    """F-SHOW-14: the server has ended by itself."""
+
+    async def losing() -> None:
+        showcase = Showcase()
+        source = ClientSource(client_of(showcase))
+        (name,) = source.states()
+        await source.connect(name)
+        error = mcpclient.ConnectionLost("gone")
+        connection_of(source._clients[name]).session.connection_lost(error)
+        state = source.states()[name]
+        assert (state.status, str(state.error)) == ("lost", "gone")
+        await source.connect(name)
+        assert source.states()[name].status == "connected"
+        await source.disconnect(name)
+
+    run(losing())

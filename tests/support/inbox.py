@@ -36,6 +36,9 @@ class Inbox:
         self.rejected.append((error, request_id))
         self._arrived()
 
+    def output_skipped(self, data: bytes) -> None:
+        """What is skipped is rejected, or of no interest here."""
+
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failures.append((request_id, error))
         self._arrived()

@@ -15,12 +15,16 @@ class RecordingReceiver:
         self.failed: list[tuple[RequestId | None, McpError]] = []
         self.deaf: list[McpError] = []
         self.lost: list[McpError] = []
+        self.skipped: list[bytes] = []
 
     def message_received(self, message: Message) -> None:
         self.messages.append(message)
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         self.rejected.append((error, request_id))
+
+    def output_skipped(self, data: bytes) -> None:
+        self.skipped.append(data)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failed.append((request_id, error))

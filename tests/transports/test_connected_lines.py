@@ -64,9 +64,11 @@ def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("line", [b"Starting\r\n", b'{"level": "info"}\r\n', b"Starting\n"])
 def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
     """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
-    reader = LineReader(RecordingReceiver(), 1000, "peer")
+    receiver = RecordingReceiver()
+    reader = LineReader(receiver, 1000, "peer")
     reader.feed(line)
     assert list(reader.skipped) == [line.decode().rstrip()]
+    assert [skipped.strip() for skipped in receiver.skipped] == [line.strip()]
 
 
 def test_a_banner_is_quoted_without_its_escapes(caplog: pytest.LogCaptureFixture) -> None:

@@ -224,6 +224,9 @@ class Silent:
     def message_rejected(self, error: Any, request_id: Any) -> None:
         self.messages.append(error)
 
+    def output_skipped(self, data: Any) -> None:
+        self.messages.append(data)
+
     def request_failed(self, request_id: Any, error: Any) -> None:
         self.messages.append(error)
 

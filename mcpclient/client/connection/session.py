@@ -338,6 +338,11 @@ class Session:
         if request_id is None or not self._correlator.fail(request_id, error):
             self._report(error)
 
+    def output_skipped(self, data: bytes) -> None:
+        """Write down output that is not a message."""
+        if self.log is not None:
+            self.log.skipped(data)
+
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """Fail the call whose message could not be sent, or report that."""
         if self.log is not None:

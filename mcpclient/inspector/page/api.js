@@ -45,12 +45,25 @@ export async function ask(path, about = {}) {
   throw new Refusal(facts);
 }
 
+// JSON has no NaN and no infinities, which a server may send all the same: they come as strings
+// that begin with a character of their own.
+const MARK = "\ue000";
+const MARK_AS_SENT = "\\ue000";
+
+/** Return the value of JSON from the server of the page. */
+function parsed(text) {
+  if (!text.includes(MARK_AS_SENT)) return JSON.parse(text);
+  return JSON.parse(text, (_, value) =>
+    typeof value === "string" && value[0] === MARK ? Number(value.slice(1)) : value,
+  );
+}
+
 export async function get(path, query = {}) {
-  return (await ask(`${path}?${new URLSearchParams(query)}`)).json();
+  return parsed(await (await ask(`${path}?${new URLSearchParams(query)}`)).text());
 }
 
 export async function post(path, body) {
-  return (await ask(path, { method: "POST", body: JSON.stringify(body) })).json();
+  return parsed(await (await ask(path, { method: "POST", body: JSON.stringify(body) })).text());
 }
 
 /** Read the stream of updates for ever; `take` gets each update, `tell` the state of the stream. */
@@ -71,7 +84,7 @@ export async function listen(version, take, tell) {
           const data = /^data: (.*)$/m.exec(block);
           if (!data) continue;
           last = Number(/^id: (\d+)$/m.exec(block)?.[1] ?? last);
-          take(JSON.parse(data[1]));
+          take(parsed(data[1]));
           pause = 500;
         }
       }

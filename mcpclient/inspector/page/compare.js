@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { showDetail } from "./detail.js";
+import { comparedCalls, comparedTools } from "./differences.js";
 import { el, fill, freshId } from "./dom.js";
 import { known } from "./store.js";
 import { cut, lasted } from "./text.js";
@@ -25,13 +26,15 @@ export function showCompare() {
   async function compare() {
     fill(place, el("p", { class: "quiet" }, "Comparing…"));
     try {
-      const found = await get("/api/compare", { left: left.value, right: right.value });
+      const names = [left.value, right.value];
+      const lists = await Promise.all(names.map((server) => get("/api/lists", { server })));
+      const calls = await Promise.all(names.map((server) => get("/api/calls", { server })));
       fill(
         place,
         el("h3", {}, "Tools"),
-        toolChanges(found.tools),
+        toolChanges(comparedTools(lists[0].tools, lists[1].tools)),
         el("h3", {}, "Calls"),
-        callChanges(found.calls),
+        callChanges(comparedCalls(calls[0].calls, calls[1].calls)),
       );
     } catch (error) {
       fill(place, errorBox(error.facts));

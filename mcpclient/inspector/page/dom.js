@@ -67,8 +67,8 @@ export function announce(text) {
 }
 
 /** A button that copies what `make` returns, and says that it has. */
-export function copyButton(label, make) {
-  const button = el("button", { type: "button" }, label);
+export function copyButton(label, make, kind = "") {
+  const button = el("button", { type: "button", class: kind || undefined }, label);
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(make());

@@ -17,6 +17,7 @@ import {
   loadListsSoon,
   on,
   server,
+  setGone,
   takeNews,
   tellChanges,
 } from "./store.js";
@@ -40,7 +41,7 @@ export function choose(name) {
 function refreshHead() {
   const state = server();
   const status = byId("status");
-  status.className = `status ${state?.status ?? ""}`;
+  status.className = `status ${known.isGone ? "failed" : (state?.status ?? "")}`;
   fill(
     status,
     el("span", { class: "dot", "aria-hidden": "true" }),
@@ -74,14 +75,17 @@ function followServers() {
   refreshServers();
   for (const [name, state] of known.servers) {
     const before = seenStates.get(name);
-    const isNew = before?.status !== state.status || before?.changed_lists !== state.changed_lists;
+    const isNew =
+      before?.status !== state.status ||
+      before?.error?.text !== state.error?.text ||
+      before?.changed_lists !== state.changed_lists;
     seenStates.set(name, state);
     if (!isNew || name !== known.chosen) {
       if (isNew && before?.changed_lists !== state.changed_lists) forgetLists(name);
       continue;
     }
     if (before || !known.lists.has(name)) loadListsSoon(name);
-    if (isShowing("server") && before?.status !== state.status) showOverview();
+    if (isShowing("server")) showOverview();
   }
 }
 
@@ -95,7 +99,8 @@ async function exportTranscript() {
 
 function showConnection(error) {
   document.body.classList.toggle("gone", error !== null);
-  let box = byId("gone");
+  setGone(error?.facts?.type === "Gone");
+  let box = first("#gone");
   if (error === null) return void box?.remove();
   box ??= first("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
   const { text, hint } = error.facts ?? { text: error.message };
@@ -114,6 +119,10 @@ async function start() {
     .getElementById("export")
     .addEventListener("click", () => exportTranscript().catch(showConnection));
   on("server", followServers);
+  on("gone", () => {
+    refreshHead();
+    if (isShowing("server")) showOverview();
+  });
   try {
     const state = await get("/api/state");
     allow(state.allow);

@@ -2,7 +2,7 @@
 // The server: its description, its state, and the actions on its connection.
 
 import { post } from "./api.js";
-import { showRawRequest } from "./calls.js";
+import { callQuietly, showRawRequest } from "./calls.js";
 import { showCompare } from "./compare.js";
 import { prependProblem, showDetail } from "./detail.js";
 import { el, fill, freshId, longText } from "./dom.js";
@@ -20,6 +20,7 @@ const STATUS_WORDS = {
   needs_client_registration: "needs a client id",
   needs_approval: "needs approval",
   closed: "not connected",
+  lost: "the connection was lost",
   recorded: "recorded",
   disabled: "disabled",
   denied: "denied by policy",
@@ -27,6 +28,11 @@ const STATUS_WORDS = {
 };
 
 export function statusText(state) {
+  if (known.isGone) return "the program of this page has ended";
+  const { exit_code: code, type } = state?.error ?? {};
+  if (state?.status === "lost" && type === "ProcessExited") {
+    return typeof code === "number" ? `ended with exit code ${code}` : "the server has ended";
+  }
   return STATUS_WORDS[state?.status] ?? state?.status ?? "";
 }
 
@@ -68,6 +74,7 @@ export function showOverview() {
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
     el("h3", {}, "Capabilities"),
     jsonTree(state.capabilities ?? {}, "Capabilities", 2),
+    mayCall() && state.capabilities?.logging && levelChoice(),
     mayCall() && state.answers?.includes("roots") && rootsEditor(),
     known.allow === "add" && addForm(),
   );
@@ -103,7 +110,12 @@ function serverButtons(state) {
         "Disconnect",
         tell(() => post("/api/disconnect", body)),
       );
-    } else if (state.status !== "connecting") {
+    } else if (["connecting", "reconnecting"].includes(state.status)) {
+      button(
+        "Stop connecting",
+        tell(() => post("/api/disconnect", body)),
+      );
+    } else {
       button(
         state.status === "needs_auth" || state.has_login ? "Log in" : "Connect",
         tell(() => post("/api/connect", body)),
@@ -169,5 +181,27 @@ function addForm() {
       el("div", { class: "buttons" }, el("button", {}, "Add")),
       says,
     ),
+  ];
+}
+
+const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/** The choice of the least severe messages that the server is to log. */
+function levelChoice() {
+  const says = el("span", { class: "quiet", role: "status" });
+  const select = el(
+    "select",
+    { id: freshId(), class: "short" },
+    el("option", { value: "" }, "the server's choice"),
+    LEVELS.map((level) => el("option", { value: level }, level)),
+  );
+  select.addEventListener("change", async () => {
+    if (!select.value) return;
+    const { error } = await callQuietly("logging/setLevel", { level: select.value });
+    says.textContent = error ? textOf(error.text) : `The server logs from ${select.value} on.`;
+  });
+  return [
+    el("h3", {}, "Log messages"),
+    el("p", { class: "options" }, el("label", { for: select.id }, "Level"), select, says),
   ];
 }

@@ -3,48 +3,94 @@
 
 import { editAgain, replay } from "./calls.js";
 import { copyButtons } from "./copying.js";
-import { el } from "./dom.js";
+import { copyButton, el, longText } from "./dom.js";
 import { mayCall } from "./store.js";
-import { sized } from "./text.js";
+import { cut, indented, jsonText, sized, textOf, timeOfDay } from "./text.js";
 import { jsonTree } from "./tree.js";
 
 /**
- * Return the elements that show a record. `row`: its row, if that is loaded; `goTo` shows another
- * record, `close` ends this one.
+ * Return the elements that show a record. `row`: its row, if that is kept; `block`: the lines of
+ * stderr around it; `goTo` shows another record, `close` ends this one.
  */
-export function recordParts(number, row, record, { goTo, close }) {
-  const partner = row?.[7] ?? null;
+export function recordParts(number, row, record, block, { goTo, close }) {
   const message = messageIn(record);
-  const about = [record.direction ?? "header", record.channel ?? "", sized(row?.[6] ?? 0)];
+  const about = [record.direction ?? "header", record.channel ?? "", sized(row?.size ?? 0)];
+  if (row?.at) about.unshift(timeOfDay(row.at));
   return [
     el(
       "header",
       {},
-      el("strong", {}, `#${number}`),
-      el("span", { class: "quiet" }, about.join(" · ")),
+      el("h3", {}, `#${number}`),
+      el("span", { class: "quiet" }, about.filter(Boolean).join(" · ")),
       el("span", { class: "grow" }),
-      partner !== null &&
-        el("button", { class: "small", on: { click: () => goTo(partner) } }, "Its request"),
+      partnerButton(row, goTo),
+      copyButton("Copy", () => jsonText(record, 2), "small"),
       el(
         "button",
-        {
-          class: "small",
-          "aria-label": "Close the record",
-          title: "Escape",
-          on: { click: close },
-        },
+        { class: "small", "aria-label": "Close the record", title: "Escape", on: { click: close } },
         "✕",
       ),
     ),
+    row?.fault && el("p", { class: "problem" }, "This violates the protocol: ", row.fault, "."),
+    row?.level && el("p", { class: `logged at-${row.level}` }, levelBadge(row), logText(message)),
     isRequest(message) && record.direction === "sent" && requestButtons(message),
+    block ? blockView(block.lines, record.text) : textView(record),
     message !== null && jsonTree(message, "Message", 3),
     jsonTree(readable(record, message), "Record", message === null || record.http ? 3 : 1),
   ];
 }
 
+function partnerButton(row, goTo) {
+  if (!row || row.partner === null) return null;
+  const label = row.partner < row.number ? "Its request" : "Its response";
+  return el("button", { class: "small", on: { click: () => goTo(row.partner) } }, label);
+}
+
+function levelBadge(row) {
+  return el("span", { class: "badge" }, cut(row.level, 20));
+}
+
+function logText(message) {
+  const data = message?.params?.data;
+  return el("span", { class: "pre", dir: "auto" }, cut(textOf(data), 20000));
+}
+
+/** Lines of stderr as one block, as a traceback is read. */
+function blockView(lines, chosen) {
+  return el(
+    "pre",
+    { class: "text stderr", tabindex: "0" },
+    lines.map((line) => [line === chosen ? el("mark", {}, line || " ") : line, "\n"]),
+  );
+}
+
+/** A line or a body that is not a message, as it came. */
+function textView(record) {
+  if (typeof record.base64 === "string") return longText(bytesAsText(record.base64));
+  if (typeof record.text !== "string" || messageIn(record) !== null) return null;
+  return longText(indented(record.text));
+}
+
+/** Return bytes as text; those that are not printable ASCII are written out. */
+function bytesAsText(base64) {
+  const written = (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  try {
+    return atob(base64).replace(/[^\t\n\x20-\x7e]/g, written);
+  } catch {
+    return base64;
+  }
+}
+
 function messageIn(record) {
   if (record.message !== undefined) return record.message;
-  const data = record.event?.data;
+  let data = record.event?.data ?? record.text;
+  if (typeof data === "string" && /^[[{]/.test(data)) {
+    try {
+      data = JSON.parse(data); // JSON that is not written compactly stands there as it came
+    } catch {
+      return null;
+    }
+  }
   return data !== null && typeof data === "object" ? data : null;
 }
 

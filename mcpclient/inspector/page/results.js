@@ -2,8 +2,8 @@
 // The result of a call: its content for people, and all of it as a tree.
 
 import { openSubject } from "./catalog.js";
-import { el, longText } from "./dom.js";
-import { cut, sized, textOf } from "./text.js";
+import { copyButton, el, fill, longText } from "./dom.js";
+import { cut, indented, jsonText, sized, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
 const SHOWN_IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -37,7 +37,8 @@ export function outcomeView(outcome) {
     whole.open && whole.childElementCount === 1 && whole.append(jsonTree(result, "Result", 2));
   whole.addEventListener("toggle", show);
   show();
-  return el("div", { class: "outcome" }, parts, whole);
+  const copy = copyButton("Copy result", () => jsonText(result, 2), "small");
+  return el("div", { class: "outcome" }, parts, whole, el("div", { class: "buttons" }, copy));
 }
 
 const MAX_PARTS = 200;
@@ -54,7 +55,7 @@ function someOf(parts, view) {
 function contentView(block) {
   if (block === null || typeof block !== "object")
     return el("p", { class: "warning" }, "An entry is not a content block.");
-  if (block.type === "text") return longText(textOf(block.text));
+  if (block.type === "text") return jsonOrText(textOf(block.text));
   if (block.type === "image" || block.type === "audio")
     return mediaView(block.data, block.mimeType);
   if (block.type === "resource" && block.resource) return resourceView(block.resource);
@@ -71,6 +72,21 @@ function contentView(block) {
     );
   }
   return jsonTree(block, "Content");
+}
+
+/** A text; one that is JSON is indented, and shown as it came on demand. */
+function jsonOrText(text) {
+  const lines = indented(text);
+  if (lines === text) return longText(text);
+  const holder = el("div", {}, longText(lines));
+  const button = el("button", { type: "button", class: "small", "aria-pressed": "false" });
+  button.textContent = "As it came";
+  button.addEventListener("click", () => {
+    const isRaw = button.getAttribute("aria-pressed") === "false";
+    button.setAttribute("aria-pressed", String(isRaw));
+    fill(holder, longText(isRaw ? text : lines));
+  });
+  return el("div", { class: "json" }, holder, button);
 }
 
 export function messageView(message) {
@@ -93,7 +109,7 @@ function resourceView(resource) {
   );
   if (typeof resource?.blob === "string")
     return el("div", {}, about, mediaView(resource.blob, resource.mimeType));
-  return el("div", {}, about, longText(textOf(resource?.text)));
+  return el("div", {}, about, jsonOrText(textOf(resource?.text)));
 }
 
 /** Bytes in the page, shown if the browser can do so without running anything. */

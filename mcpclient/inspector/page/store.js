@@ -6,6 +6,7 @@ import { wireOf } from "./wire_rows.js";
 
 export const known = {
   allow: "look",
+  isGone: false, // the program of the page does not respond
   servers: new Map(),
   calls: new Map(),
   asked: new Map(),
@@ -26,7 +27,13 @@ export function on(kind, work) {
 }
 
 export function changed(kind, name) {
-  for (const work of listeners.get(kind) ?? []) work(name);
+  for (const work of listeners.get(kind) ?? []) {
+    try {
+      work(name);
+    } catch (error) {
+      reportError(error); // one part of the page that fails leaves the others alone
+    }
+  }
 }
 
 const PLACES = {
@@ -93,6 +100,13 @@ export function chooseServer(name) {
 /** Say what the page may do: `look`, `call` or `add`. */
 export function allow(grant) {
   known.allow = grant;
+}
+
+/** Say whether the program of the page responds. */
+export function setGone(isGone) {
+  if (known.isGone === isGone) return;
+  known.isGone = isGone;
+  changed("gone");
 }
 
 /** Forget the lists of a server, which have changed; they are fetched when it is chosen. */

@@ -28,7 +28,47 @@ export function plain(text) {
 export function textOf(value) {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? jsonText(value) : String(value);
+}
+
+/** Return a value as JSON, with NaN and the infinities as the server has sent them. */
+export function jsonText(value, indent = 0) {
+  const odd = /"\ue000(NaN|-?Infinity)"/g;
+  const marked = (_, item) =>
+    typeof item === "number" && !Number.isFinite(item) ? `\ue000${item}` : item;
+  return (JSON.stringify(value, marked, indent) ?? "").replace(odd, "$1");
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+/** Return JSON with a line for each value, each as it is written; other text as it is. */
+export function indented(text) {
+  if (!/^\s*[[{]/.test(text) || text.length > 2e6) return text;
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  let depth = 0;
+  let last = "";
+  let lines = "";
+  for (const token of text.match(TOKENS)) {
+    const isEnd = token === "}" || token === "]";
+    const follows = last === "{" || last === "[";
+    if (isEnd) depth -= 1;
+    if (isEnd ? !follows : follows || last === ",") lines += `\n${"  ".repeat(depth)}`;
+    lines += token === ":" ? ": " : token;
+    if (token === "{" || token === "[") depth += 1;
+    last = token;
+  }
+  return lines;
+}
+
+/** Return the time of day of seconds since the epoch, with milliseconds. */
+export function timeOfDay(seconds) {
+  const at = new Date(seconds * 1000);
+  const two = (number) => String(number).padStart(2, "0");
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  return `${clock}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
 /** Return the string, cut to `limit` characters. */

@@ -1,8 +1,8 @@
 // @ts-check
 // A JSON value as a tree. Only open nodes are drawn; long lists and strings open bit by bit.
 
-import { el, freshId } from "./dom.js";
-import { cut, textOf } from "./text.js";
+import { el, freshId, longText } from "./dom.js";
+import { cut, jsonText, textOf } from "./text.js";
 
 const CHILDREN_AT_ONCE = 100;
 
@@ -126,6 +126,27 @@ export function jsonTree(value, label = "", open = 2) {
     moves[event.key]();
   });
 
+  // What is copied is JSON: of the active node, or of the smallest that holds a selection.
+  tree.addEventListener("copy", (event) => {
+    const selection = getSelection();
+    const chosen = [...tree.children].filter((each) => selection.containsNode(each, true));
+    if (chosen.length === 1 && selection.toString()) return; // a part of one line, as it is
+    const node = nodes.get(selection.toString() ? around(chosen) : active);
+    if (!node || node.parent) return;
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", jsonText(node.item, 2));
+  });
+
+  /** Return the first of some nodes that all of them are in. */
+  function around(chosen) {
+    let element = chosen[0];
+    const least = () => nodes.get(element).level;
+    while (element && chosen.some((each) => each !== element && nodes.get(each).level <= least())) {
+      element = parentOf(element);
+    }
+    return element;
+  }
+
   function parentOf(element) {
     const { level } = nodes.get(element);
     let before = element.previousSibling;
@@ -165,17 +186,23 @@ function leaf(value) {
     const names = Object.keys(value);
     return el("span", { class: "count" }, names.length ? `{${names.length}}` : "{}");
   }
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : String(value);
   return el("span", { class: `leaf ${value === null ? "null" : typeof value}` }, cut(text, 2000));
 }
 
 /** An error as the server of the page describes it: what happened, and what to do. */
 export function errorBox(error) {
+  const stderr = textOf(error.stderr).trimEnd();
   return el(
     "div",
     { class: "problem", role: "note" },
     el("strong", {}, error.type || "Error"),
     el("p", { dir: "auto" }, cut(textOf(error.text), 4000)),
+    typeof error.exit_code === "number" && el("p", {}, `Exit code: ${error.exit_code}`),
+    stderr && [
+      el("p", {}, "Its last lines on stderr:"),
+      longText(stderr, { class: "text stderr" }),
+    ],
     error.hint && el("p", { class: "hint", dir: "auto" }, error.hint),
     error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
   );

@@ -1,43 +1,44 @@
 // @ts-check
-// The right pane: everything that crossed the wire, in lanes.
+// The right pane: everything that crossed the wire, in lanes, and the filters of it.
 
 import { get } from "./api.js";
-import { byId, calm, el, fill } from "./dom.js";
+import { announce, byId, calm, el, fill } from "./dom.js";
+import { showView } from "./layout.js";
 import { recordParts } from "./record.js";
 import { known, on } from "./store.js";
-import { lasted } from "./text.js";
+import { cut, lasted, timeOfDay } from "./text.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
 import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
-
 const LANE_NAMES = { client: "Client", server: "Server", http: "HTTP", stderr: "stderr" };
-
-const FIELDS = [
-  "number",
-  "time",
-  "lane",
-  "kind",
-  "label",
-  "detail",
-  "size",
-  "partner",
-  "milliseconds",
-  "channel",
+const ONLY = [
+  ["", "Everything"],
+  ["failure", "Errors"],
+  ["fault", "Violations"],
+  ["debug", "All log messages"],
+  ["info", "Logs from info"],
+  ["notice", "Logs from notice"],
+  ["warning", "Logs from warning"],
+  ["error", "Logs from error"],
+  ["critical", "Logs from critical"],
 ];
 
 const wireView = {
   lanes: new Set(LANES),
   text: "",
+  only: "",
+  method: "",
   found: null,
   searched: -1,
-  follow: true,
   chosen: null,
+  partner: null,
+  isWallClock: sessionStorage.getItem("inspector-clock") === "wall",
 };
+const clearedAt = new Map(); // by server: the number before which records are hidden
 
 const laneButtons = new Map();
-
 const wireFilter = el("input", {
   type: "search",
   "aria-label": "Filter the wire",
@@ -45,13 +46,20 @@ const wireFilter = el("input", {
   autocomplete: "off",
   spellcheck: "false",
 });
-
+const onlySelect = el(
+  "select",
+  { "aria-label": "Kind of records" },
+  ONLY.map(([value, label]) => el("option", { value }, label)),
+);
+const methodSelect = el(
+  "select",
+  { "aria-label": "Method" },
+  el("option", { value: "" }, "All methods"),
+);
+const methodsSeen = new Set();
 const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
-
 const wireNote = el("p", { class: "quiet wirenote" });
-
-const recordView = el("div", { class: "record", hidden: true });
-
+const recordView = el("section", { class: "record", "aria-label": "Record", hidden: true });
 const timeline = new VirtualList({
   label: "What crossed the wire",
   rowHeight: 24,
@@ -59,9 +67,14 @@ const timeline = new VirtualList({
   draw: (index) => drawRow(rowAt(index), numberAt(index)),
   classes: (index) => {
     const row = rowAt(index);
-    return row
-      ? `wire ${row.lane} ${row.kind}${wireView.partner === row.number ? " partner" : ""}`
-      : "wire";
+    if (!row) return "wire";
+    const isPartner = wireView.partner === row.number;
+    const marks = [
+      row.fault && "fault",
+      isPartner && "partner",
+      row.level && `logged at-${row.level}`,
+    ];
+    return ["wire", row.lane, row.kind, ...marks].filter(Boolean).join(" ");
   },
   choose: (index) => showRecord(numberAt(index)),
 });
@@ -80,25 +93,48 @@ export function buildWire() {
       return button;
     }),
   );
-  const head = el(
-    "div",
-    { class: "wirehead" },
-    el("h2", {}, "Wire"),
-    lanes,
-    wireFilter,
-    el("label", { class: "check" }, followBox, "follow"),
+  const clock = el("button", { class: "small", on: { click: toggleClock } }, "Clock");
+  clock.setAttribute("aria-pressed", String(wireView.isWallClock));
+  clock.title = "The time of day, or seconds since the connection began";
+  const clear = el("button", { class: "small", on: { click: clearWire } }, "Clear");
+  clear.title = "Hide the records so far; the export still has them";
+  function toggleClock() {
+    wireView.isWallClock = !wireView.isWallClock;
+    sessionStorage.setItem("inspector-clock", wireView.isWallClock ? "wall" : "");
+    clock.setAttribute("aria-pressed", String(wireView.isWallClock));
+    timeline.refresh();
+  }
+  byId("wire").append(
+    el(
+      "div",
+      { class: "wirehead" },
+      el("div", { class: "line" }, el("h2", {}, "Wire"), lanes, clock, clear),
+      el(
+        "div",
+        { class: "line" },
+        wireFilter,
+        methodSelect,
+        onlySelect,
+        el("label", { class: "check" }, followBox, "follow"),
+      ),
+    ),
+    wireNote,
+    timeline.element,
+    recordView,
   );
-  byId("wire").append(head, wireNote, timeline.element, recordView);
   wireFilter.addEventListener(
     "input",
     calm(150, () => filterAnew()),
   );
+  methodSelect.addEventListener("change", filterAnew);
+  onlySelect.addEventListener("change", filterAnew);
   followBox.addEventListener("change", () => timeline.refresh({ follow: followBox.checked }));
   timeline.element.addEventListener("wheel", leaveEnd, { passive: true });
   timeline.element.addEventListener("keydown", leaveEnd);
   byId("wire").addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !recordView.hidden && event.target !== wireFilter) closeRecord();
   });
+  byId("faults").addEventListener("click", showFaults);
   on("wire", refreshWire);
 }
 
@@ -110,39 +146,50 @@ function leaveEnd() {
 }
 
 function isFiltered() {
-  return wireView.text !== "" || wireView.lanes.size < LANES.length;
+  const { text, only, method, lanes } = wireView;
+  return text !== "" || only !== "" || method !== "" || lanes.size < LANES.length;
+}
+
+/** Return the number of the first record that is shown. */
+function firstShown() {
+  return Math.max(wireOf(known.chosen).first, clearedAt.get(known.chosen) ?? 0);
 }
 
 function countRows() {
   if (isFiltered()) return wireView.found?.length ?? 0;
-  const wire = wireOf(known.chosen);
-  return wire.next - wire.first;
+  return wireOf(known.chosen).next - firstShown();
 }
 
 function numberAt(index) {
-  return isFiltered() ? wireView.found[index] : wireOf(known.chosen).first + index;
+  return isFiltered() ? wireView.found[index] : firstShown() + index;
 }
 
 function rowAt(index) {
-  const row = wireOf(known.chosen).row(numberAt(index));
-  return row && Object.fromEntries(FIELDS.map((name, place) => [name, row[place]]));
+  return wireOf(known.chosen).row(numberAt(index));
 }
 
 function drawRow(row, number) {
-  if (!row)
+  if (!row) {
     return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
+  }
+  const isClock = wireView.isWallClock && row.at !== null;
+  const said = [LANE_NAMES[row.lane], row.level ? `log ${row.level}` : row.kind];
   return [
-    el("span", { class: "time" }, row.time.toFixed(3)),
+    el("span", { class: "time" }, isClock ? timeOfDay(row.at) : row.time.toFixed(3)),
     el("span", { class: "marks", "aria-hidden": "true" }),
-    el("span", { class: "unseen" }, `${LANE_NAMES[row.lane]}, ${row.kind}: `),
-    el("span", { class: "about" }, row.label),
-    el("span", { class: "more" }, row.detail),
+    el("span", { class: "unseen" }, `${said.join(", ")}: `),
+    el(
+      "span",
+      { class: "about" },
+      row.level && el("span", { class: "badge" }, cut(row.level, 10)),
+      row.label,
+    ),
+    el("span", { class: "more" }, row.fault ? `⚠ ${row.fault}` : row.detail),
     el("span", { class: "took" }, row.milliseconds === null ? "" : lasted(row.milliseconds)),
   ];
 }
 
 let isFinding = false;
-
 export function refreshWire() {
   const wire = wireOf(known.chosen);
   for (const [lane, button] of laneButtons) {
@@ -150,16 +197,46 @@ export function refreshWire() {
     button.hidden = count === 0 && lane !== "client" && lane !== "server";
     fill(button, LANE_NAMES[lane], el("span", { class: "number" }, count.toLocaleString()));
   }
-  const said = [];
-  const count = (number) => number.toLocaleString();
-  if (wire.first > 0) said.push(`${wire.first.toLocaleString()} older records are no longer kept.`);
-  if (isFiltered())
-    said.push(`${count(wireView.found?.length ?? 0)} of ${count(wire.next - wire.first)} records.`);
-  if (wire.next === 0) said.push("Nothing has crossed the wire yet.");
-  wireNote.hidden = !said.length;
-  wireNote.textContent = said.join(" ");
+  const faults = byId("faults");
+  const count = wire.counts.fault ?? 0;
+  faults.hidden = !count;
+  faults.textContent = count === 1 ? "1 violation" : `${count.toLocaleString()} violations`;
+  refreshMethods(wire);
+  refreshNote(wire);
   if (isFiltered()) findMore();
   timeline.refresh({ follow: followBox.checked });
+}
+
+/** Offer the methods that have been seen. */
+function refreshMethods(wire) {
+  if (methodsSeen.size === wire.methods.size) return;
+  for (const method of wire.methods) {
+    if (methodsSeen.has(method)) continue;
+    methodsSeen.add(method);
+    methodSelect.append(el("option", { value: method }, cut(method, 60)));
+  }
+}
+
+function refreshNote(wire) {
+  const said = [];
+  const count = (number) => number.toLocaleString();
+  if (wire.first > 0) said.push(`${count(wire.first)} older records are no longer kept.`);
+  if (isFiltered()) {
+    said.push(
+      `${count(wireView.found?.length ?? 0)} of ${count(wire.next - firstShown())} records.`,
+    );
+  }
+  if (wire.next === 0) said.push("Nothing has crossed the wire yet.");
+  const hidden = firstShown() - wire.first;
+  fill(
+    wireNote,
+    said.join(" "),
+    hidden > 0 && [
+      ` ${count(hidden)} records are hidden. `,
+      el("button", { class: "link", on: { click: unclearWire } }, "Show them"),
+    ],
+  );
+  wireNote.hidden = !wireNote.childNodes.length;
 }
 
 function toggleLane(lane) {
@@ -169,8 +246,40 @@ function toggleLane(lane) {
   filterAnew();
 }
 
+function clearWire() {
+  clearedAt.set(known.chosen, wireOf(known.chosen).next);
+  if (!recordView.hidden) closeRecord();
+  filterAnew();
+  announce("The records so far are hidden");
+}
+
+function unclearWire() {
+  clearedAt.delete(known.chosen);
+  filterAnew();
+}
+
+/** Show what violates the protocol, and nothing else. */
+function showFaults() {
+  resetFilters();
+  onlySelect.value = "fault";
+  showView("wire");
+  filterAnew();
+  timeline.element.focus();
+}
+
+function resetFilters() {
+  wireFilter.value = methodSelect.value = onlySelect.value = "";
+  for (const lane of LANES) {
+    wireView.lanes.add(lane);
+    laneButtons.get(lane).setAttribute("aria-pressed", "true");
+  }
+}
+
 function filterAnew() {
-  Object.assign(wireView, { text: wireFilter.value.trim(), found: [], searched: -1 });
+  wireView.text = wireFilter.value.trim();
+  wireView.method = methodSelect.value;
+  wireView.only = onlySelect.value;
+  Object.assign(wireView, { found: [], searched: firstShown() - 1 });
   timeline.active = -1;
   refreshWire();
 }
@@ -180,15 +289,10 @@ async function findMore() {
   const wire = wireOf(known.chosen);
   if (isFinding || wireView.searched >= wire.next - 1) return;
   isFinding = true;
-  const { text, lanes, found } = wireView;
+  const { text, lanes, found, method, only, searched } = wireView;
   try {
-    const query = {
-      server: wire.name,
-      text,
-      lanes: [...lanes].join(","),
-      after: wireView.searched,
-    };
-    const answer = await get("/api/find", query);
+    const query = { server: wire.name, text, method, only, after: searched };
+    const answer = await get("/api/find", { ...query, lanes: [...lanes].join(",") });
     if (wireView.found === found && wire.name === known.chosen) {
       for (const number of answer.numbers) found.push(number);
       wireView.searched = answer.searched;
@@ -211,19 +315,25 @@ async function showRecord(number) {
   const wire = wireOf(known.chosen);
   wireView.chosen = number;
   followBox.checked = false; // whoever reads a record wants it to stay
+  const query = { server: wire.name, number };
   let parts;
   let row;
   try {
-    const record = await get("/api/record", { server: wire.name, number });
+    await wire.reload(number); // a request may have been answered meanwhile
     row = wire.row(number);
-    parts = recordParts(number, row, record, { goTo, close: closeRecord });
+    const [record, block] = await Promise.all([
+      get("/api/record", query),
+      row?.lane === "stderr" ? get("/api/block", query) : null,
+    ]);
+    parts = recordParts(number, row, record, block, { goTo, close: closeRecord });
   } catch (error) {
-    parts = errorBox(error.facts);
+    parts = errorBox(error.facts ?? { text: error.message });
   }
   if (wireView.chosen !== number || wire.name !== known.chosen) return;
-  wireView.partner = row?.[7] ?? null;
+  wireView.partner = row?.partner ?? null;
   timeline.refresh();
   recordView.hidden = false;
+  recordView.scrollTop = 0;
   fill(recordView, parts);
 }
 
@@ -234,15 +344,13 @@ function closeRecord() {
   timeline.element.focus();
 }
 
+/** Show a record, whatever the filters hide. */
 function goTo(number) {
   if (isFiltered()) {
-    wireFilter.value = "";
-    for (const lane of LANES) {
-      wireView.lanes.add(lane);
-      laneButtons.get(lane).setAttribute("aria-pressed", "true");
-    }
+    resetFilters();
     filterAnew();
   }
+  if (number < firstShown()) unclearWire();
   followBox.checked = false;
-  timeline.activate(number - wireOf(known.chosen).first);
+  timeline.activate(number - firstShown());
 }

@@ -8,6 +8,13 @@ const CHUNK = 200;
 
 const MAX_CHUNKS = 100;
 
+const MAX_METHODS = 100;
+
+const FIELDS = [
+  ...["number", "time", "lane", "kind", "label", "detail", "size", "partner", "milliseconds"],
+  ...["channel", "fault", "level", "at"],
+];
+
 /** One server's wire: its length, and the loaded rows, in chunks. */
 class Wire {
   constructor(name) {
@@ -15,6 +22,7 @@ class Wire {
     this.first = 0;
     this.next = 0;
     this.counts = {};
+    this.methods = new Set();
     this.chunks = new Map();
     this.asked = new Set();
     this.wanted = [];
@@ -28,10 +36,12 @@ class Wire {
     this.forget();
   }
 
-  keep(row) {
-    const chunk = Math.floor(row[0] / CHUNK);
+  keep(values) {
+    const row = Object.fromEntries(FIELDS.map((name, place) => [name, values[place]]));
+    const chunk = Math.floor(row.number / CHUNK);
     if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
-    this.chunks.get(chunk).set(row[0], row);
+    this.chunks.get(chunk).set(row.number, row);
+    if (row.kind === "request" && this.methods.size < MAX_METHODS) this.methods.add(row.label);
   }
 
   /** Forget the oldest chunks; they are requested again when they come into view. */
@@ -59,6 +69,12 @@ class Wire {
       }, 40);
     }
     if (this.wanted[this.wanted.length - 1] !== chunk) this.wanted.push(chunk);
+  }
+
+  /** Fetch one row as it is now. */
+  async reload(number) {
+    const query = { server: this.name, first: number, count: 1 };
+    for (const row of (await get("/api/rows", query)).rows) this.keep(row);
   }
 
   async load(chunk) {

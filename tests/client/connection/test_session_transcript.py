@@ -225,3 +225,16 @@ def test_a_recorder_that_is_off_costs_nothing() -> None:
         assert Session(Scripted(), Handlers(), events, tasks, recorder).log is not None
 
     run(main())
+
+
+def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:
+    """F-SHOW-14: a banner, and bytes that are not UTF-8."""
+
+    async def work(tape: Taped) -> None:
+        tape.session.output_skipped(b"Server started")
+        tape.session.output_skipped(b"caf\xe9")
+
+    assert taped(work).records == [
+        {"direction": "received", "text": "Server started"},
+        {"direction": "received", "base64": "Y2Fm6Q=="},
+    ]

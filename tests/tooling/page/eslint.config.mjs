@@ -4,6 +4,7 @@ const browser = [
   "AbortController Blob HTMLElement MutationObserver Node ResizeObserver TextDecoderStream",
   "TextEncoder URL URLSearchParams Uint8Array addEventListener atob btoa clearTimeout confirm",
   "console document fetch getSelection history location matchMedia navigator performance",
+  "reportError",
   "queueMicrotask removeEventListener requestAnimationFrame sessionStorage setTimeout window",
 ];
 

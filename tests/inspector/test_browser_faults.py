@@ -1,0 +1,256 @@
+"""F-SHOW-14: a server that misbehaves in many ways, each found in the page in three actions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from mcpclient import Client
+from tests.inspector.browser import Chromium, shown
+from tests.inspector.scenes import Reaching, Scene
+
+pytestmark = pytest.mark.needs_browser
+
+SERVER = [sys.executable, str(Path(__file__).parent / "faulty_server.py")]
+
+
+def scene(*arguments: str, **options: Any) -> Scene:
+    def make(scene: Scene) -> Client:
+        return Client([*SERVER, *arguments], protocol_version="2025-11-25", **options)
+
+    return Reaching(make)
+
+
+async def call(page: Page, tool: str) -> None:
+    """Look for a tool and call it."""
+    await page.locator("#search").fill(tool)
+    await page.locator("#list .row .title").get_by_text(tool, exact=True).first.click()
+    await page.locator("#call").click()
+
+
+VIOLATIONS = {
+    "banner": ("a line on stdout is not JSON-RPC", "Server started on port 3000"),
+    "broken_json": ("a line on stdout is broken JSON", '"notifications/x", "params": {'),
+    "not_utf8": ("a line on stdout is not JSON-RPC", "caf\\xe9 is open"),
+    "other_json": ("it is not a JSON-RPC message", "ready"),
+    "unknown_id": ("its id 4711 was not that of a request", "4711"),
+    "text_id": ("was not that of a request", "result"),
+    "twice": ("was answered before", "result"),
+    "no_jsonrpc": ('it has no "jsonrpc": "2.0"', "notifications/resources/list_changed"),
+    "odd_params": ("its params are not an object", "list"),
+    "odd_method": ("its method is not a string", "list"),
+    "null_id": ("its id is neither a string nor an integer", "roots/list"),
+    "both": ("it has both result and error", "error"),
+    "no_content": ("its result has no list 'content'", "hello"),
+    "odd_block": ("its content has a block without a type", "hello"),
+    "odd_error": ("its error has no integer as its code", "E1"),
+}
+
+
+@pytest.mark.parametrize("tool", list(VIOLATIONS))
+def test_a_violation_is_counted_marked_and_explained(chromium: Chromium, tool: str) -> None:
+    """F-SHOW-14: on the wire, with the bytes that were sent."""
+    fault, content = VIOLATIONS[tool]
+
+    async def work(page: Page, scene: Scene) -> None:
+        await expect(page.locator("#faults")).to_be_hidden()
+        await call(page, tool)
+        await page.locator("#faults").click()
+        await expect(page.locator("#faults")).to_have_text("1 violation")
+        row = page.locator("#wire .row.fault")
+        await expect(row).to_have_count(1)
+        await expect(row).to_contain_text(fault)
+        await row.click()
+        await shown(page, ".record .problem", fault)
+        await expect(page.locator(".record")).to_contain_text(content)
+
+    chromium.visit(scene(), work)
+
+
+def test_the_listing_is_found_to_be_odd(chromium: Chromium) -> None:
+    """F-SHOW-14: a schema that is none, one that is missing, a name twice, and none."""
+    expected = {
+        "bad_schema": "inputSchema is not a JSON Schema",
+        "no_schema": "inputSchema is missing",
+        "(entry": "name is missing",
+    }
+
+    async def work(page: Page, scene: Scene) -> None:
+        await shown(page, "#list .notes", "4 of the tools are malformed")
+        for name, text in expected.items():
+            await page.locator("#search").fill(name)
+            await page.locator("#list .row.odd", has_text=name).click()
+            await shown(page, "#detail .warning", text)
+        await page.locator("#search").fill("banner")
+        await shown(page, "#list .row.odd", "is the same as in entry 1")
+
+    chromium.visit(scene(), work)
+
+
+def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: Chromium) -> None:
+    """F-SHOW-14: in capabilities, in a default, in a result and on the wire."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await shown(page, "#detail .tree", "NaN")  # the server's capabilities
+        await page.locator("#search").fill("infinite")
+        await page.locator("#list .row").click()
+        await expect(page.get_by_label("most")).to_have_value("Infinity")
+        await call(page, "nan")
+        await shown(page, ".outcomes .tree", "ratio: NaN")
+        await shown(page, ".outcomes .tree", "most: Infinity")
+        await page.locator("#wire .row.answer", has_text="tools/call").click()
+        await shown(page, ".record .tree", "ratio: NaN")
+
+    chromium.visit(scene(), work)
+
+
+def test_text_that_is_json_is_indented(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "json_text")
+        text = page.locator(".outcomes .json pre")
+        await expect(text).to_have_text('{\n  "a": {\n    "b": [\n      1,\n      2\n    ]\n  }\n}')
+        await page.get_by_role("button", name="As it came").click()
+        await expect(text).to_have_text('{"a":{"b":[1,2]}}')
+
+    chromium.visit(scene(), work)
+
+
+def test_logs_have_text_and_level_and_are_filtered_by_it(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "logs")
+        row = page.locator("#wire .row.at-error")
+        await expect(row).to_contain_text("the disk   is full")
+        await expect(row.locator(".badge")).to_have_text("error")
+        await page.get_by_label("Kind of records").select_option("Logs from warning")
+        await expect(page.locator("#wire .row")).to_have_count(1)
+        await row.click()
+        assert await page.locator(".record .logged .pre").inner_text() == "the disk\n  is full"
+        await page.locator("#tab-servers").click()
+        await page.get_by_label("Level", exact=True).select_option("warning")
+        await shown(page, "#detail [role=status]", "logs from warning on")
+
+    chromium.visit(scene(), work)
+
+
+def test_a_traceback_is_one_block_with_its_white_space(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "traceback")
+        await page.locator("#wire .row.stderr", has_text="KeyError").click()
+        block = page.locator(".record pre.stderr")
+        await expect(block).to_contain_text("Traceback")
+        text = await block.inner_text()
+        assert '  File "server.py", line 3, in call\n    return table[name]' in text
+        assert await block.locator("mark").inner_text() == "KeyError: 'name'"
+        family = await page.locator("#wire .row.stderr .about").first.evaluate(
+            "each => getComputedStyle(each).fontFamily + getComputedStyle(each).whiteSpace"
+        )
+        assert "mono" in family.lower()
+        assert family.endswith("pre")
+
+    chromium.visit(scene(stderr=lambda line: None), work)
+
+
+def test_a_crash_is_told_with_exit_code_and_last_lines(chromium: Chromium) -> None:
+    """F-SHOW-14: in the head, where the call was made, and in the overview."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "crash")
+        await shown(page, "#status", "ended with exit code 3")
+        await shown(page, ".outcomes .problem", "Exit code: 3")
+        await page.locator("#tab-servers").click()
+        problem = page.locator("#detail > .problem")
+        await expect(problem).to_contain_text("Exit code: 3")
+        assert "    return table[name]" in await problem.locator("pre").inner_text()
+        await page.get_by_role("button", name="Connect", exact=True).click()
+        await shown(page, "#status", "connected")
+
+    chromium.visit(scene(stderr=lambda line: None), work)
+
+
+def test_a_server_that_never_answers_can_be_given_up(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await shown(page, "#status", "connecting")
+        await page.locator("#detail").get_by_role("button", name="Stop connecting").click()
+        await shown(page, "#status", "not connected")
+        await page.get_by_role("button", name="Connect", exact=True).wait_for()
+
+    chromium.visit(scene("--never-opens"), work, ready="#detail h2")
+
+
+def test_a_call_without_an_answer_shows_that_it_runs_and_can_be_cancelled(
+    chromium: Chromium,
+) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "silent")
+        await page.locator(".running").wait_for()
+        await page.locator(".running button").click()
+        await shown(page, ".outcomes .problem", "cancelled")
+
+    chromium.visit(scene(), work)
+
+
+def test_from_request_to_response_and_back(chromium: Chromium) -> None:
+    """F-SHOW-14: also where a filter hides the other one."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "odd_error")
+        await page.locator(".outcomes .state").wait_for()
+        await page.get_by_label("Method").select_option("tools/call")
+        await expect(page.locator("#wire .row")).to_have_count(2)
+        await page.locator("#wire .row.request").click()
+        await page.get_by_role("button", name="Its response").click()
+        await shown(page, ".record .tree", "E1")
+        await page.get_by_role("button", name="Its request").click()
+        await shown(page, ".record .tree", "odd_error")
+        await page.get_by_label("Kind of records").select_option("Errors")
+        await expect(page.locator("#wire .row")).to_have_count(1)
+
+    chromium.visit(scene(), work)
+
+
+def test_the_wire_is_cleared_and_dated(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        time = page.locator("#wire .row .time").first
+        await expect(time).to_have_text(re.compile(r"^\d\.\d{3}$"))
+        await page.get_by_role("button", name="Clock").click()
+        await expect(time).to_have_text(re.compile(r"^\d\d:\d\d:\d\d\.\d{3}$"))
+        await page.get_by_role("button", name="Clear").click()
+        await expect(page.locator("#wire .row")).to_have_count(0)
+        await call(page, "logs")
+        await expect(page.locator("#wire .row.request")).to_have_count(1)
+        await page.get_by_role("button", name="Show them").click()
+        await shown(page, "#wire .row", "initialize")
+
+    chromium.visit(scene(), work)
+
+
+def test_an_error_in_the_page_is_told_and_leaves_the_rest(chromium: Chromium) -> None:
+    """F-SHOW-14: whatever fails to be drawn, the page is never blank."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.evaluate("setTimeout(() => { throw new Error('made by the test'); })")
+        await shown(page, "#broken", "made by the test")
+        await call(page, "logs")
+        await page.locator(".outcomes .state").wait_for()
+
+    chromium.visit(scene(), work, tolerated="made by the test")
+
+
+def test_the_end_of_the_program_is_a_state(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await scene.inspector.close()
+        await shown(page, "#status", "the program of this page has ended")
+        await shown(page, "#gone", "no longer responds")
+        await shown(page, "#detail", "the program of this page has ended")
+
+    class Ending(Reaching):
+        async def __aexit__(self, *error: Any) -> None:
+            await self.client.close()
+
+    ending = Ending(lambda scene: Client(SERVER))
+    chromium.visit(ending, work, tolerated="Failed to load resource")
