@@ -230,6 +230,9 @@ class CodeProcess:
         """End the run: the program itself sends only messages."""
         self._break(_INVALID)
 
+    def output_skipped(self, data: bytes) -> None:
+        """Do nothing: broken JSON has been rejected, and nothing else is lost."""
+
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """End the run."""
         self._break(_INVALID)

@@ -74,7 +74,7 @@ export function showOverview() {
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
     el("h3", {}, "Capabilities"),
     jsonTree(state.capabilities ?? {}, "Capabilities", 2),
-    mayCall() && state.capabilities?.logging && levelChoice(),
+    mayCall() && state.status === "connected" && state.capabilities?.logging && levelChoice(),
     mayCall() && state.answers?.includes("roots") && rootsEditor(),
     known.allow === "add" && addForm(),
   );
@@ -191,7 +191,7 @@ function levelChoice() {
   const says = el("span", { class: "quiet", role: "status" });
   const select = el(
     "select",
-    { id: freshId(), class: "short" },
+    { id: freshId(), class: "auto" },
     el("option", { value: "" }, "the server's choice"),
     LEVELS.map((level) => el("option", { value: level }, level)),
   );
