@@ -147,6 +147,39 @@ def test_search_and_functions_of_ones_own(provider: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.needs_landlock
+@each_provider
+def test_code_that_the_model_writes(provider: str) -> None:
+    """F-CODE-1: two tools, and Python that calls the others."""
+
+    class Coding:
+        def __init__(self, client: mcpclient.Client) -> None:
+            self.client = client
+
+        async def toolbox(self, provider: str) -> Any:
+            sandbox = mcpclient.Sandbox(network=False, memory="512M")
+            mode = mcpclient.CodeMode(sandbox=sandbox, seconds=30)
+            return await self.client.toolbox(provider, code=mode, strict=True)
+
+    async def main() -> None:
+        code = "sum(tools.add(a=n, b=n)['sum'] for n in range(5))"
+        script: Script = [
+            [("search_tools", {"query": "add numbers"})],
+            [("run_python", {"code": code}), ("run_python", {"code": "tools.fail(reason='no')"})],
+            [("add", {"a": 1, "b": 2})],
+            "It is 20.",
+        ]
+        async with model(provider, script) as (llm, api):  # noqa: SIM117
+            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+                assert await LOOPS[provider](llm, Coding(client), "2 * 10?") == "It is 20."
+        found, summed, failed, _ = dict(api.results).values()
+        assert "tools.add(a: float, b: float) -> AddResult" in found
+        assert summed == "20\n"
+        assert "ToolError: " in failed
+
+    asyncio.run(main())
+
+
 def test_a_stream_and_a_limit_of_turns() -> None:
     """F-TOOL-10: text is shown as it comes, and a model that goes round in circles has to end."""
 
