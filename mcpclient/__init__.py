@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from .net.login.logins import TwoStepLogin as TwoStepLogin
     from .net.login.storage import FileStore as FileStore
     from .net.login.storage import MemoryStore as MemoryStore
+    from .net.network_options import Negotiate as Negotiate
     from .net.process.headers_from import HeadersFrom as HeadersFrom
     from .net.process.stopping import StopLadder as StopLadder
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
@@ -224,6 +225,7 @@ _MODULES = {
     ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",
     ".net.login.storage": "FileStore MemoryStore",
+    ".net.network_options": "Negotiate",
     ".net.process.stopping": "StopLadder",
     ".protocol.elicitation": "ElicitationRequest",
     ".protocol.listen": (

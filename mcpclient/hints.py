@@ -30,6 +30,8 @@ PYTHON: Speech = {
     "handlers": "Give connect() the handler for it: elicitation=, sampling= or roots=.",
     "identify": "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     "log_in": "Log in again, with auth=mcpclient.OAuth().",
+    "negotiate": "auth=mcpclient.Negotiate()",
+    "proxy_negotiate": "proxy_auth=mcpclient.Negotiate()",
     "offers": "See the server's offers in client.capabilities and client.list_tools().",
     "or_retry": ", or let retry_busy=True do that",
     "reidentify": "The token was refused: give auth= another one, or mcpclient.OAuth() to log in.",
@@ -58,6 +60,8 @@ SHELL: Speech = {
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
     "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
     "log_in": "Log in again: mcpclient auth login URL",
+    "negotiate": "--negotiate",
+    "proxy_negotiate": "--proxy-negotiate",
     "offers": "See the server's capabilities and tools with: mcpclient info SERVER",
     "or_retry": "",
     "reidentify": (
@@ -84,9 +88,10 @@ _REPORT = "Report it to the author of the server; {trace} records the messages."
 _SERVER_FAILED = "The server has failed: look at its log, or try again later."
 _WAIT = "Wait and call again{or_retry}."
 _BY_FORCE = "Something ended it by force, perhaps for want of memory: see the system's log."
-_NEGOTIATE = (
-    "{0} accepts only {1}, which this client does not speak: use a local proxy that logs in for "
-    "you (such as px or cntlm) as {proxy}"
+_NEGOTIATE = "{0} accepts only {1}: log in as the user of this system, with {{2}}"
+_NTLM = (
+    "{0} accepts only NTLM, which this client does not speak without Negotiate: use a local proxy "
+    "that logs in for you (such as px or cntlm) as {proxy}"
 )
 _STICKY = (
     "The server forgets its sessions at once: if several instances share this address, have the "
@@ -172,8 +177,15 @@ def _not_connected(error: Any) -> str:
     if error.kind == "not_an_endpoint" and hasattr(first, "status"):
         return _http(first)
     if error.kind == "proxy_negotiate":
-        return _NEGOTIATE.replace("{0}", "The proxy").replace("{1}", "Negotiate or NTLM")
+        return _negotiated("The proxy", "NTLM" if "by NTLM" in error.reason else "Negotiate")
     return _CONNECTING.get(error.kind, "Check that the server runs, and that its address is right.")
+
+
+def _negotiated(who: str, scheme: str) -> str:
+    if scheme.upper() == "NTLM":
+        return _NTLM.replace("{0}", who)
+    option = "proxy_negotiate" if who == "The proxy" else "negotiate"
+    return _NEGOTIATE.replace("{0}", who).replace("{1}", scheme).replace("{2}", option)
 
 
 _AUTHORITY = "If you trust the server, give the PEM file of its authority as {ca_file}, or in"
@@ -185,6 +197,7 @@ _CONNECTING = {
     "proxy_credentials": (
         "Write the proxy's user and password into its URL: {proxy} …://user:password@host:port"
     ),
+    "proxy_login": "Look at your tickets with klist; the proxy may not accept this user.",
     "not_tls": "Write http:// instead of https:// (ws:// instead of wss://).",
     "tls": "Check that the server speaks TLS 1.2 or later on this port.",
     "certificate": f"{_AUTHORITY} SSL_CERT_FILE.",
@@ -361,8 +374,7 @@ def _http(error: Any) -> str:
     if b"HTTPS" in error.body and error.status == 400:
         return "The server wants TLS on this port: write https:// instead of http://"
     if error.negotiated:
-        who = "The proxy" if error.status == 407 else "The server"
-        return _NEGOTIATE.replace("{0}", who).replace("{1}", error.negotiated)
+        return _negotiated("The proxy" if error.status == 407 else "The server", error.negotiated)
     if error.status == 401:
         is_refused = "invalid_token" in "".join(error.authenticate)
         return f"{{{'reidentify' if is_refused else 'identify'}}}\0{error.url}"

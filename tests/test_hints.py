@@ -122,7 +122,14 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         ),
         (http(308), "/mcp or /sse"),
         (ConnectFailed("h", "x", (http(404),), ConnectKind.NOT_AN_ENDPOINT), "/mcp or /sse"),
-        (ConnectFailed("h", "x", kind=ConnectKind.PROXY_NEGOTIATE), "Negotiate or NTLM"),
+        (
+            http(401, headers={"WWW-Authenticate": "NTLM, Negotiate"}),
+            "only Negotiate: log in as the user of this system, with auth=mcpclient.Negotiate()",
+        ),
+        (
+            ConnectFailed("h", "(407, by NTLM)", kind=ConnectKind.PROXY_NEGOTIATE),
+            "only NTLM, which this client does not speak without Negotiate",
+        ),
         (CommandNotFound(["x"], "no", "", ConnectKind.CRLF_INTERPRETER), "first line of x ends"),
         (CommandNotFound(["npx"], "no", ""), "nodejs.org"),
         (CommandNotFound(['"x"'], "no", ""), "Leave out the quotes"),

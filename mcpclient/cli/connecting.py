@@ -15,6 +15,7 @@ from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
 from ..lazy import OnDemand
+from ..net.network_options import Negotiate
 from .command import Server
 from .screen import Screen
 from .streams import is_terminal
@@ -84,6 +85,7 @@ def client_options(
         "ca_file": options.ca_file,
         "proxy": options.proxy,
         "verify": False if options.insecure else None,
+        "proxy_auth": Negotiate() if options.proxy_negotiate else None,
         "auth": options.bearer or _login(server, options, screen, show_login),
     }
     merged = {"strict_version": True, **server.options}
@@ -168,9 +170,11 @@ def _login(
     options: argparse.Namespace,
     screen: Screen,
     show_login: Callable[[str], Awaitable[bool]] | None,
-) -> Authentication | None:
+) -> Authentication | Negotiate | None:
     """Return the login for a server, or None if other credentials are given."""
     target = server.target
+    if options.negotiate:
+        return Negotiate()
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
     own = server.options.get("headers", {})
@@ -203,4 +207,4 @@ def _check(server: Server, options: argparse.Namespace) -> None:
 def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
     """Whether a server may log in by OAuth, as far as is known before connecting."""
     own = server.options.get("auth")
-    return not options.bearer and (own is None or hasattr(own, "account"))
+    return not (options.bearer or options.negotiate) and (own is None or hasattr(own, "account"))

@@ -95,6 +95,7 @@ _CHECK_OF_KIND: dict[str, str] = {
     ConnectKind.PROXY: "proxy",
     ConnectKind.PROXY_CREDENTIALS: "proxy",
     ConnectKind.PROXY_NEGOTIATE: "proxy",
+    ConnectKind.PROXY_LOGIN: "proxy",
     ConnectKind.UNKNOWN_HOST: "dns",
     ConnectKind.CLOSED_EARLY: "http",
     **dict.fromkeys((ConnectKind.NOT_TLS, ConnectKind.TLS, ConnectKind.CLIENT_CERTIFICATE), "tls"),

@@ -179,10 +179,12 @@ CONNECTING = (
     option("--config", "FILE", "look up the name of the server in this file only"),
     HEADER,
     option("--bearer", "TOKEN", "bearer token for the Authorization header"),
+    flag("--negotiate", "log in as the user of this system (Kerberos, NTLM)"),
     option("--account", "NAME", "one of several accounts at one URL"),
     option("--ca-file", "FILE", "PEM file of the authorities to trust"),
     flag("--insecure", "accept any certificate"),
     option("--proxy", "URL", "of an HTTP or SOCKS proxy for everything"),
+    flag("--proxy-negotiate", "log in at the proxy as the user of this system"),
     ENV,
     option("--cwd", "FOLDER", "where the server process starts"),
     flag("--sandbox", "the server process gets no rights but these"),
@@ -206,7 +208,7 @@ STARTED_HERE, _WEB = "a server that is started here", "an HTTP or WebSocket URL"
 NEEDED = {
     **dict.fromkeys(("env", "cwd", "sandbox"), STARTED_HERE),
     **dict.fromkeys(
-        ("header", "bearer", "proxy", "ca_file", "insecure"), "an HTTP or WebSocket URL"
+        ("header", "bearer", "negotiate", "proxy", "proxy_negotiate", "ca_file", "insecure"), _WEB
     ),
     "account": "a server with a login",
 }

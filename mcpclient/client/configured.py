@@ -17,6 +17,7 @@ from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
 from ..lazy import OnDemand
 from ..net.files import read_file
+from ..net.network_options import Negotiate
 from ..net.paths import absolute_path, home_folder, is_bundle
 from ..suggestions import did_you_mean
 
@@ -190,14 +191,15 @@ def authentication_of(
     field: str,
     expand: Callable[[str], str],
     identity_provider: IdentityProvider | None = None,
-) -> OAuth | BearerToken | EnterpriseManaged:
-    """Return a value of ``auth=``. ``given`` is an object of options, "oauth", or a token.
+) -> OAuth | BearerToken | EnterpriseManaged | Negotiate:
+    """Return a value of ``auth=``. ``given``: options, "oauth", "negotiate", or a token.
 
     ``expand`` puts the values of variables into a string. ``identity_provider``: the enterprise's,
     for entries that say ``"xaa": true``. Raises `EntryError`.
     """
     if isinstance(given, str):
-        return OAuth() if given.lower() == "oauth" else BearerToken(expand(given))
+        own = {"oauth": OAuth, "negotiate": Negotiate}.get(given.lower())
+        return BearerToken(expand(given)) if own is None else own()
     token = given.get("token")
     if isinstance(token, str):
         return BearerToken(expand(token))

@@ -34,6 +34,7 @@ class ConnectKind(str, Enum):
     PROXY = "proxy"
     PROXY_CREDENTIALS = "proxy_credentials"
     PROXY_NEGOTIATE = "proxy_negotiate"
+    PROXY_LOGIN = "proxy_login"
     NOT_TLS = "not_tls"
     TLS = "tls"
     CERTIFICATE = "certificate"

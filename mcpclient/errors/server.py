@@ -252,7 +252,9 @@ def negotiated_scheme(challenge: str) -> str:
     """Return the scheme of a challenge that offers only Kerberos or NTLM, otherwise ""."""
     found = re.match(r"(?i)\s*(negotiate|ntlm|kerberos)\b", challenge)
     others = re.search(r"(?i)\b(?:bearer|dpop|basic|digest)\b", challenge)
-    return found[1] if found and not others else ""
+    if not found or others:
+        return ""
+    return "Negotiate" if re.search(r"(?i)\bnegotiate\b", challenge) else found[1]
 
 
 _MARKUP = r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)"

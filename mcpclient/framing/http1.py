@@ -42,6 +42,7 @@ class ResponseHead(NamedTuple):
     """The answer's status line and header fields; ``http_version`` is like ``"1.1"``.
 
     ``request``: the head of the request, if known: an answer may repeat its credentials.
+    ``certificate``: that of the server, in DER, for a 401 over TLS.
     """
 
     status: int
@@ -49,6 +50,7 @@ class ResponseHead(NamedTuple):
     headers: Headers
     http_version: str
     request: bytes = b""
+    certificate: bytes = b""
 
     def __repr__(self) -> str:
         return f"ResponseHead({self.status}, {self.reason!r}, {self.headers!r})"

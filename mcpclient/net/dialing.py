@@ -69,14 +69,21 @@ class Dialer:
             return await self._reach(url, protocol, url, check)
         if proxying.is_socks(proxy):
             return await self._dial_by_socks(proxy, url, protocol, check)
-        if url.scheme == "http":  # the proxy forwards such requests, see `request_target`
+        if self._is_forwarded(url):  # see `request_target`
             return await self._reach(proxy, protocol, url)
-        return await self._dial_through(lambda: proxying.Tunnel(proxy, url), proxy, url, protocol)
+        tunnel = partial(proxying.Tunnel, proxy, url, self._options.proxy_auth)
+        return await self._dial_through(tunnel, proxy, url, protocol)
+
+    def _is_forwarded(self, url: Url) -> bool:
+        """Whether an HTTP proxy forwards requests; a login by Negotiate is one of a connection."""
+        return url.scheme == "http" and self._options.proxy_auth is None
 
     async def _dial_by_socks(
         self, proxy: Url, url: Url, protocol: Callable[[], P], check: AddressCheck | None
     ) -> P:
         """Connect through a SOCKS proxy, by the addresses of the host in turn or by its name."""
+        if self._options.proxy_auth is not None:
+            raise UsageError("proxy_auth is for HTTP proxies, and the proxy is one of SOCKS")
         hosts = [url.host]
         if proxy.scheme == "socks5":
             try:
@@ -124,7 +131,7 @@ class Dialer:
         A forwarding proxy needs the whole URL (RFC 9112, section 3.2.2), and its credentials in
         every request.
         """
-        proxy = self._options.proxy_for(url) if url.scheme == "http" else None
+        proxy = self._options.proxy_for(url) if self._is_forwarded(url) else None
         if proxy is None or proxying.is_socks(proxy):
             return url.target, []
         return str(url), proxying.proxy_headers(proxy)

@@ -202,6 +202,15 @@ class HttpClient:
         else:
             connection.abort()
 
+    def claim(self, exchange: Exchange) -> HttpConnection | None:
+        """Reserve the connection of a 401; `release` has it used next. None if it was closed."""
+        connection = exchange.refused_on
+        idle = self._idle.get(exchange.url.origin, [])
+        if connection is None or connection not in idle:
+            return None
+        idle.remove(connection)
+        return connection
+
     def forget(self, connection: HttpConnection) -> None:
         """Drop a closed connection from the pool."""
         self._connections.discard(connection)
@@ -244,6 +253,7 @@ class Exchange:
         self._reused = False
         self._sent_again = False
         self._done = False
+        self.refused_on: HttpConnection | None = None
         self._start()
 
     @property
@@ -320,6 +330,9 @@ class Exchange:
             self._decoder = ContentDecoder(coding, None)  # the sink bounds it
         if head.status >= 300:
             head = head._replace(request=self._bytes.partition(b"\r\n\r\n")[0])
+        if head.status == 401 and self._connection is not None:
+            head = head._replace(certificate=self._connection.certificate)
+            self.refused_on = self._connection
         self._sink.head_received(head)
 
     def _redirect_target(self, head: ResponseHead) -> Url | None:

@@ -16,7 +16,7 @@ from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
 from ..framing.uri import Url
 from .dialing import explain_loss
-from .stream import abort_transport, read_buffer
+from .stream import abort_transport, certificate_of, read_buffer
 
 if TYPE_CHECKING:
     from .http import HttpClient
@@ -79,6 +79,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._events: deque[Event] = deque()
         self._rest: asyncio.Handle | None = None
         self._loss: Exception | None = None
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate of the server, in DER; empty without TLS."""
+        return b"" if self._transport is None else certificate_of(self._transport)
 
     def is_usable(self) -> bool:
         """Whether the connection is open, was not idle for too long, and nothing has come.

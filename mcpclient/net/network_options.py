@@ -24,6 +24,19 @@ ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
 """A PEM file with certificate and key, or the two files, or these and the key's password."""
 
 
+class Negotiate(NamedTuple):
+    """The login of the user to this system: Kerberos, or NTLM where it offers that (RFC 4559).
+
+    GSSAPI gives its tickets (libgssapi of MIT or Heimdal, the framework of macOS), or SSPI
+    (Windows). They go to the origin of the URL only, bound to its TLS certificate (RFC 5929).
+    ``host``: the name in the ticket, where it is not that of the URL. ``mutual``: refuse a response
+    of a server that has not proved its identity; NTLM cannot do that.
+    """
+
+    host: str | None = None
+    mutual: bool = True
+
+
 class NetworkOptions(NamedTuple):
     """The network options of one client.
 
@@ -35,6 +48,7 @@ class NetworkOptions(NamedTuple):
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
     - ``proxies``: which proxy each URL is reached through; None: there is no proxy.
     - ``recorder``: records everything sent and received, while it is on.
+    - ``proxy_auth``: the login at an HTTP proxy.
     - ``trusts_system``: trust the authorities of the system besides those of ``ca_file``.
     """
 
@@ -46,6 +60,7 @@ class NetworkOptions(NamedTuple):
     proxies: proxying.ProxyRules | None = None
     recorder: Recorder | None = None
     trusts_system: bool = False
+    proxy_auth: Negotiate | None = None
 
     def __repr__(self) -> str:  # it holds secrets
         return object.__repr__(self)
@@ -69,6 +84,7 @@ class NetworkOptions(NamedTuple):
             proxies=self.proxies,
             recorder=self.recorder,
             trusts_system=True,
+            proxy_auth=self.proxy_auth,
         )
 
     @classmethod
@@ -80,6 +96,7 @@ class NetworkOptions(NamedTuple):
         ssl_context: ssl.SSLContext | None = None,
         verify: bool = True,
         proxy: proxying.ProxyChoice = None,
+        proxy_auth: Negotiate | None = None,
         unix_socket: Path | None = None,
         recorder: Recorder | None = None,
         environ: Mapping[str, str],
@@ -108,6 +125,7 @@ class NetworkOptions(NamedTuple):
             unix_socket=unix_socket,
             proxies=None if unix_socket is not None else _proxies_of(proxy, environ),
             recorder=recorder,
+            proxy_auth=proxy_auth,
         )
 
 

@@ -18,10 +18,17 @@ from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.socks5 import MAX_LOGIN_LENGTH, Socks5Handshake
 from ..framing.uri import SOCKS_PORTS, Url, parse_url
+from ..lazy import OnDemand
 from .futures import resolve
+from .stream import certificate_of
 
 if TYPE_CHECKING:
     import ssl
+
+    from . import negotiate
+    from .network_options import Negotiate
+else:
+    negotiate = OnDemand(".negotiate", __name__)
 
 ProxyChoice = Union[str, bool, None]
 """A proxy's URL for everything, None for the environment's rules, False for no proxy."""
@@ -195,11 +202,16 @@ def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
 
 
 class Tunnel(asyncio.Protocol):
-    """Asks an HTTP proxy for a connection to ``url``; `hand_over` gives it to another protocol."""
+    """Asks an HTTP proxy for a connection to ``url``; `hand_over` gives it to another protocol.
 
-    def __init__(self, proxy: Url, url: Url) -> None:
+    ``login``: how the user logs in at the proxy, instead of by credentials in its URL.
+    """
+
+    def __init__(self, proxy: Url, url: Url, login: Negotiate | None = None) -> None:
         self._proxy = proxy
         self._url = url
+        self._login = login
+        self._challenge: bytes | None = None  # the proxy's message in a login that goes on
         self._answer = GatheredResponse()
         self._transport: asyncio.Transport | None = None
         self._established: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -208,11 +220,28 @@ class Tunnel(asyncio.Protocol):
     async def establish(self) -> None:
         """Have the proxy connect. Raises `ConnectFailed` with the proxy's reason."""
         assert self._transport is not None
+        if self._login is None:
+            await self._connect(proxy_headers(self._proxy))
+            return
+        certificate = certificate_of(self._transport)
+        handshake = negotiate.Handshake(self._login, self._proxy.host, certificate)
+        await self._connect([("Proxy-Authorization", await handshake.answer())])
+        while self._challenge:
+            credentials = await handshake.answer(self._challenge)
+            self._challenge, self._answer = None, GatheredResponse()
+            self._established = asyncio.get_running_loop().create_future()
+            await self._connect([("Proxy-Authorization", credentials)])
+        assert self._answer.head is not None
+        # A proxy need not prove its identity: traffic that matters is encrypted for the server.
+        handshake.finish(self._answer.head.headers.get("proxy-authenticate", ""), mutual=False)
+
+    async def _connect(self, fields: list[tuple[str, str]]) -> None:
+        """Send a request, and wait until it is accepted, or the login goes on."""
+        assert self._transport is not None
         host = f"[{self._url.host}]" if ":" in self._url.host else self._url.host
         target = f"{host}:{self._url.port}"
         self._answer.parser.start("CONNECT")
-        headers = [("Host", target), *proxy_headers(self._proxy)]
-        self._transport.write(encode_request("CONNECT", target, headers))
+        self._transport.write(encode_request("CONNECT", target, [("Host", target), *fields]))
         await self._established
 
     async def hand_over(self, protocol: Callable[[], P], tls: ssl.SSLContext | None) -> P:
@@ -257,10 +286,17 @@ class Tunnel(asyncio.Protocol):
             self._take_answer(head)
         elif fault is not None:
             self._fail(f"{self._shown}: {fault.reason}")
+        if self._challenge and self._answer.is_complete:
+            resolve(self._established, None)
 
     def _take_answer(self, head: ResponseHead) -> None:
         if 200 <= head.status < 300:
             self._succeed(self._answer.parser.trailing)
+        elif head.status == 407 and self._login is not None:
+            self._challenge = negotiate.challenge_in(head.headers.get("proxy-authenticate", ""))
+            if not self._challenge:
+                reason = f"{self._shown} does not accept the login by Negotiate (407)"
+                self._fail(reason, ConnectKind.PROXY_LOGIN)
         elif head.status in (401, 407) and self._proxy.credentials is None:
             scheme = negotiated_scheme(head.headers.get("proxy-authenticate", ""))
             kind = ConnectKind.PROXY_NEGOTIATE if scheme else ConnectKind.PROXY_CREDENTIALS

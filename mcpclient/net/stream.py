@@ -114,6 +114,12 @@ class Stream(asyncio.BufferedProtocol):
         self.receiver.stream_ended(exc)
 
 
+def certificate_of(transport: asyncio.BaseTransport) -> bytes:
+    """Return the certificate of the peer, in DER; empty without TLS."""
+    encrypted = transport.get_extra_info("ssl_object")
+    return (encrypted and encrypted.getpeercert(True)) or b""
+
+
 def abort_transport(transport: asyncio.Transport) -> None:
     """Abort a transport, even if its event loop is closed."""
     try:

@@ -27,6 +27,7 @@ from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_err
 from ..protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
+    from ..net.http_connection import HttpConnection
     from ..net.process import headers_from
 else:
     headers_from = OnDemand("..net.process.headers_from", __name__)
@@ -83,7 +84,8 @@ class CallerHeaders:
     ``credentials`` are headers that identify the caller. They replace others of the same name,
     except those of a single call. Headers that the protocol itself sets are left out.
 
-    ``may_wait``: whether a provider has to be asked, which may take time.
+    ``may_wait``: whether a provider has to be asked, which may take time. ``is_printed``: whether
+    that is a program, see `authorization`.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class CallerHeaders:
         self._latest: Mapping[str, str] = {}
         if callable(source) and isinstance(source, headers_from.HeadersFrom):
             source = self._printed = source.for_url(str(url))
+        self.is_printed: bool = self._printed is not None
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials or {})
@@ -117,10 +120,9 @@ class CallerHeaders:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
 
-    def authorization(self, outgoing: Outgoing | None) -> PrintedAuthorization | None:
+    def authorization(self, outgoing: Outgoing | None) -> PrintedAuthorization:
         """Return the authorization of a message whose headers a program has printed just now."""
-        if self._printed is None:
-            return None
+        assert self._printed is not None
         again = partial(self.provided_for, outgoing)
         return PrintedAuthorization(self._printed, self._latest, again)
 
@@ -353,6 +355,7 @@ class AuthorizedExchange:
         self._authorization = authorization
         self._exchange: Exchange | None = None
         self._refusal: Refusal | None = None
+        self._held: HttpConnection | None = None  # a login may go on over the same connection
         self._is_given_up = False
         self._task: asyncio.Task[None] | None = client.tasks.start(self._send())
 
@@ -364,6 +367,7 @@ class AuthorizedExchange:
     def abort(self) -> None:
         """Cancel the request; the sink is not called any more. Idempotent."""
         self._is_given_up = True
+        self._release()
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -376,6 +380,7 @@ class AuthorizedExchange:
             request = self._with(headers, self._request.url)
             self._refusal = None
             self._task = None
+            self._release()
             self._exchange = self._client.request(request, self)
         except Exception as error:
             self._fail(error)
@@ -425,6 +430,7 @@ class AuthorizedExchange:
             await self._send()
             return
         self._task = None
+        self._release()
         self._sink.head_received(head)
         if body:
             self._sink.body_received(body)
@@ -432,16 +438,27 @@ class AuthorizedExchange:
 
     def _fail(self, error: Exception) -> None:
         self._task = None
+        self._release()
         if not self._is_given_up:
             self._sink.response_failed(_as_ours(error))
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._client.release(held)
 
     # net.http.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
         if head.status in (401, 403):
             self._refusal = Refusal(head)
-        else:
+            return
+        try:
             self._authorization.note(head)
+        except AuthError as error:
+            self._sink.response_failed(error)
+            self.abort()
+        else:
             self._sink.head_received(head)
 
     def body_received(self, data: bytes) -> None:
@@ -456,6 +473,7 @@ class AuthorizedExchange:
             self._sink.response_ended()
             self._exchange = None  # which refers to this: so both are freed without the collector
         else:
+            self._held = None if self._exchange is None else self._client.claim(self._exchange)
             self._task = self._client.tasks.start(self._recover(self._refusal))
 
     def response_failed(self, error: McpError) -> None:

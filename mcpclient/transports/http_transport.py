@@ -132,9 +132,10 @@ class HttpTransport(Transport, Generic[PostT]):
     ) -> Sending:
         """Send a request, which carries a message or opens a stream; see `start_request`."""
         if self._authorizer is None:
+            if not self._headers.is_printed:
+                return self._http.request(request, sink)
             authorization = self._headers.authorization(outgoing)
-            if authorization is not None:
-                return AuthorizedExchange(self._http, request, sink, authorization)
+            return AuthorizedExchange(self._http, request, sink, authorization)
         return start_request(self._http, request, sink, self._authorizer, passive=passive)
 
     def forget(self, post: PostT) -> None:

@@ -111,13 +111,14 @@ class WebSocketTransport(ConnectedTransport):
 
     async def _connect(self) -> WebSocketConnection:
         headers = await self._headers.provided_for(None)
-        authorization: RequestAuthorization | None = self._headers.authorization(None)
         if self._authorizer is not None:
             authorization = self._authorizer.request("GET", http_url(self.url))
-        if authorization is None:
-            self._websocket = await self._open(headers)
-        else:
             self._websocket = await self._open_authorized(headers, authorization)
+        elif self._headers.is_printed:
+            again = self._headers.authorization(None)
+            self._websocket = await self._open_authorized(headers, again)
+        else:
+            self._websocket = await self._open(headers)
         return self._websocket
 
     async def _open(self, headers: list[tuple[str, str]]) -> WebSocketConnection:

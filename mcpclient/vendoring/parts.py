@@ -38,6 +38,10 @@ PARTS: dict[str, Part] = {
         "OAuth and the other logins, and their storage",
         ("auth.", "net.login."),
     ),
+    "negotiate": Part(
+        "Kerberos and NTLM of the system, at servers and proxies",
+        ("net.negotiate", "net.gssapi", "net.sspi", "framing.der"),
+    ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",
         ("client.answers.elicitation", "client.answers.sampling", "client.answers.roots"),

@@ -232,8 +232,8 @@ def test_what_is_written(name: str) -> None:
         (ProcessExited(["docker", "run", "-it", "x"], 0, ""), "in a terminal", "in a terminal"),
         (
             ConnectFailed("h", "407", kind=ConnectKind.PROXY_NEGOTIATE),
-            "Negotiate or NTLM, which this client does not speak",
-            "as --proxy",
+            "with proxy_auth=mcpclient.Negotiate()",
+            "with --proxy-negotiate",
         ),
         (ConnectFailed("h", "x", kind=ConnectKind.SELF_SIGNED), "as ca_file=", "as --ca-file"),
         (ConnectFailed("h", "x", kind=ConnectKind.EXPIRED), "verify=False", "--insecure"),

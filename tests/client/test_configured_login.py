@@ -9,19 +9,21 @@ import pytest
 from mcpclient.auth.options import BearerToken, EnterpriseManaged, IdentityProvider, OAuth
 from mcpclient.client.configured import authentication_of
 from mcpclient.entries.entry import EntryError
+from mcpclient.net.network_options import Negotiate
 
 PROVIDER = IdentityProvider("https://idp/token", "me", "assertion")
 
 
 def read(
     given: Any, provider: IdentityProvider | None = None
-) -> OAuth | BearerToken | EnterpriseManaged:
+) -> OAuth | BearerToken | EnterpriseManaged | Negotiate:
     return authentication_of(given, "oauth", lambda text: text.replace("${A}", "value"), provider)
 
 
-READ: dict[str, tuple[Any, OAuth | BearerToken]] = {
+READ: dict[str, tuple[Any, OAuth | BearerToken | Negotiate]] = {
     "nothing": ({}, OAuth()),
     "by name": ("oauth", OAuth()),
+    "Kerberos": ("negotiate", Negotiate()),
     "a token": ("${A}", BearerToken("value")),
     "a token in an object": ({"type": "bearer", "token": "${A}"}, BearerToken("value")),
     "Claude": (

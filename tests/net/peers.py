@@ -138,10 +138,10 @@ class Proxy:
             authority = target.split("/")[2]
             upstream = await asyncio.open_connection("127.0.0.1", int(authority.split(":")[1]))
             upstream[1].write(head)
-        await _join((reader, writer), upstream)
+        await join((reader, writer), upstream)
 
 
-async def _join(
+async def join(
     one: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     other: tuple[asyncio.StreamReader, asyncio.StreamWriter],
 ) -> None:
@@ -230,4 +230,4 @@ class SocksProxy:
         writer.write(bytes([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
         await writer.drain()
         if not reply:
-            await _join((reader, writer), await asyncio.open_connection("127.0.0.1", port))
+            await join((reader, writer), await asyncio.open_connection("127.0.0.1", port))

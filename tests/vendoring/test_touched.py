@@ -101,6 +101,14 @@ provider = mcpclient.BrowserLogin(store, open_browser=browse)
 auth = mcpclient.OAuth(provider=provider, local_development=True)
 over_http(echo, protected=True, auth=auth)
 """,
+    "negotiate": """
+from mcpclient.net.negotiate import context_maker
+watch()
+try:
+    context_maker()
+except mcpclient.UsageError:
+    pass
+""",
     "answers": """
 async def agree(request):
     return {}

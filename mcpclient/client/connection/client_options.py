@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...auth.options import Authentication
     from ...errors import McpError
-    from ...net.network_options import ClientCertificate
+    from ...net.network_options import ClientCertificate, Negotiate
     from ...net.process.stderr import StderrTarget
     from ...net.process.stopping import StopLadder
     from ...net.proxies import ProxyChoice
@@ -101,10 +101,10 @@ class SharedClientOptions(TypedDict, total=False):
     HTTP request and for the opening request of a WebSocket. Headers that the protocol itself sets,
     such as ``Accept`` and ``Mcp-Session-Id``, are left out. A `HeadersFrom` has a program print
     them. Default: none."""
-    auth: str | Authentication | None
+    auth: str | Authentication | Negotiate | None
     """The caller's identity, sent to the server's own origin only: a bearer token as a string, or
-    an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
-    `ApiKey`. A login by the user pauses the time limits of calls. Default: none."""
+    an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken`,
+    `ApiKey` or `Negotiate`. A login by the user pauses the time limits of calls. Default: none."""
     ca_file: str | os.PathLike[str] | None
     """A PEM file of certificate authorities to trust. Default: the environment's ``SSL_CERT_FILE``,
     or the system's authorities."""
@@ -119,6 +119,9 @@ class SharedClientOptions(TypedDict, total=False):
     """The URL of an HTTP or SOCKS proxy for all connections, credentials included (``socks5://``
     resolves names here, ``socks5h://`` at the proxy); False: no proxy. Default: None, the
     environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
+    proxy_auth: Negotiate | None
+    """The login at an HTTP proxy, where plain http then goes by CONNECT, too. Default: None, the
+    credentials in its URL."""
     unix_socket: str | os.PathLike[str] | None
     """The path of a socket to connect to instead of the URL's host and port. Default: none."""
     ping_interval: float | None

@@ -10,7 +10,7 @@ from ... import __version__
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...lazy import OnDemand
-from ...net.network_options import NetworkOptions
+from ...net.network_options import Negotiate, NetworkOptions
 from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
 from ...protocol.era import checked_extensions
@@ -108,7 +108,7 @@ class Options(NamedTuple):
     strict_version: bool = False
     transport: str | None = None
     headers: HeaderSource | None = None
-    auth: str | Authentication | None = None
+    auth: str | Authentication | Negotiate | None = None
     max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE
     env: Mapping[str, str] | None = None
     inherit_env: str = "safe"
@@ -172,7 +172,9 @@ class Options(NamedTuple):
         )
 
 
-_NETWORK = ("ca_file", "client_cert", "ssl_context", "verify", "proxy", "unix_socket")
+_NETWORK = (
+    *("ca_file", "client_cert", "ssl_context", "verify", "proxy", "proxy_auth", "unix_socket"),
+)
 _ANSWERS = ("sampling", "elicitation", "roots")
 _EVENTS = ("on_notification", "on_log", "on_error", "on_close")
 _TIMES = ("timeout", "max_timeout", "connect_timeout", "close_timeout")

@@ -11,17 +11,20 @@ from ...errors import UsageError
 from ...framing.uri import Url, http_url, parse_url
 from ...lazy import OnDemand
 from ...net.dialing import Dialer
+from ...net.network_options import Negotiate
 from ...transports.base import Transport
 from ...transports.http_messages import Credentials, authorizer_in
 from ...transports.streamable_http import StreamableHttpTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
+    from ...net import negotiate
     from ...net.login import authentication
     from ...transports import legacy_sse, line_socket
     from ...transports import websocket as websocket_transport
 else:
     authentication = OnDemand("...net.login.authentication", __name__)
+    negotiate = OnDemand("...net.negotiate", __name__)
     legacy_sse = OnDemand("...transports.legacy_sse", __name__)
     line_socket = OnDemand("...transports.line_socket", __name__)
     websocket_transport = OnDemand("...transports.websocket", __name__)
@@ -96,6 +99,8 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
         if _SCHEME.match(auth):
             raise _said_twice("the token begins with Bearer, which is put before it")
         return {"Authorization": f"Bearer {auth.strip()}"}
+    if isinstance(auth, Negotiate):
+        return negotiate.NegotiateAuthorizer(auth, http_url(url))
     return authentication.credentials_for(auth, http_url(url), options.network)
 
 

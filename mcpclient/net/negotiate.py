@@ -1,0 +1,157 @@
+"""Logins by Negotiate (RFC 4559), at servers and at proxies.
+
+A login at a server begins with a 401, whose connection tells the certificate for the channel
+binding (RFC 5929). Where one message was enough, as with Kerberos, each request from then on
+carries one. A login of several messages, as with NTLM, stays on its connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..errors import AuthError
+from ..framing.der import signature_hash
+from ..framing.uri import Url, parse_url
+from ..lazy import OnDemand
+from .shielded import call_in_thread
+
+if TYPE_CHECKING:
+    from ..framing.http1 import ResponseHead
+    from . import gssapi, sspi
+    from .clocks import PausableClocks
+    from .network_options import Negotiate
+else:
+    gssapi = OnDemand(".gssapi", __name__)
+    sspi = OnDemand(".sspi", __name__)
+
+_BASE64 = r"(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
+_CHALLENGE = re.compile(rf"(?i)(?:^|,)\s*negotiate(?:[ \t]+({_BASE64}))?\s*(?:,|$)")
+_MAX_MESSAGES = 10  # of one login
+
+
+@lru_cache(maxsize=1)
+def context_maker(platform: str = sys.platform) -> Callable[[str, bytes], Any]:
+    """Return a function that makes the context for a host and a channel binding.
+
+    Raises `UsageError` where this system has no library for it.
+    """
+    if platform == "win32":
+        windows = sspi.sspi_library()
+        return lambda host, binding: sspi.SspiContext(windows, host, binding)
+    library = gssapi.gssapi_library()
+    return lambda host, binding: gssapi.GssContext(library, host, binding)
+
+
+def challenge_in(text: str) -> bytes | None:
+    """Return the message of a challenge, which may be empty; None where there is no challenge."""
+    found = _CHALLENGE.search(text)
+    return None if found is None else base64.b64decode(found[1] or "")
+
+
+class Handshake:
+    """One login to a host, whose ``certificate`` (in DER) binds it to the TLS connection."""
+
+    def __init__(self, options: Negotiate, host: str, certificate: bytes) -> None:
+        self.messages = 0
+        self._host = options.host or host
+        name, binding = signature_hash(certificate), b""
+        if name:
+            binding = b"tls-server-end-point:" + hashlib.new(name, certificate).digest()
+        self._context = context_maker()(self._host, binding)
+
+    async def answer(self, message: bytes = b"") -> str:
+        """Return the credentials for the next request. Raises `AuthError`."""
+        self.messages += 1
+        if self.messages > _MAX_MESSAGES:
+            raise AuthError(f"{self._host} did not end the login by Negotiate")
+        token: bytes = await call_in_thread(lambda: self._context.step(message))
+        return f"Negotiate {base64.b64encode(token).decode()}"
+
+    def finish(self, challenge: str, *, mutual: bool) -> None:
+        """Check the server's last message. Raises `AuthError` where it does not prove who it is."""
+        message = challenge_in(challenge)
+        if message and not self._context.is_complete:
+            self._context.step(message)
+        if mutual and not (self._context.is_complete and self._context.is_mutual):
+            raise AuthError(f"{self._host} has not proved its identity (Negotiate)").advise(
+                "Kerberos does so, NTLM cannot; Negotiate(mutual=False) accepts a server without."
+            )
+
+
+class NegotiateAuthorizer:
+    """The authorizer of one server; a `transports.http_messages.Authorizer`."""
+
+    clocks: PausableClocks | None = None
+
+    def __init__(self, options: Negotiate, server_url: str) -> None:
+        context_maker()  # fails early without a library
+        self.options = options
+        self.url: Url = parse_url(server_url)
+        self.is_eager = False  # one message was enough the last time
+        self.certificate = b""
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
+        return _Request(self, url)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to give up."""
+
+    def abort(self) -> None:
+        """Do nothing, as `close`."""
+
+
+class _Request:
+    """The authorization of one request."""
+
+    def __init__(self, owner: NegotiateAuthorizer, url: str) -> None:
+        self._owner = owner
+        self._url = url
+        self._handshake: Handshake | None = None
+        self._is_eager = owner.is_eager
+        self._credentials = ""
+
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        """Return the header to send now, to ``url`` after a redirect; none to another origin."""
+        if url is not None:  # a message serves only once
+            self._url, self._credentials, self._is_eager = url, "", self._owner.is_eager
+        if parse_url(self._url).origin != self._owner.url.origin:
+            return {}
+        if self._is_eager and not self._credentials:
+            await self._begin()
+        return {"Authorization": self._credentials} if self._credentials else {}
+
+    async def _begin(self) -> None:
+        owner = self._owner
+        self._handshake = Handshake(owner.options, owner.url.host, owner.certificate)
+        self._credentials = await self._handshake.answer()
+
+    def note(self, head: ResponseHead) -> None:
+        """Check that the server has proved its identity. Raises `AuthError`."""
+        handshake = self._handshake
+        if handshake is None or not self._credentials:
+            return
+        mutual = self._owner.options.mutual and 200 <= head.status < 300
+        handshake.finish(head.headers.get("www-authenticate", ""), mutual=mutual)
+        self._owner.is_eager = handshake.messages == 1
+
+    async def recover(self, head: ResponseHead) -> bool:
+        """Go on with the login, or begin one; False when the server has refused it."""
+        message = challenge_in(head.headers.get("www-authenticate", ""))
+        is_ours = parse_url(self._url).origin == self._owner.url.origin
+        if head.status != 401 or message is None or not is_ours:
+            return False
+        if message and self._handshake is not None:
+            self._credentials = await self._handshake.answer(message)
+            return True
+        if self._handshake is not None and not self._is_eager:
+            return False
+        self._is_eager = False
+        self._owner.certificate = head.certificate
+        await self._begin()
+        return True
