@@ -114,13 +114,6 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
     return answer.exit_code
 
 
-async def _connect(client: Client, request: Request, screen: Screen) -> None:
-    if _is_debugging(request.options):
-        await connect_loudly(client, request.server, screen)
-    else:
-        await client.connect()
-
-
 def _is_debugging(options: argparse.Namespace) -> bool:
     wanted = os.environ.get("MCP_DEBUG", "").lower() in ("1", "true", "yes")
     return bool(options.debug) or wanted
@@ -210,23 +203,17 @@ def error_as_json(error: BaseException) -> dict[str, Any]:
 def _flat(value: Any) -> Any:
     """Return the value in a form that can be printed as JSON, however deep it is."""
     try:
-        plain = _plain(value)
-        json.dumps(plain, indent=2)
+        return json.loads(json.dumps(value, default=_plain))
     except RecursionError:
         return safe_repr(value)
-    return plain
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
     if isinstance(value, BaseException):
         return error_as_json(value)
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        return dict(value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 _ROOT = "mcpclient."
@@ -258,9 +245,12 @@ def name_for(server: Server | None) -> str:
         return "server"
 
 
-async def connect_loudly(client: Client, server: Server, screen: Screen) -> None:
-    """Connect, and show the time that it took and the capabilities of the server."""
-    prefix = f"[MCP:{name_for(server)}]"
+async def _connect(client: Client, request: Request, screen: Screen) -> None:
+    """Connect; when debugging, show the time that it took and the server's capabilities."""
+    if not _is_debugging(request.options):
+        await client.connect()
+        return
+    prefix = f"[MCP:{name_for(request.server)}]"
     loop = asyncio.get_running_loop()
     started = loop.time()
     screen.say(f"{prefix} connecting to {client.target}")

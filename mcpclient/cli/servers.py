@@ -99,15 +99,11 @@ def _prepare_find(options: argparse.Namespace) -> LocalWork:
                     continue
                 things += [_Thing("tool", name, tool.raw_name, tool) for tool in server.tools]
                 with suppress(McpError):
-                    things += [
-                        _Thing("prompt", name, each.name, each)
-                        for each in await server.client.list_prompts()
-                    ]
+                    prompts = await server.client.list_prompts()
+                    things += [_Thing("prompt", name, each.name, each) for each in prompts]
                 with suppress(McpError):
-                    things += [
-                        _Thing("resource", name, each.uri, each)
-                        for each in await server.client.list_resources()
-                    ]
+                    resources = await server.client.list_resources()
+                    things += [_Thing("resource", name, each.uri, each) for each in resources]
         best = search_tools(" ".join(options.words), things, limit=options.limit)
         return _answer_find(best, screen.style)
 
@@ -244,17 +240,14 @@ def _prepare_lock(options: argparse.Namespace) -> LocalWork:
             offers = {name: each.to_pin() for name, each in servers.items() if each.is_connected}
             down = {name: _error_of(servers[name]) for name in chosen if name not in offers}
         if options.check:
-            found = [
-                _Finding(name, "gone", "is locked, but not configured", _GONE) for name in gone
-            ]
-            return _answer_lock([*found, *_compared(pins, offers, down)], options.file)
+            return _answer_lock([*_compared(pins, gone, offers), *_unknown(down)], options.file)
         if down and not offers:
             raise next(iter(down.values()))
         with writing(options.file):
             pins.write(offers)
         counts = {name: len(pins.servers[name].tools) for name in offers}
         lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
-        lines += [_unreachable(name, error).shown for name, error in down.items()]
+        lines += [each.shown for each in _unknown(down)]
         raw = {"locked": counts, "not_locked": list(down), "file": options.file}
         return Answer(raw, "\n".join(lines), exit_code=FAILED if down else 0)
 
@@ -271,7 +264,8 @@ class _Finding(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return escape(f"{self.server}: {self.message} ({self.hint})")
+        told = f"{self.server}: {self.message} ({self.hint})"
+        return escape("\n".join(filter(None, (told, self.difference))))
 
 
 def _error_of(server: Server) -> McpError:
@@ -281,15 +275,18 @@ def _error_of(server: Server) -> McpError:
     return ConnectFailed(server.name, reason)
 
 
-def _unreachable(name: str, error: McpError) -> _Finding:
-    hint = hint_for(error, SHELL) or "connect it, and try again"
-    return _Finding(name, "unreachable", f"its tools are not known: {error}", hint)
+def _unknown(down: Mapping[str, McpError]) -> Iterator[_Finding]:
+    for name, error in down.items():
+        hint = hint_for(error, SHELL) or "connect it, and try again"
+        yield _Finding(name, "unreachable", f"its tools are not known: {error}", hint)
 
 
 def _compared(
-    pins: Pins, offers: Mapping[str, ServerOffer], down: Mapping[str, McpError]
+    pins: Pins, gone: Sequence[str], offers: Mapping[str, ServerOffer]
 ) -> Iterator[_Finding]:
-    """Yield all differences from the lock; an unknown or missing server is a single one."""
+    """Yield all differences from the lock; a server on one side only is a single one."""
+    for name in gone:
+        yield _Finding(name, "gone", "is locked, but not configured", _GONE)
     for name, offer in offers.items():
         if not pins.knows(name):
             yield _Finding(name, "added", "is not in the lock file", f"{_AGAIN} {name}")
@@ -298,8 +295,6 @@ def _compared(
             message = str(each).partition("\n")[0]
             again = _AGAIN if each.kind != "duplicate" else each.hint
             yield _Finding(name, each.kind, message, again, each.tool, each.difference)
-    for name, error in down.items():
-        yield _unreachable(name, error)
 
 
 def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
@@ -307,9 +302,5 @@ def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
     for each in found:
         fields = {"tool": each.tool, "kind": each.kind, "difference": each.difference}
         servers.setdefault(each.server, []).append({**fields, "message": each.message})
-    lines = [
-        f"{each.shown}\n{escape(each.difference)}" if each.difference else each.shown
-        for each in found
-    ]
-    text = "\n".join(lines) or "nothing differs from the lock"
-    return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if lines else 0)
+    text = "\n".join(each.shown for each in found) or "nothing differs from the lock"
+    return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if found else 0)
