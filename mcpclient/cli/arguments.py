@@ -67,31 +67,28 @@ def _kinds(schema: Any, root: Any, depth: int) -> Iterator[str]:
     kinds = kind if isinstance(kind, list) else [kind]
     yield from (each for each in kinds if isinstance(each, str))
     if kind is None:
-        values = schema["enum"] if _is_list(schema.get("enum")) else []
+        values = schema["enum"] if isinstance(schema.get("enum"), list) else []
         values = values + ([schema["const"]] if "const" in schema else [])
-        yield from (_kind_of(value) for value in values)
+        yield from (_KINDS.get(type(value), "object") for value in values)
     if depth < _MAX_CHAIN:
         for key in ("anyOf", "oneOf", "allOf"):
             options = schema.get(key)
-            for option in options if _is_list(options) else ():
+            for option in options if isinstance(options, list) else ():
                 yield from _kinds(option, root, depth + 1)
 
 
-def _kind_of(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else "boolean"
-    if isinstance(value, (int, float)):
-        return "integer" if isinstance(value, int) else "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
+# The JSON types of values.
+_KINDS: dict[type, str] = {
+    **{type(None): "null", bool: "boolean", int: "integer", float: "number"},
+    **{str: "string", list: "array", dict: "object"},
+}
 
 
 def type_of(schema: Any, root: Any) -> str:
     """Return the type of an argument in a few words, escaped: ``integer``, ``"a" | "b"``."""
     schema = resolved(schema, root)
     values = schema.get("enum")
-    if _is_list(values) and values:
+    if isinstance(values, list) and values:
         shown = [one_line(json.dumps(value, ensure_ascii=False)) for value in values[:_MAX_VALUES]]
         return " | ".join(shown + ["…"] * (len(values) > _MAX_VALUES))
     kinds = sorted(kinds_of(schema, root))
@@ -145,10 +142,6 @@ def _example(schema: Mapping[str, Any], root: Any) -> Any:
     if kind == "string":
         return _OF_FORMATS.get(str(schema.get("format")), "text")
     return schema.get("minimum", _EXAMPLES.get(kind, {}))
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 # The largest file whose content is an argument, in bytes.
@@ -216,15 +209,8 @@ def _as_kind(text: str, kind: str) -> Any:
         return _NO_VALUE
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    fits = {
-        "null": value is None,
-        "integer": is_number and isinstance(value, int),
-        "number": is_number,
-        "object": isinstance(value, dict),
-        "array": isinstance(value, list),
-    }
-    return value if fits.get(kind) else _NO_VALUE
+    found = _KINDS.get(type(value), "object")
+    return value if kind in (found, "number" if found == "integer" else found) else _NO_VALUE
 
 
 def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -248,7 +234,11 @@ def _is_whole(word: str) -> bool:
 
 def _whole(word: str) -> dict[str, Any]:
     if word == "-":
-        text, source = _from_stdin(), "stdin"
+        source = "stdin"
+        try:
+            text = sys.stdin.read()
+        except ValueError as error:
+            raise UsageError(f"cannot read stdin: {error}") from None
     elif word.startswith("@"):
         text, source = _from_file(word[1:]), word[1:]
     else:
@@ -314,13 +304,6 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{text} is too large for a number")
     return number
-
-
-def _from_stdin() -> str:
-    try:
-        return sys.stdin.read()
-    except ValueError as error:
-        raise UsageError(f"cannot read stdin: {error}") from None
 
 
 def _from_file(path: str) -> str:

@@ -199,47 +199,38 @@ def _words_in(text: str) -> Iterator[str]:
             yield part[2:]  # as in -r./hook.js
 
 
+_PLAIN = (
+    *("headers_helper", "env_file", "cwd", "bundle", "sha256", "transport"),
+    *("timeout", "connect_timeout", "include", "exclude", "naming", "trusted", "lazy"),
+)
+_SPELLED = {"headers_helper": "headersHelper", "env_file": "envFile"}
+
+
 def _rows(entry: Entry) -> Iterator[Shown]:
     if entry.command:
         yield Shown("command", shlex.join(entry.command))
     if entry.url is not None:
         yield Shown("url", entry.url)
-    yield from _texts("env", entry.env)
+    for name, text in entry.env.items():
+        yield Shown(f"env {name}", _unless_secret(name, text))
     yield from (Shown(f"env {name}", f"${{{name}}}") for name in entry.env_names)
-    yield from _texts("header", entry.headers)
-    yield from (
-        Shown(f"header {name}", f"${{{variable}}}")
-        for name, variable in entry.header_variables.items()
-    )
+    for name, text in entry.headers.items():
+        yield Shown(f"header {name}", _unless_secret(name, text))
+    for name, variable in entry.header_variables.items():
+        yield Shown(f"header {name}", f"${{{variable}}}")
     if entry.bearer_variable:
         yield Shown("header Authorization", f"Bearer ${{{entry.bearer_variable}}}")
     if entry.oauth is not None:
         yield from _value_rows("oauth", entry.oauth)
-    plain = {
-        "headersHelper": entry.headers_helper,
-        "envFile": entry.env_file,
-        "cwd": entry.cwd,
-        "bundle": entry.bundle,
-        "sha256": entry.sha256,
-        "transport": entry.transport,
-        "timeout": entry.timeout,
-        "connect_timeout": entry.connect_timeout,
-        "include": list(entry.include),
-        "exclude": list(entry.exclude),
-        "naming": entry.naming,
-        "trusted": entry.trusted,
-        "lazy": entry.lazy,
-        "disabled": not entry.enabled,
-    }
-    for name, value in plain.items():
-        if value not in (None, "", [], False):
-            yield Shown(name, value if isinstance(value, str) else json.dumps(value))
+    for name in _PLAIN:
+        value = getattr(entry, name)
+        if value not in (None, "", (), False):
+            text = value if isinstance(value, str) else json.dumps(value)
+            yield Shown(_SPELLED.get(name, name), text)
+    if not entry.enabled:
+        yield Shown("disabled", "true")
     for name, value in entry.restrictions.items():
         yield from _value_rows(name, value)
-
-
-def _texts(kind: str, texts: Mapping[str, str]) -> Iterator[Shown]:
-    return (Shown(f"{kind} {name}", _unless_secret(name, text)) for name, text in texts.items())
 
 
 def _value_rows(name: str, value: Any) -> Iterator[Shown]:
