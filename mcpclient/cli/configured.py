@@ -119,11 +119,12 @@ def load(
     enabled: str | None = None,
     inputs: InputsOption = None,
     foreign: bool = False,
+    otherwise: str | None = None,
 ) -> Config:
     """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
 
     ``foreign``: the user has not named the file, so its servers need approval as well. Raises
-    `UsageError` for a named file that does not exist.
+    `UsageError` for a named file that does not exist, and ``otherwise`` where there are no servers.
     """
     if path is not None and _is_missing(path):
         raise UsageError(f"there is no file {path!r}")
@@ -135,7 +136,10 @@ def load(
     is_named = path is not None and not foreign
     approvals = None if is_named else Approvals(ask if terminal.is_interactive else None)
     names = [] if enabled is None else [enabled]
-    return load_config(path, approvals=approvals, enabled=names, inputs=inputs)
+    config = load_config(path, approvals=approvals, enabled=names, inputs=inputs)
+    if otherwise is not None and not config.servers:
+        raise none_configured(config, otherwise)
+    return config
 
 
 def _is_missing(path: str) -> bool:
@@ -154,14 +158,6 @@ def approve(name: str) -> None:
     server = load(None).servers.get(name)
     if server is not None and server.state == "needs_approval":
         Approvals().approve(server)
-
-
-def load_all(path: str | None, otherwise: str) -> Config:
-    """Load the configuration. Raises `UsageError`, with its problems, where it has no servers."""
-    config = load(path)
-    if not config.servers:
-        raise none_configured(config, otherwise)
-    return config
 
 
 def none_configured(config: Config, said: str) -> UsageError:

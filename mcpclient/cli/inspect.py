@@ -21,7 +21,7 @@ from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
-from .configured import load_all
+from .configured import load
 from .connecting import client_for, with_options
 from .screen import Screen
 from .target import is_named, only_server
@@ -71,7 +71,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             inspect(recordings, port=options.port, allow="look"), options, screen
         )
     if not is_named(options):
-        config = load_all(options.config, _NONE)
+        config = load(options.config, otherwise=_NONE)
         return lambda screen: _run_all(config, options, screen)
     server = only_server(options)
     if server.config is not None:

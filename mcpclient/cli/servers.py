@@ -18,7 +18,7 @@ from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, LocalWork, flag, option
-from .configured import found_servers, load, load_all, none_configured, shown_target
+from .configured import found_servers, load, none_configured, shown_target
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
 from .running import text_and_hint
@@ -88,7 +88,7 @@ _FOUND = 10
 def _prepare_find(options: argparse.Namespace) -> LocalWork:
     if not options.words:
         raise UsageError("find needs words to look for")
-    config = load_all(options.config, "no server is configured, so there is nothing to find")
+    config = load(options.config, otherwise="no server is configured, so there is nothing to find")
 
     async def work(screen: Screen) -> Answer:
         things: list[_Thing] = []

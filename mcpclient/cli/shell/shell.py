@@ -18,7 +18,7 @@ from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..command import Answer, LocalCommand, LocalWork, flag
-from ..configured import load_all
+from ..configured import load
 from ..connecting import answers_of, asking_for, with_options
 from ..main import CANCELLED, FAILED
 from ..render import one_line
@@ -328,7 +328,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         config = server.config or ServerConfig(name, target=server.target, options=given)
         servers, notes = {config.name: config}, server.notes
     else:
-        server, loaded = None, load_all(options.config, _NONE)
+        server, loaded = None, load(options.config, otherwise=_NONE)
         servers, notes = loaded.servers, list(map(str, loaded.problems))
 
     async def run(screen: Screen) -> Answer:
