@@ -53,6 +53,7 @@ A script's ``client`` says what the client declares and how its user answers:
   ``{"late": result}``: it comes when the server has withdrawn its request, or, should the client
   not have been told, when the next step begins.
 - ``roots``: the roots, to begin with.
+- ``headers``: what the caller adds to each request of HTTP.
 - ``connect_timeout``: how long connecting may take, in seconds.
 
 Its ``auth``, for a protected server, says how to log in:
@@ -116,7 +117,9 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """Of every kind of step: the members it must have, and those it may have."""
 
-CLIENT = frozenset({"capabilities", "sampling", "elicitation", "roots", "connect_timeout"})
+CLIENT = frozenset(
+    {"capabilities", "sampling", "elicitation", "roots", "headers", "connect_timeout"}
+)
 """What is said of the client and its user."""
 
 FAILURES = frozenset({"timeout", "cancelled", "closed", "http", "unauthorized", "refused", "other"})

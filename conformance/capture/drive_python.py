@@ -208,8 +208,11 @@ def failure_of(error: Exception) -> dict[str, Any]:
 class Streams:
     """The transport of a session, which closes with the stack."""
 
-    def __init__(self, stack: AsyncExitStack, target: dict[str, Any]) -> None:
+    def __init__(
+        self, stack: AsyncExitStack, target: dict[str, Any], headers: dict[str, str] | None
+    ) -> None:
         self._stack = stack
+        self._headers = headers
         self._target = target
         self._is_open = asyncio.Event()
 
@@ -219,7 +222,7 @@ class Streams:
         if kind == "stdio":
             opened: Any = stdio_client(StdioServerParameters(**target["process"]))
         elif kind == "http":
-            client = create_mcp_http_client()
+            client = create_mcp_http_client(self._headers)
             client.event_hooks["response"] = [self._answered]
             await self._stack.enter_async_context(client)
             opened = streamable_http_client(target["url"], http_client=client)
@@ -244,7 +247,7 @@ async def main() -> None:
     task = json.load(sys.stdin)
     user = User(task["script"])
     async with AsyncExitStack() as stack:
-        streams = Streams(stack, task["target"])
+        streams = Streams(stack, task["target"], task["script"]["client"].get("headers"))
         info = types.Implementation(**task["clientInfo"])
         session = ClientSession(*await streams.open(), client_info=info, **user.callbacks())
         user.session = await stack.enter_async_context(session)

@@ -81,7 +81,9 @@ async function openHttp() {
   const { watched, isOpen } = watchedFetch(target.url);
   const connect = async (authProvider) => {
     const url = new URL(target.url);
-    const transport = new StreamableHTTPClientTransport(url, { fetch: watched, authProvider });
+    const requestInit = { headers: script.client.headers ?? {} };
+    const options = { fetch: watched, authProvider, requestInit };
+    const transport = new StreamableHTTPClientTransport(url, options);
     await closed(client); // after an attempt that was refused
     return { transport, connecting: client.connect(watchVersion(transport), connectOptions) };
   };

@@ -102,6 +102,7 @@ class User:
             client_info=info,
             on_notification=self._notified,
             stderr="discard",
+            headers=self._settings.get("headers"),
             **self._handlers(),
         )
         try:

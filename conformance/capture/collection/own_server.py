@@ -26,6 +26,7 @@ STREAM_CLOSED = (
     wait("resources/list_changed", 2),
     STILL_THERE,
 )
+SHORT_TOUR = ({"do": "ping"}, call("echo", text="once"), call("fail"), STILL_THERE)
 WITHDRAWN = (call("withdraw"), STILL_THERE)
 
 OFFERS = (
@@ -221,6 +222,16 @@ REQUESTS = (
         ),
     ),
     Script(
+        "half-declared",
+        "sdk1",
+        steps=(call("ask_model"), call("ask_model_with_tools"), call("ask_user_to_visit")),
+        client={
+            "capabilities": {"sampling": {}, "elicitation": {"form": {}}},
+            "sampling": [MODEL_ANSWER],
+            "elicitation": [{"action": "accept"}],
+        },
+    ),
+    Script(
         "withdrawn",
         "sdk1",
         steps=WITHDRAWN,
@@ -337,6 +348,16 @@ HTTP = (
             call("fail"),
             {"do": "terminate_session"},
         ),
+    ),
+    Script("tour", "sdk1-closing", transports=("http",), steps=SHORT_TOUR),
+    Script("tour", "sdk1-cookies", transports=("http",), steps=SHORT_TOUR),
+    Script("lists", "sdk1-busy", transports=("http",), steps=({"do": "list_tools"}, STILL_THERE)),
+    Script(
+        "headers",
+        "sdk1",
+        transports=("http",),
+        steps=(*SHORT_TOUR, {"do": "terminate_session"}),
+        client={"headers": {"X-Team": "blue", "X-Trace": "caller"}},
     ),
     Script(
         "terminated",

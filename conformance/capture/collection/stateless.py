@@ -159,6 +159,22 @@ OWN = (
         ),
         transports=("http",),
     ),
+    Script(
+        "changed-while-fresh",
+        "sdk2-cached",
+        (
+            {"do": "list_resources"},
+            {
+                "do": "listen",
+                "resources": True,
+                "steps": (call("change"),),
+                "until": {"method": "notifications/resources/list_changed", "count": 1},
+            },
+            {"do": "list_resources"},
+            {"do": "list_resources"},
+        ),
+        transports=("http",),
+    ),
 )
 
 # The SDK 2.x of Python; a ping is not of this era.

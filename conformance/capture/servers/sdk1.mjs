@@ -8,6 +8,9 @@
 //   silent      does not answer `initialize`
 //   elsewhere   legacy SSE whose endpoint is on the port AUTH_PORT, where nobody is
 //   stateless   HTTP without a session, and without GET and DELETE
+//   closing     HTTP closes the connection after each response, and says so
+//   cookies     HTTP gives a cookie, and wants it back
+//   busy        HTTP is busy now and then: 503 and Retry-After, before anything has run
 //   <revision>  answers `initialize` with this protocol version
 
 import { createServer } from "node:http";
@@ -21,6 +24,7 @@ const part = (path) => require(`@modelcontextprotocol/sdk/${path}`);
 const PORT = Number(process.env.PORT);
 
 let sessions = 0;
+let wasBusy = false;
 const newSessionId = () => `the-id-of-session-${++sessions}`;
 
 /** A server for one session; `session` is what its tools can do to the session. */
@@ -81,6 +85,13 @@ async function serveHttp() {
     if (variant === "stateless" && request.method !== "POST")
       return refuse(response, 405, -32000, "Method not allowed");
     const body = await bodyOf(request);
+    if (variant === "closing" && request.method === "POST") response.setHeader("connection", "close");
+    if (variant === "cookies") response.setHeader("set-cookie", "visitor=known; HttpOnly");
+    if (variant === "busy" && body?.method === "tools/list" && !wasBusy) {
+      wasBusy = true;
+      response.setHeader("retry-after", "1");
+      return refuse(response, 503, -32000, "Busy");
+    }
     if (variant === "silent") return body.id === undefined && response.writeHead(202).end();
     const id = request.headers["mcp-session-id"];
     const transport = id === undefined ? await newHttpTransport(transports) : transports.get(id);

@@ -143,6 +143,36 @@ VISIBLE = [
         "True",
     ),
     Fault(
+        _POST,
+        "the server's own stream lacks the caller's headers",
+        "*_GET_HEADERS, *await self._provided_headers(None), *self._session_headers",
+        "*_GET_HEADERS, *self._session_headers",
+    ),
+    Fault(
+        _POST,
+        "the end of a session lacks the caller's headers",
+        "headers += await self._headers.provided_for(None)",
+        "pass",
+    ),
+    Fault(
+        "client.answers.handlers",
+        "what was not declared has another code",
+        "return ErrorCode.INVALID_PARAMS, error.reason, None",
+        "return ErrorCode.INTERNAL_ERROR, error.reason, None",
+    ),
+    Fault(
+        "net.cookies",
+        "no cookie is sent back",
+        "cookies = self._origins.get(url.origin)",
+        "cookies = None",
+    ),
+    Fault(
+        "protocol.caching",
+        "a change leaves what is fresh",
+        '"notifications/resources/list_changed": ("resources/list", "resources/templates/list"),',
+        "",
+    ),
+    Fault(
         "client.answers.sampling",
         "a refused sampling has another code",
         "_REJECTED = -1",
