@@ -42,6 +42,7 @@ FLOORS = {
     "entries": 6,  # one server's entry, from a file or from code
     "client": 7,  # one server
     "sessions": 8,  # the process of a session that stays
+    "bridge": 8,  # a stdio server in front of another server
     "telemetry": 8,  # spans around calls
     "config": 8,  # files into servers
     "gate": 9,  # whether a server may start

@@ -36,6 +36,7 @@ CHAPTERS = {
     "servers": "many servers: configuration files, the manager, approval, names",
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
     "code": "code mode: a model writes Python that calls the tools, in a sandbox",
+    "bridge": "any server, for hosts that speak only stdio",
     "stubs": "typed Python for the tools of a server",
     "blocking": "programs without asyncio: scripts, notebooks, web frameworks, threads",
     "testing": "tests of your own server: in memory, cassettes, snapshots",

@@ -93,14 +93,21 @@ class Requests:
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
         `CallRefused` where a hook refuses it. Cancelling tells the server and frees everything.
         """
-        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
-            timeouts = (timeout, max_timeout, on_progress)
-            return await self._request_through(
-                around, method, params or {}, timeouts, meta, headers, fresh
-            )
         limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
         if meta:
             params = with_meta(params, meta)
+        return await self.forward(method, params, limits, around)
+
+    async def forward(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        limits: RequestOptions,
+        around: Sequence[hooks.Around] = (),
+    ) -> dict[str, Any]:
+        """Send a request as `request` does, with its limits: for code in this package."""
+        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
+            return await self._request_through(around, method, params or {}, limits)
         return await self._request(method, params, limits)
 
     def _request(
@@ -303,10 +310,7 @@ class Requests:
         around: Sequence[hooks.Around],
         method: str,
         params: Mapping[str, Any],
-        timeouts: tuple[Seconds, Seconds, ProgressHandler | None],
-        meta: Mapping[str, Any] | None,
-        headers: Mapping[str, str] | None,
-        fresh: bool,
+        limits: RequestOptions,
     ) -> dict[str, Any]:
         """Make a request with the hooks around it."""
         key = hooks.SUBJECTS[method]
@@ -320,14 +324,14 @@ class Requests:
                 asked["arguments"] = call.arguments
             if call.meta:
                 asked = with_meta(asked, call.meta)
-            limits = self._limits(method, *timeouts, call.headers, fresh)
-            return CallToolResult(await self._request(method, asked, limits))
+            request = params if asked == params else asked
+            own_limits = limits._replace(headers=call.headers)
+            return CallToolResult(await self._request(method, request, own_limits))
 
         arguments = checked_arguments(params.get("arguments"))
-        meta = meta or params.get("_meta")
         every = (*around, *self._around)
         result = await self._call_through(
-            every, make, name, arguments, meta, headers, method=method
+            every, make, name, arguments, params.get("_meta"), limits.headers, method=method
         )
         if result.is_error and method != "tools/call":
             raise CallRefused(method, name, result.text)

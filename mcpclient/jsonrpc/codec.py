@@ -87,7 +87,8 @@ def weight_of(value: Any, most: float) -> int:
     return weight
 
 
-_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+"""Decodes the JSON value at a place of a string, and returns it with its end."""
 _WHITE_SPACE = " \t\r\n"
 
 
@@ -112,6 +113,19 @@ def _encoder() -> Callable[[Any, Any], Iterable[str]]:
 _encode = _encoder()
 
 
+class VerbatimObject(dict[str, Any]):
+    """An object of a message that is passed on: its members, and the ``text`` it was read from.
+
+    It is encoded as that text. Of a large one, only the small members may be there.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, members: Mapping[str, Any], text: str | memoryview) -> None:
+        super().__init__(members)
+        self.text = text
+
+
 class MalformedMessage(ValueError):
     """Text that is not JSON. ``request_id`` names the request it seems to answer, if any."""
 
@@ -127,12 +141,22 @@ def encode(message: Mapping[str, Any]) -> bytes:
     Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
+    for name in ("params", "result"):
+        if type(message.get(name)) is VerbatimObject:
+            return b"".join(encode_in_pieces(message, name))
     try:
         return "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
+
+
+def encode_in_pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
+    """Return the pieces of a message as `encode` has them; ``name``: its `VerbatimObject`."""
+    text = message[name].text
+    rest = encode({key: value for key, value in message.items() if key != name})
+    return [rest[:-1] + f',"{name}":'.encode(), text.encode() if type(text) is str else text, b"}"]
 
 
 def decode(text: bytes | str) -> Any:
@@ -149,7 +173,7 @@ def decode(text: bytes | str) -> Any:
         string = string.strip(_WHITE_SPACE)
         if takes_too_much(string):
             raise ValueError(f"its values would take over {MAX_MEMORY / (1 << 20):g} MiB of memory")
-        value, end = _scan(string, 0)
+        value, end = scan(string, 0)
         if end < len(string):
             raise json.JSONDecodeError("Extra data", string, end)
         return value

@@ -69,6 +69,14 @@ class Stream(asyncio.BufferedProtocol):
             # of a view copies nothing.
             self._transport.write(data if len(data) < _READ_SIZE else memoryview(data))
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        if self._transport is not None and not self._transport.is_closing():
+            if is_held:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+
     def close(self) -> None:
         """Close the connection once everything is written."""
         if self._transport is not None:

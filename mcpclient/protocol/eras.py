@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonrpc import messages
+from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import Message, RequestId
 from .era import REPEATABLE, ClientIdentity, EraRules, Params
 from .header_parameters import HeaderParameters, encode_header_value
@@ -121,12 +122,16 @@ class StatelessEra(EraRules):
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
     ) -> Outgoing:
         """Return a request with its metadata, and the headers that mirror it."""
-        full = {**params} if params else {}
-        given = full.pop("_meta", None)
-        if given is None and log_level is None:
-            full["_meta"] = self._meta
+        full: Message
+        if isinstance(params, VerbatimObject):  # another client's, which has all of that
+            full = params
         else:
-            full["_meta"] = self._meta_with(given or {}, log_level)
+            full = {**params} if params else {}
+            given = full.pop("_meta", None)
+            if given is None and log_level is None:
+                full["_meta"] = self._meta
+            else:
+                full["_meta"] = self._meta_with(given or {}, log_level)
         return Outgoing(
             messages.request(request_id, method, full),
             headers=self._mirror,

@@ -138,6 +138,17 @@ class Transport(abc.ABC):
         """Release everything held for a request that has timed out or was cancelled."""
         return Abandoned.STILL_OPEN
 
+    @property
+    def is_congested(self) -> bool:
+        """Whether messages wait in memory because the server does not read."""
+        return False
+
+    async def drained(self) -> None:  # noqa: B027 - for those that are never congested
+        """Wait until the transport is not congested, or has ended."""
+
+    def hold(self, *, is_held: bool) -> None:  # noqa: B027 - some cannot
+        """Stop reading from the server, or go on, where the transport is able to."""
+
     async def listen(  # noqa: B027 - most transports have one channel for all
         self, headers: Mapping[str, str]
     ) -> None:
@@ -157,7 +168,7 @@ def deliver_text(
     other messages, which were delivered.
     """
     try:
-        value = decode(text)
+        value = getattr(receiver, "decode", decode)(text)
     except MalformedMessage as error:
         violation = ProtocolViolation(f"the server sent a message that is {error.reason}")
         answered = request_id if error.request_id is None else error.request_id

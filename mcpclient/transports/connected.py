@@ -16,6 +16,7 @@ from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import RequestId
 from ..lazy import OnDemand
+from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport, deliver_text
 
@@ -39,6 +40,9 @@ class Connection(Protocol):
     def abort(self) -> None:
         """Drop the connection at once."""
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+
 
 # The most messages queued for a server that does not read; after that only requests are queued.
 _MAX_WAITING = 10_000
@@ -58,6 +62,7 @@ class ConnectedTransport(Transport):
         self._waiting_size = 0  # in bytes
         self._flusher: asyncio.Handle | None = None
         self._ended: McpError | None = None
+        self._drained = NextChange()
 
     @property
     def receiver(self) -> Receiver:
@@ -107,6 +112,18 @@ class ConnectedTransport(Transport):
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().call_soon(self._flush)
 
+    @property
+    def is_congested(self) -> bool:
+        return self._ended is None and self._connection is not None and self._connection.paused
+
+    async def drained(self) -> None:
+        while self.is_congested:
+            await self._drained.wait()
+
+    def hold(self, *, is_held: bool) -> None:
+        if self._connection is not None:
+            self._connection.hold(is_held=is_held)
+
     def _flush(self) -> None:
         self._flusher = None
         connection = self._connection
@@ -145,11 +162,13 @@ class ConnectedTransport(Transport):
             self._flusher = None
         if self._ended is None:
             self._ended = error or ConnectionLost("the connection was closed")
+        self._drained.notify()
 
     # Events of the connection
 
     def writing_resumed(self) -> None:
         self._flush()
+        self._drained.notify()
 
     def connection_lost(self, error: McpError) -> None:
         self._end(error)

@@ -193,6 +193,10 @@ class WebSocketConnection:
         """Whether the server reads slower than the client writes."""
         return self._stream.paused
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        self._stream.hold(is_held=is_held)
+
     def frame_text(self, text: bytes) -> bytes:
         """Return a message as the bytes to `write` next. Raises `ConnectionLost`."""
         return self._protocol.send_text(text)

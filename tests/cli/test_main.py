@@ -51,6 +51,7 @@ NOT_PLAIN |= {
     "shell",
     "vendor",
     "audit",
+    "bridge",
     *("open", "sessions", "close", "find", "tasks", "task"),
 }
 

@@ -26,6 +26,9 @@ class FakeConnection:
     def abort(self) -> None:
         self.aborted = True
 
+    def hold(self, *, is_held: bool) -> None:
+        raise AssertionError("nobody holds this connection")
+
 
 class FakeTransport(ConnectedTransport):
     """Frames a message by its number, which shows the order of framing."""

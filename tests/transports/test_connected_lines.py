@@ -237,6 +237,9 @@ class Peer:
     def abort(self) -> None:
         raise AssertionError("a writer ends no connection")
 
+    def hold(self, *, is_held: bool) -> None:
+        raise AssertionError("a writer reads nothing")
+
     def call_soon(self, callback: object) -> object:
         self.scheduled += 1
         return callback

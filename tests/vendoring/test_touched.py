@@ -218,6 +218,23 @@ async def use(client):
     assert "sum" in str(message)
 over_stdio(use)
 """,
+    "bridge": """
+async def main():
+    from mcpclient.bridge.bridge import Bridge
+    from mcpclient.client.connection.limits import RequestOptions
+    reads, writes = os.pipe(), os.pipe()
+    os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+    watch()
+    bridge = Bridge(None, None, str, RequestOptions())
+    stdin, stdout = os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0)
+    serving = asyncio.ensure_future(bridge.serve(stdin, stdout))
+    has_answered = asyncio.Event()
+    asyncio.get_running_loop().add_reader(writes[0], has_answered.set)
+    await has_answered.wait()
+    os.close(reads[1])
+    await serving
+asyncio.run(main())
+""",
     "telemetry": """
 from mcpclient.telemetry import opentelemetry
 over_stdio(call, around=[opentelemetry()])

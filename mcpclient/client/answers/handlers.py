@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
@@ -44,10 +44,14 @@ class Handlers:
         self._roots = rooted.RootsAnswerer(roots) if roots is not None else None
         given = (self._sampling, self._elicitation, self._roots)
         self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
+        self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
+        self._declared: Mapping[str, Any] = {}
 
     @property
     def capabilities(self) -> dict[str, Any]:
         """The capabilities to declare: one for each handler given."""
+        if self._other is not None:
+            return dict(self._declared)
         return {each.capability: each.settings for each in self._answerers.values()}
 
     @property
@@ -58,6 +62,14 @@ class Handlers:
     def add(self, answerer: Any) -> None:
         """Register an answerer of one more method, an object like those made above."""
         self._answerers[answerer.method] = answerer
+
+    def forward_to(
+        self,
+        other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
+        capabilities: Mapping[str, Any],
+    ) -> None:
+        """Let another client answer all requests, and declare its capabilities."""
+        self._other, self._declared = other, capabilities
 
     def attach(self, server: str, observers: list[Observer]) -> None:
         """Serve one connection. ``server``: the name of the server in questions to the user."""
@@ -73,6 +85,8 @@ class Handlers:
         """
         if method == "ping":
             return {}
+        if self._other is not None:
+            return await self._other(method, params)
         answerer = self._answerers.get(method)
         if answerer is None:
             asked = f"the server asked for {method!r:.100}"

@@ -212,8 +212,7 @@ class CallRecovery:
         outcome: dict[str, Any] | McpError
         try:
             outcome = await session.answer_to(session.begin(method, params, options))
-            assert session.era is not None, "there is a result, so there was an agreement"
-            if session.era.input_requests(method, outcome, takes_tasks=self._takes_tasks) is None:
+            if options.is_raw or self._asked(session, method, outcome) is None:
                 if cached is not None:
                     cached.keep(outcome)
                 return outcome
@@ -282,7 +281,7 @@ class CallRecovery:
                 if isinstance(outcome, McpError)
                 else outcome
             )
-            asked = self._asked(session, call.method, result)
+            asked = None if call.options.is_raw else self._asked(session, call.method, result)
             if asked is None:
                 return result
             rounds += 1

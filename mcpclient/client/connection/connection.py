@@ -17,7 +17,7 @@ from ...errors import (
     safe_repr,
 )
 from ...framing.logs import logger_for
-from ...jsonrpc.codec import weight_of
+from ...jsonrpc.codec import decode, weight_of
 from ...jsonrpc.messages import response
 from ...lazy import OnDemand
 from ...net.futures import BackgroundTasks
@@ -67,6 +67,8 @@ class Connection(LoopBound):
         self.observers: list[Observer] = [self.receiver]
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
+        self.decode: Callable[[bytes | str], Any] = decode
+        """How the messages of the server are decoded."""
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._opening: asyncio.Lock  # made for the loop it lives in
@@ -231,6 +233,7 @@ class Connection(LoopBound):
         transport, tasks = self.route.open(), BackgroundTasks()
         events = EventCallbacks(self.name, self.observers, self.options.events, tasks)
         session = Session(transport, self.receiver, events, tasks, self.options.network.recorder)
+        session.decode = self.decode
         if self._session is not None:
             session.log_level = self._session.log_level
             # A call may have begun in the earlier session.

@@ -21,6 +21,7 @@ class RequestOptions(NamedTuple):
 
     ``on_progress`` takes the params of each progress notification, ``on_sent`` the id of the
     request before it goes out. ``fresh``: ask the server even where its last answer may be used.
+    ``is_raw``: the first result counts, even if it asks for input.
     """
 
     timeout: float | None = 30.0
@@ -29,6 +30,7 @@ class RequestOptions(NamedTuple):
     on_progress: Callable[[Mapping[str, Any]], Any] | None = None
     on_sent: Callable[[RequestId], Any] | None = None
     fresh: bool = False
+    is_raw: bool = False
 
 
 class Default(enum.Enum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -21,6 +21,7 @@ from ...errors import (
     UsageError,
 )
 from ...framing.logs import logger_for
+from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
 from ...net.futures import BackgroundTasks, cancel, consume_exception
@@ -98,6 +99,7 @@ class Session:
             handlers, self.tasks, self.deadlines, self._send_answer, events.error
         )
         self._closing: asyncio.Task[None] | None = None
+        self.decode: Callable[[bytes | str], Any] = decode
 
     @property
     def in_flight(self) -> int:

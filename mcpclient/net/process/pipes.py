@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import sys
 import threading
 from collections import deque
@@ -67,6 +68,24 @@ class PipeReader:
         for _ in range(_SWEEPS):
             if not self._read():
                 break
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the writer has closed its end, where that is seen without reading."""
+        if self._pipe.closed or not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(self._pipe.fileno(), getattr(select, "POLLRDHUP", 0))
+        return bool(poll.poll(0))
+
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on. A pipe that has ended meanwhile is only reported then."""
+        if self._pipe.closed:
+            return
+        if is_held:
+            self._loop.remove_reader(self._pipe.fileno())
+        else:
+            self._loop.add_reader(self._pipe.fileno(), self._read)
 
     def close(self) -> None:
         """Stop reading, make no more calls, and release the pipe. Idempotent."""
@@ -128,7 +147,7 @@ class PipeWriter:
             return False
         return any(waiting)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
@@ -211,11 +230,15 @@ class ThreadedReader(PipeReader):
     def _begin(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._room = threading.Semaphore(_AHEAD)
-        self._closed = False
+        self._closed = self._is_held = False
         _start(self._run, "mcpclient-read")
 
+    def hold(self, *, is_held: bool) -> None:
+        self._is_held = is_held
+        self._loop.call_soon(self.sweep)
+
     def sweep(self) -> None:
-        while self._chunks and not self._closed:
+        while self._chunks and not (self._closed or self._is_held):
             data = self._chunks.popleft()
             self._room.release()
             if data:
@@ -246,7 +269,7 @@ class ThreadedWriter(PipeWriter):
     """A `PipeWriter` that blocks in a thread, as `ThreadedReader` does."""
 
     def _begin(self) -> None:
-        self._waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[bytes | memoryview] = queue.SimpleQueue()
         self._closed = False
         _start(self._run, "mcpclient-write")
 
@@ -254,7 +277,7 @@ class ThreadedWriter(PipeWriter):
     def has_unread(self) -> bool:
         return False
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         if self._finishing or not data:
             return
         self._waiting.put(data)

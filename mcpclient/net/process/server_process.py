@@ -168,6 +168,10 @@ class ServerProcess:
             raise self._error.again()
         self._input.write(data)
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading the server's stdout, or go on."""
+        self._output.hold(is_held=is_held)
+
     async def stop(self) -> None:
         """Stop the server and all it started, step by step; return when nothing is left.
 

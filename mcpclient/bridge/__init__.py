@@ -1,0 +1,1 @@
+"""A stdio server in front of any other server, for hosts that speak only stdio."""

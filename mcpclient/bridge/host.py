@@ -1,0 +1,201 @@
+"""The host's side of a bridge: lines on stdin and stdout, and the requests under way in them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import IO, Any, Protocol
+
+from ..errors import McpError, PeerError
+from ..framing.logs import logger_for
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
+from ..jsonrpc import messages
+from ..jsonrpc.codec import MalformedMessage, encode, encode_in_pieces
+from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
+from ..jsonrpc.verbatim import LARGE, decode_verbatim
+from ..net.futures import BackgroundTasks, resolve
+from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
+
+_logger = logger_for("mcpclient.bridge")
+
+# The most requests under way, and the most messages in one array (revision 2025-03-26).
+_MAX_RUNNING = 10_000
+_MAX_BATCH = 1000
+
+Params = Mapping[str, Any]
+
+
+class Served(Protocol):
+    """The receiver of a host's messages."""
+
+    def request(
+        self, request_id: RequestId, method: str, params: Params | None
+    ) -> Coroutine[Any, Any, Mapping[str, Any]]:
+        """Return the result of a request of the host. Raises `McpError`."""
+        ...
+
+    def notification(self, method: str, params: Params | None) -> None:
+        """Handle a notification of the host."""
+
+    def host_wrote(self) -> None:
+        """Handle the end of a chunk of messages."""
+
+    def host_stalled(self, *, is_stalled: bool) -> None:
+        """Stop producing messages while the host does not read, or go on."""
+
+    def explain(self, error: McpError) -> str:
+        """Return an error, as the host shows it to its user."""
+        ...
+
+
+class HostChannel:
+    """A host that writes to ``stdin`` and reads from ``stdout``, both of which this closes.
+
+    ``threads``: move bytes with threads, for pipes that no event loop can watch. ``over`` is done
+    when the host has closed either.
+    """
+
+    def __init__(
+        self, served: Served, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._served = served
+        self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
+        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        self._asked: dict[int, asyncio.Future[Message]] = {}
+        self._last_id = 0
+        self.over: asyncio.Future[None] = loop.create_future()
+        self.tasks = BackgroundTasks()
+        writer = ThreadedWriter if threads else PipeWriter
+        self._writer = writer(loop, stdout, self._stalled, self._end)
+        reader = ThreadedReader if threads else PipeReader
+        try:
+            self._reader = reader(loop, stdin, self._received, self._end)
+        except PermissionError:  # a regular file, or /dev/null
+            self._reader = ThreadedReader(loop, stdin, self._received, self._end)
+
+    async def close(self) -> None:
+        """Cancel all requests, and close both streams."""
+        self._reader.close()
+        self.tasks.cancel()
+        await self.tasks.wait()
+        self._writer.finish()
+
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        self._reader.hold(is_held=is_held)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the host has closed its end, where that can be seen without reading."""
+        if self._reader.is_cut_off:
+            self._end()
+        return self.over.done()
+
+    def _end(self) -> None:
+        resolve(self.over, None)
+
+    def _stalled(self, is_stalled: bool) -> None:
+        self._served.host_stalled(is_stalled=is_stalled)
+
+    # To the host
+
+    def send(self, message: Message) -> None:
+        """Send a message. Raises `UsageError` for one that JSON cannot carry."""
+        name = "result" if "result" in message else "params"
+        text = getattr(message.get(name), "text", "")
+        if len(text) < LARGE:
+            self._writer.write(encode(message) + b"\n")
+            return
+        for piece in (*encode_in_pieces(message, name), b"\n"):
+            self._writer.write(piece)
+
+    def notify(self, method: str, params: Params | None) -> None:
+        """Send a notification."""
+        self.send(messages.notification(method, params))
+
+    async def ask(self, method: str, params: Params) -> Mapping[str, Any]:
+        """Send a request and return its result. Raises `PeerError`."""
+        self._last_id += 1
+        request_id, answer = self._last_id, asyncio.get_running_loop().create_future()
+        self._asked[request_id] = answer
+        try:
+            self.send(messages.request(request_id, method, params))
+            return result_of(await answer)
+        except asyncio.CancelledError:
+            if not answer.done() or answer.cancelled():
+                withdrawn = {"requestId": request_id, "reason": "cancelled"}
+                self.notify("notifications/cancelled", withdrawn)
+            raise
+        finally:
+            del self._asked[request_id]
+
+    def cancel(self, request_id: object) -> None:
+        """Cancel a request of the host, which then gets no response."""
+        if isinstance(request_id, (int, str)) and request_id in self._running:
+            self._running.pop(request_id).cancel()
+
+    # From the host
+
+    def _received(self, data: bytes) -> None:
+        for line in self._framer.feed(data):
+            self._take_line(line)
+        self._served.host_wrote()
+
+    def _take_line(self, line: Line) -> None:
+        if not isinstance(line, bytes):
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "the message is too large")
+        elif line.strip():
+            try:
+                value = decode_verbatim(line)
+            except MalformedMessage as error:
+                self._refuse(None, ErrorCode.PARSE_ERROR, error.reason)
+                return
+            is_batch = isinstance(value, list) and 0 < len(value) <= _MAX_BATCH
+            for message in value if is_batch else [value]:
+                self._take(message)
+
+    def _take(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "it is not a JSON-RPC message")
+            return
+        method, request_id = message.get("method"), message.get("id")
+        params = message.get("params")
+        has_id = isinstance(request_id, (int, str)) and not isinstance(request_id, bool)
+        if "method" not in message and ("result" in message or "error" in message):
+            answer = self._asked.get(request_id) if isinstance(request_id, int) else None
+            if answer is not None:
+                resolve(answer, message)
+        elif "id" in message and not has_id:
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "its id is not a string or an integer")
+        elif not isinstance(method, str):
+            self._refuse(request_id, ErrorCode.INVALID_REQUEST, "it has no method")
+        elif not isinstance(params, (dict, type(None))):
+            self._refuse(request_id, ErrorCode.INVALID_PARAMS, "its params are not an object")
+        elif request_id is None:
+            self._served.notification(method, params)
+        elif request_id in self._running:
+            self._refuse(request_id, ErrorCode.INVALID_REQUEST, "its id is in use")
+        elif len(self._running) >= _MAX_RUNNING:
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, "too many requests are under way")
+        else:
+            task = self.tasks.start(self._answer(request_id, method, params))
+            self._running[request_id] = task
+
+    def _refuse(self, request_id: Any, code: ErrorCode, reason: str) -> None:
+        self.send(messages.error_response(request_id, code, reason))
+
+    async def _answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
+        try:
+            result = await self._served.request(request_id, method, params)
+            self.send(messages.response(request_id, result))
+        except PeerError as error:
+            self.send(messages.error_response(request_id, error.code, error.message, error.data))
+        except McpError as error:
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._served.explain(error))
+        except Exception as error:
+            _logger.exception("%s failed", method)
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)
+        finally:
+            if self._running.get(request_id) is asyncio.current_task():
+                del self._running[request_id]

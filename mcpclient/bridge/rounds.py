@@ -1,0 +1,122 @@
+"""Questions of a handshake server, asked of a stateless host in rounds of input.
+
+Such a host takes no requests. A call of it is answered with the questions, while the server's own
+call stays open; the host's retry brings the answers. Source: the "Multi Round-Trip Requests" page
+of revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import PeerError
+from ..jsonrpc.messages import ErrorCode
+from ..net.futures import BackgroundTasks, NextChange, cancel_all, resolve
+
+CARRIERS = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""The requests that may be answered with questions."""
+
+# Seconds that a question waits for a call to carry it, and that a call waits for its retry.
+_CARRIED_WITHIN = 60.0
+_RETRIED_WITHIN = 900.0
+# The most calls that wait for a retry.
+_MAX_HELD = 100
+
+Params = Mapping[str, Any]
+
+
+class _Question(NamedTuple):
+    request: Params
+    answer: asyncio.Future[Params]
+
+
+class _Held(NamedTuple):
+    call: asyncio.Task[Params]
+    asked: dict[str, _Question]
+    expiry: asyncio.TimerHandle
+
+
+class Rounds:
+    """The questions of one server, and the calls that wait for a retry."""
+
+    def __init__(self) -> None:
+        self._unasked: dict[str, _Question] = {}
+        self._held: dict[str, _Held] = {}
+        self._change = NextChange()
+        self._tasks = BackgroundTasks()
+
+    async def ask(self, method: str, params: Params) -> Params:
+        """Ask the host, and return its answer. Raises `PeerError` when no call carries it."""
+        question = _Question(
+            {"method": method, "params": params}, asyncio.get_running_loop().create_future()
+        )
+        key = os.urandom(8).hex()
+        self._unasked[key] = question
+        self._change.notify()
+        try:
+            await asyncio.wait({question.answer}, timeout=_CARRIED_WITHIN)
+            if key in self._unasked:
+                raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of the host is in flight")
+            return await question.answer
+        finally:
+            self._unasked.pop(key, None)
+
+    async def call(self, params: Params, work: Coroutine[Any, Any, Params]) -> Params:
+        """Return the result of a call, or the questions that come first.
+
+        ``params``: the host's, which may be those of a retry; otherwise ``work`` makes the call.
+        """
+        held = self._held.pop(str(params.get("requestState")), None)
+        if held is None:
+            call = self._tasks.start(work)
+        else:
+            work.close()
+            held.expiry.cancel()
+            call = held.call
+            answers: Any = params.get("inputResponses")
+            for key, question in held.asked.items():
+                answer = answers.get(key) if isinstance(answers, dict) else None
+                missing = PeerError(ErrorCode.INTERNAL_ERROR, "the host has not answered")
+                resolve(question.answer, answer, None if isinstance(answer, dict) else missing)
+        try:
+            while not call.done():
+                if self._unasked:
+                    return self._hold(call)
+                change = asyncio.ensure_future(self._change.wait())
+                await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+            result: Params = call.result()
+            return result
+        except asyncio.CancelledError:
+            await cancel_all([call])
+            raise
+
+    def _hold(self, call: asyncio.Task[Params]) -> Params:
+        if len(self._held) >= _MAX_HELD:
+            self._give_up(next(iter(self._held)))
+        state = os.urandom(16).hex()
+        asked, self._unasked = self._unasked, {}
+        expiry = asyncio.get_running_loop().call_later(_RETRIED_WITHIN, self._give_up, state)
+        self._held[state] = _Held(call, asked, expiry)
+        return {
+            "resultType": "input_required",
+            "inputRequests": {key: question.request for key, question in asked.items()},
+            "requestState": state,
+        }
+
+    def _give_up(self, state: str) -> None:
+        held = self._held.pop(state)
+        held.expiry.cancel()
+        held.call.cancel()
+        for question in held.asked.values():
+            question.answer.cancel()
+
+    async def close(self) -> None:
+        """Cancel everything."""
+        for state in list(self._held):
+            self._give_up(state)
+        self._tasks.cancel()
+        await self._tasks.wait()

@@ -1,0 +1,115 @@
+"""Messages between a host of one era and a server of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..jsonrpc.codec import VerbatimObject, decode
+from ..jsonrpc.verbatim import LARGE
+from ..protocol.listen import SUBSCRIPTION_ID, EventsMissed, ListenEvent, ListenFilter
+from ..protocol.negotiation import STATELESS_VERSIONS, Agreement
+
+_PREFIX = "io.modelcontextprotocol/"
+VERSION = _PREFIX + "protocolVersion"
+"""The member of ``_meta`` that shows a request of the stateless era."""
+INFO = _PREFIX + "clientInfo"
+CAPABILITIES = _PREFIX + "clientCapabilities"
+LOG_LEVEL = _PREFIX + "logLevel"
+
+_OF_THE_ERA = (VERSION, INFO, CAPABILITIES, LOG_LEVEL)
+_OF_A_RETRY = ("inputResponses", "requestState")
+_CACHEABLE = ("/list", "/read", "/discover")
+
+Params = Mapping[str, Any]
+
+
+def stateless_meta(params: Params) -> Params | None:
+    """Return the metadata of a request of the stateless era; None for any other request."""
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) and isinstance(meta.get(VERSION), str) else None
+
+
+def initialized(agreement: Agreement, version: str) -> dict[str, Any]:
+    """Return the result of ``initialize`` for a server of the stateless era."""
+    return {
+        "protocolVersion": version,
+        "capabilities": agreement.capabilities,
+        "serverInfo": _server_info(agreement),
+        **({"instructions": agreement.instructions} if agreement.instructions else {}),
+    }
+
+
+def discovered(agreement: Agreement) -> dict[str, Any]:
+    """Return the result of ``server/discover`` for a server of the handshake era."""
+    capabilities = {**agreement.capabilities}
+    capabilities.pop("tasks", None)  # which are others in the stateless era
+    result = {
+        "supportedVersions": [*STATELESS_VERSIONS],
+        "capabilities": capabilities,
+        **({"instructions": agreement.instructions} if agreement.instructions else {}),
+        "_meta": {_PREFIX + "serverInfo": _server_info(agreement)},
+    }
+    return completed("server/discover", result)
+
+
+def _server_info(agreement: Agreement) -> dict[str, Any]:
+    return {"name": "server", "version": "", **agreement.server_info}
+
+
+def whole(params: Params) -> dict[str, Any]:
+    """Return params or a result with all of their members."""
+    if isinstance(params, VerbatimObject) and len(params.text) >= LARGE:
+        found: dict[str, Any] = decode(bytes(params.text))  # type: ignore[arg-type]
+        return found
+    return dict(params)
+
+
+def for_handshake(params: Params) -> dict[str, Any]:
+    """Return the params of a request without what belongs to the stateless era."""
+    plain = {name: value for name, value in whole(params).items() if name not in _OF_A_RETRY}
+    meta = {name: value for name, value in plain["_meta"].items() if name not in _OF_THE_ERA}
+    return _with_meta(plain, meta)
+
+
+def completed(method: str, result: Params) -> dict[str, Any]:
+    """Return a result of the handshake era as one of the stateless era."""
+    hints = {"ttlMs": 0, "cacheScope": "private"} if method.endswith(_CACHEABLE) else {}
+    return {"resultType": "complete", **hints, **whole(result)}
+
+
+def told(
+    event: ListenEvent, granted: ListenFilter, subscription: object
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the notifications of an event of a subscription: methods and params.
+
+    ``granted``: what is listened for, which events that were missed may be about.
+    ``subscription``: the id of the host's own request; None: its era has none.
+    """
+    raw = [(event.method, event.raw)]
+    if isinstance(event, EventsMissed):
+        raw = [(f"notifications/{name}/list_changed", {}) for name in subjects_of(granted)]
+        raw += [("notifications/resources/updated", {"uri": uri}) for uri in granted.uris]
+    notifications = []
+    for method, params in raw:
+        meta = {**(params.get("_meta") or {})}
+        meta.pop(SUBSCRIPTION_ID, None)
+        if subscription is not None:
+            meta[SUBSCRIPTION_ID] = subscription
+        notifications.append((method, _with_meta(params, meta)))
+    return notifications
+
+
+def subjects_of(granted: ListenFilter) -> list[str]:
+    """Return the lists whose changes a filter asks for."""
+    wanted = {
+        "tools": granted.tools,
+        "prompts": granted.prompts,
+        "resources": granted.resources,
+    }
+    return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def _with_meta(params: Params, meta: Params) -> dict[str, Any]:
+    plain = {name: value for name, value in params.items() if name != "_meta"}
+    return {**plain, "_meta": meta} if meta else plain

@@ -1,0 +1,81 @@
+"""``mcpclient bridge``: a stdio server in front of a server, for hosts that speak only stdio."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import IO
+
+from .. import hints
+from ..bridge.bridge import Bridge
+from ..client.client import Client
+from ..client.connection.limits import RequestOptions
+from ..errors import McpError, ServerUnavailable
+from ..gate.gate import Gate
+from .command import Answer, LocalCommand, LocalWork, Server
+from .connecting import client_options
+from .running import error_text
+from .screen import Screen
+from .target import name_server, only_server
+
+# Seconds for connecting: some servers are downloaded at their first start.
+_CONNECTS_WITHIN = 120.0
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    server = only_server(options)
+
+    async def work(screen: Screen) -> Answer:
+        def make_client(**others: object) -> Client:
+            given = client_options(server, options, screen, elicitation=None, cache=False)
+            given.setdefault("connect_timeout", _CONNECTS_WITHIN)
+            return Client(server.target, **{**others, **given})
+
+        def explain(error: McpError) -> str:
+            error.advise(name_server(hints.hint_for(error, hints.SHELL), options, server))
+            return error_text(error, stderr_was_shown=True)
+
+        limits = RequestOptions(options.timeout, options.max_timeout)
+        bridge = Bridge(make_client, lambda: _judge(server), explain, limits)
+        stdin, stdout = _own_streams()
+        await bridge.serve(stdin, stdout, threads=sys.platform == "win32")
+        return Answer({}, "", is_shown=True)
+
+    return work
+
+
+def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """Return stdin and stdout. Whatever else is written to stdout goes to stderr from now on."""
+    stdin, stdout = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return os.fdopen(stdin, "rb", 0), os.fdopen(stdout, "wb", 0)
+
+
+def _judge(server: Server) -> None:
+    """Raise `ServerUnavailable` if an entry may not be used any more, or is another one now."""
+    if server.config is None:
+        return
+    now = Gate().admit(server.config, switched_on=True)
+    if now.state != "ready" or now.target != server.target:
+        raise ServerUnavailable(now.name, now.state, now.reason or "its entry has changed")
+
+
+COMMAND = LocalCommand(
+    "bridge",
+    _prepare,
+    usage="[OPTION ...] [SERVER | @SESSION] [-- SERVER-COMMAND ...]",
+    takes_server=True,
+    details=(
+        "A host starts it as a stdio server. It connects with all that this client has, such as "
+        "logins, proxies and sandboxes, and passes messages on in both directions, whichever "
+        "revisions host and server speak. Only messages are written to stdout.\n\n"
+        "In the configuration of a host:\n"
+        '  {"mcpServers": {"corp": {"command": "mcpclient",\n'
+        '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
+    ),
+)

@@ -1,0 +1,158 @@
+"""Messages that are passed on: their ``params`` and ``result`` keep the text they were read from.
+
+A large message is not decoded as a whole, since its values would take several times its size: only
+the places where its members begin and end are found, and small members are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .codec import MalformedMessage, VerbatimObject, decode, scan
+from .response_id import find_response_id
+
+LARGE = 4 * 1024 * 1024
+"""Bytes or characters from which a message is large."""
+
+_KEPT = ("params", "result")
+
+# Members of a large object that are decoded have at most so many bytes.
+_SMALL = 64 * 1024
+
+_OPENING = re.compile(r"[\ufeff \t\r\n]*\{[ \t\r\n]*")
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
+_NEXT = re.compile(r"[ \t\r\n]*([,}])[ \t\r\n]*")
+
+# Words that `json` reads, and other decoders refuse. In a string, they do no harm.
+_NOT_JSON = re.compile("NaN|Infinity")
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_SCALAR = re.compile(rb"[^ \t\r\n,\]}]+")
+_STRUCTURE = re.compile(rb'["\[\]{}]')
+# The quote at the end of a string, after an even number of backslashes. The bound is one on
+# memory, which a long run of them would take a hundred times over.
+_END_OF_STRING = re.compile(rb'(?<!\\)(?:\\\\){0,500}"')
+_LONG_RUN = b"\\" * 1001
+
+
+def decode_verbatim(text: bytes | str) -> Any:
+    """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result.
+
+    A message of `LARGE` bytes is not checked as a whole: what is between its brackets may not be
+    JSON. Raises `MalformedMessage`.
+    """
+    if len(text) >= LARGE and _LONG_RUN not in (whole := _bytes_of(text)):
+        return _decode_large(_without_line_ends(whole))
+    value = decode(text)
+    if isinstance(value, dict) and any(type(value.get(name)) is dict for name in _KEPT):
+        string = text if isinstance(text, str) else str(text, "utf-8")
+        for name, (start, end) in _places(string).items():
+            kept = string[start:end]
+            if "\n" in kept or "\r" in kept:  # between values, where they would end the line
+                kept = kept.replace("\n", " ").replace("\r", " ")
+            if type(value[name]) is dict and not _NOT_JSON.search(kept):
+                value[name] = VerbatimObject(value[name], kept)
+    return value
+
+
+def _bytes_of(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+
+
+def _without_line_ends(text: bytes) -> bytes:
+    has_any = b"\n" in text or b"\r" in text
+    return text.translate(bytes.maketrans(b"\r\n", b"  ")) if has_any else text
+
+
+def _places(string: str) -> dict[str, tuple[int, int]]:
+    """Return where the values of params and result begin and end; ``string`` is valid JSON."""
+    found = {}
+    opening = _OPENING.match(string)
+    assert opening is not None, "it is an object"
+    at, mark = opening.end(), ","
+    while mark == ",":
+        name, at = scan(string, at)
+        colon = _COLON.match(string, at)
+        assert colon is not None, "it was decoded"
+        start = colon.end()
+        _, end = scan(string, start)
+        if name in _KEPT:
+            found[name] = start, end
+        following = _NEXT.match(string, end)
+        assert following is not None, "it was decoded"
+        at, mark = following.end(), following[1]
+    return found
+
+
+def _decode_large(text: bytes) -> Any:
+    try:
+        start = _space_end(text, 3 if text.startswith(b"\xef\xbb\xbf") else 0)
+        if text[start : start + 1] != b"{":
+            return decode(text)
+        message, end = _object_at(text, start, _KEPT)
+        if _space_end(text, end) < len(text):
+            raise ValueError("Extra data")
+    except ValueError as error:
+        raise MalformedMessage(f"not JSON: {error}", find_response_id(text)) from None
+    return dict(message)
+
+
+def _object_at(text: bytes, start: int, kept: tuple[str, ...] = ()) -> tuple[VerbatimObject, int]:
+    """Return the object that begins at ``start``, and its end; in one of ``kept``, the same."""
+    members: dict[str, Any] = {}
+    at = _space_end(text, start + 1)
+    mark = text[at : at + 1]
+    if mark == b"}":
+        at += 1
+    while mark != b"}":
+        end = _value_end(text, at)
+        name = decode(text[at:end])
+        at = _space_end(text, end)
+        if text[at : at + 1] != b":" or not isinstance(name, str):
+            raise ValueError("Expecting a name and a colon")
+        at = _space_end(text, at + 1)
+        if name in kept and text[at : at + 1] == b"{":
+            members[name], end = _object_at(text, at)
+        else:
+            end = _value_end(text, at)
+            if kept or end - at <= _SMALL:
+                members[name] = decode(text[at:end])
+            else:
+                members.pop(name, None)
+        at = _space_end(text, end)
+        mark = text[at : at + 1]
+        if mark not in (b",", b"}") or not mark:
+            raise ValueError("Expecting a comma")
+        at = at + 1 if mark == b"}" else _space_end(text, at + 1)
+    return VerbatimObject(members, memoryview(text)[start:at]), at
+
+
+def _space_end(text: bytes, at: int) -> int:
+    space = _SPACE.match(text, at)
+    assert space is not None, "it matches nothing as well"
+    return space.end()
+
+
+def _value_end(text: bytes, at: int) -> int:
+    """Return the end of the value that begins at ``at``, by its brackets and quotes."""
+    if text[at : at + 1] not in (b'"', b"[", b"{"):
+        scalar = _SCALAR.match(text, at)
+        if scalar is None:
+            raise ValueError("Expecting value")
+        return scalar.end()
+    depth = 0
+    while True:
+        token = _STRUCTURE.search(text, at)
+        if token is None:
+            raise ValueError("Unterminated object or array")
+        at = token.end()
+        if token[0] == b'"':
+            quote = _END_OF_STRING.search(text, at)
+            if quote is None:
+                raise ValueError("Unterminated string")
+            at = quote.end()
+        else:
+            depth += 1 if token[0] in b"[{" else -1
+        if depth <= 0:
+            return at

@@ -1,0 +1,144 @@
+"""A bridge between a host and a server of the same era, and between eras."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcpclient import ConnectionLost
+from tests.bridge.sides import bridged
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.needs_posix
+
+CANCELLED = "notifications/cancelled"
+ODD = '{ "n": 1.10, "e": 1E5, "z": -0, "s": "\\u00e9\\/", "big": 12345678901234567890123 }'
+
+
+def test_a_handshake_host_and_server_see_each_other_s_own_bytes() -> None:
+    """F-BRIDGE-1: params and results are not rewritten, whatever their notation is."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            opened = await host.initialize(roots={"listChanged": True})
+            assert opened["serverInfo"] == {"name": "test-server", "version": "1"}
+            sent = server.messages("initialize")[0]["params"]
+            assert sent["clientInfo"] == {"name": "host", "version": "1"}
+            assert sent["capabilities"] == {"roots": {"listChanged": True}}
+            server.answers["x/y"] = {}
+            params = f'{{"a": {ODD} , "_meta": {{"progressToken": 1e1}}}}'
+            host.write(f'{{"jsonrpc":"2.0","id":"q","method":"x/y","params":{params}}}')
+            await host.line()
+            assert params.encode() in side.lines[-1]
+            server.answers["x/z"] = lambda params: None
+            host.write({"id": "r", "method": "x/z"})
+            asked = await side.came("x/z")
+            side.say(f'{{"id": {asked["id"]}, "result": {ODD} , "jsonrpc": "2.0"}}')
+            told = f'{{"jsonrpc":"2.0","id":"r","result":{ODD}}}'
+            assert await host.line() == told.encode()
+
+    run(scenario())
+
+
+def test_messages_of_the_server_keep_their_order() -> None:
+    """F-BRIDGE-1: a notification comes after the response before it."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.answers["slow"] = lambda params: None
+        async with bridged(server) as (host, side):
+            await host.initialize()
+            host.write({"id": 7, "method": "slow"})
+            asked = await side.came('"slow"')
+            for text in (
+                '{"method": "n/1", "params": {"a": 1.0}}',
+                f'{{"id": {asked["id"]}, "result": {{}}}}',
+                '{"method": "n/2"}',
+                '{"method": "roots/list", "id": "s"}',
+                '{"method": "n/3"}',
+            ):
+                side.say('{"jsonrpc": "2.0", ' + text[1:])
+            found = [await host.message() for _ in range(5)]
+            assert [each.get("method", each.get("id")) for each in found] == [
+                "n/1",
+                7,
+                "n/2",
+                "roots/list",
+                "n/3",
+            ]
+            host.write({"id": found[3]["id"], "result": {"roots": []}})
+            assert (await side.came('"roots"'))["id"] == "s"
+
+    run(scenario())
+
+
+def test_either_side_cancels_and_reports_progress() -> None:
+    """F-BRIDGE-1: tokens stay as they are, ids are those of each hop."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            await host.initialize(sampling={})
+            params = {
+                "name": "progress",
+                "arguments": {"steps": 1},
+                "_meta": {"progressToken": "t"},
+            }
+            host.write({"id": 1, "method": "tools/call", "params": params})
+            told = await host.message()
+            assert told["method"] == "notifications/progress"
+            assert told["params"]["progressToken"] == "t"
+            assert (await host.message())["id"] == 1
+
+            host.write({"id": 2, "method": "tools/call", "params": {"name": "never"}})
+            asked = await side.came("never")
+            cancelled = {"requestId": 2, "reason": "enough"}
+            host.write({"method": "notifications/cancelled", "params": cancelled})
+            withdrawn = await side.came("notifications/cancelled")
+            assert withdrawn["params"]["requestId"] == asked["id"]
+
+            side.say('{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}')
+            question = await host.message()
+            cancelled = {"requestId": 9}
+            side.say(json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": cancelled}))
+            told = await host.message()
+            assert told["method"] == CANCELLED
+            assert told["params"]["requestId"] == question["id"]
+
+    run(scenario())
+
+
+def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
+    """F-BRIDGE-1: as of a change; what was subscribed to is so again, and the level of logs."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
+        server.answers["resources/subscribe"] = {}
+        async with bridged(server) as (host, side):
+            await host.initialize()
+            await host.request("resources/subscribe", {"uri": "x:1"})
+            await host.request("logging/setLevel", {"level": "error"})
+            host.write({"id": "lost", "method": "tools/call", "params": {"name": "never"}})
+            await side.came("never")
+            assert side.receiver is not None
+            side.receiver.connection_lost(ConnectionLost("it fell over"))
+            failed = await host.message()
+            assert failed["id"] == "lost"
+            assert "it fell over" in failed["error"]["message"]
+            told = [await host.message() for _ in range(3)]
+            assert [each["method"] for each in told] == [
+                "notifications/tools/list_changed",
+                "notifications/resources/list_changed",
+                "notifications/resources/updated",
+            ]
+            assert side.opened == 2
+            assert len(server.messages("resources/subscribe")) == 2
+            assert len(server.messages("logging/setLevel")) == 2
+            answer = await host.call("echo", text="again")
+            assert answer["result"]["content"][0]["text"] == "again"
+
+    run(scenario())

@@ -1,0 +1,113 @@
+"""``mcpclient bridge`` as hosts use it: a process of its own, in front of another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import Client
+from tests.support.subprocesses import TOP
+
+pytestmark = pytest.mark.needs_posix
+
+DEMO = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x"}},
+}
+
+
+def bridge(*words: str, prelude: str = "pass") -> list[str]:
+    """Return the command of a bridge; ``prelude`` is run before it."""
+    source = f"import sys; sys.path.insert(0, {str(TOP)!r}); {prelude}; "
+    source += "from mcpclient.__main__ import main; sys.exit(main())"
+    return [sys.executable, "-c", source, "bridge", *words]
+
+
+def talk(command: list[str], *messages: Any, **options: Any) -> tuple[list[Any], str]:
+    """Write messages to a bridge and end its input; return what it wrote to stdout and stderr."""
+    given = "".join(f"{json.dumps(message)}\n" for message in messages)
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, timeout=60, check=False, **options
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28", None])
+def test_a_client_finds_the_same_server_behind_it(version: str | None) -> None:
+    """F-BRIDGE-1: tools, results, progress, resources and prompts are those of the server."""
+
+    async def seen(command: list[str]) -> list[Any]:
+        steps: list[float] = []
+        async with Client(command, protocol_version=version) as client:
+            return [
+                client.protocol_version,
+                client.server_info.raw,
+                client.capabilities,
+                [tool.raw for tool in await client.list_tools()],
+                (await client.call_tool("add", {"a": 1, "b": 2})).raw,
+                (
+                    await client.call_tool(
+                        "count",
+                        {"to": 2, "seconds": 0},
+                        on_progress=lambda each: steps.append(each.progress),
+                    )
+                ).raw,
+                steps,
+                [each.raw for each in await client.list_resources()],
+                (await client.get_prompt("haiku", {"topic": "x"})).raw,
+            ]
+
+    assert asyncio.run(seen(bridge("--", *DEMO))) == asyncio.run(seen(DEMO))
+
+
+def test_nothing_but_messages_is_written_to_stdout(tmp_path: Path) -> None:
+    """F-BRIDGE-1: what is printed, here or by a child that inherits stdout, goes to stderr."""
+    noisy = tmp_path / "noisy.py"
+    noisy.write_text(Path(DEMO[1]).read_text().replace("\nTYPE_", "\nprint('a banner')\nTYPE_", 1))
+    prelude = (
+        "import mcpclient.client.client as c, os; old = c.Client.connect; "
+        "c.Client.connect = lambda self: (print('printed'), os.write(1, b'written\\n'), "
+        "os.system('echo started'), old(self))[-1]"
+    )
+    command = bridge("--", sys.executable, str(noisy), prelude=prelude)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(INITIALIZE) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["protocolVersion"] == "2025-11-25"
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        errors = process.stderr.read()
+    for said in ("printed", "written", "started", "a banner"):
+        assert said in errors
+    assert process.returncode == 0
+
+
+def test_a_server_that_cannot_be_reached_is_an_error_for_the_host() -> None:
+    """F-BRIDGE-1: with the reason, as its user needs it."""
+    messages, errors = talk(bridge("tcp://127.0.0.1:1"), INITIALIZE)
+    if messages:  # the input may end before the attempt does
+        assert messages[0]["id"] == 1
+        assert "127.0.0.1:1" in messages[0]["error"]["message"]
+    assert "Traceback" not in errors
+
+
+def test_the_words_of_the_command_are_checked() -> None:
+    """F-BRIDGE-1: before anything is read."""
+    messages, errors = talk(bridge("nowhere"))
+    assert messages == []
+    assert "which server?" in errors
