@@ -23,7 +23,21 @@ from .target import name_server, only_server
 _CONNECTS_WITHIN = 120.0
 
 
-def _prepare(options: argparse.Namespace) -> LocalWork:
+@LocalCommand(
+    "bridge",
+    usage="[OPTION ...] [SERVER | @SESSION] [-- SERVER-COMMAND ...]",
+    takes_server=True,
+    details=(
+        "A host starts it as a stdio server. It connects with all that this client has, such as "
+        "logins, proxies and sandboxes, and passes messages on in both directions, whichever "
+        "revisions host and server speak. Only messages are written to stdout.\n\n"
+        "In the configuration of a host:\n"
+        '  {"mcpServers": {"corp": {"command": "mcpclient",\n'
+        '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
+    ),
+)
+def bridge(options: argparse.Namespace) -> LocalWork:
+    """Prepare a bridge to the server that the words name."""
     server = only_server(options)
 
     async def work(screen: Screen) -> Answer:
@@ -37,9 +51,9 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             return error_text(error, stderr_was_shown=True)
 
         limits = RequestOptions(options.timeout, options.max_timeout)
-        bridge = Bridge(make_client, lambda: _judge(server), explain, limits)
+        between = Bridge(make_client, lambda: _judge(server), explain, limits)
         stdin, stdout = _own_streams()
-        await bridge.serve(stdin, stdout, threads=sys.platform == "win32")
+        await between.serve(stdin, stdout, threads=sys.platform == "win32")
         return Answer({}, "", is_shown=True)
 
     return work
@@ -63,19 +77,3 @@ def _judge(server: Server) -> None:
     now = Gate().admit(server.config, switched_on=True)
     if now.state != "ready" or now.target != server.target:
         raise ServerUnavailable(now.name, now.state, now.reason or "its entry has changed")
-
-
-COMMAND = LocalCommand(
-    "bridge",
-    _prepare,
-    usage="[OPTION ...] [SERVER | @SESSION] [-- SERVER-COMMAND ...]",
-    takes_server=True,
-    details=(
-        "A host starts it as a stdio server. It connects with all that this client has, such as "
-        "logins, proxies and sandboxes, and passes messages on in both directions, whichever "
-        "revisions host and server speak. Only messages are written to stdout.\n\n"
-        "In the configuration of a host:\n"
-        '  {"mcpServers": {"corp": {"command": "mcpclient",\n'
-        '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
-    ),
-)
