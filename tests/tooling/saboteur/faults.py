@@ -545,7 +545,7 @@ OTHERS = [
     Fault(
         "client.requests",
         "raw requests go past the hooks",
-        "if (around or self._around) and method in hooks.SUBJECTS:",
+        "if (around or self._is_wrapped) and method in hooks.SUBJECTS:",
         "if around and method in hooks.SUBJECTS:",
     ),
     Fault(
@@ -714,8 +714,8 @@ OTHERS = [
     Fault(
         "client.requests",
         "calls made together miss the hooks given to them",
-        'self._around or options.get("around") or options',
-        "self._around or options",
+        'self._is_wrapped or options.get("around") or options',
+        "self._is_wrapped or options",
     ),
     Fault(
         "client.connection.response_cache",
