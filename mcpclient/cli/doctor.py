@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
-from ..client.connection.targets import Target, destination_of
+from ..client.connection.targets import destination_of
 from ..client.requests import connection_of
 from ..errors import (
     AuthError,
@@ -118,23 +118,17 @@ def check_of(error: McpError) -> str:
         otherwise = "tcp" if isinstance(error, ConnectFailed) else "era"
         return _CHECK_OF_KIND.get(error.kind, otherwise)
     if isinstance(error, HttpError):
-        return _check_of_status(error.status)
+        otherwise = "http" if error.status >= 500 else "path"
+        return _CHECK_OF_STATUS.get(error.status, otherwise)
     if isinstance(error, CallTimeout) and error.reached in _NEXT_CHECK:
         return _NEXT_CHECK[error.reached]
     kinds = ((UsageError, "config"), (AuthError, "auth"))
     return next((name for kind, name in kinds if isinstance(error, kind)), "era")
 
 
+_CHECK_OF_STATUS = {401: "auth", 403: "auth", 407: "proxy", 429: "http"}
 # The check that a connection timeout belongs to, by the last stage it reached.
 _NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
-
-
-def _check_of_status(status: int) -> str:
-    if status in (401, 403):
-        return "auth"
-    if status == 407:
-        return "proxy"
-    return "http" if status == 429 or status >= 500 else "path"
 
 
 def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
@@ -144,18 +138,17 @@ def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
         return names | {"command"}
     is_address = ":" in url.host or url.host.replace(".", "").isdigit()
     is_http = url.scheme in ("http", "https", "ws", "wss")
-    return names | {
-        name
-        for name, has_it in (
-            ("dns", url.scheme != "unix" and not through_proxy and not is_address),
-            ("tcp", True),
-            ("tls", url.secure),
-            ("proxy", through_proxy),
-            ("http", is_http),
-            ("path", is_http),
-        )
-        if has_it
+    has = {
+        "dns": url.scheme != "unix" and not through_proxy and not is_address,
+        **{
+            "tcp": True,
+            "tls": url.secure,
+            "proxy": through_proxy,
+            "http": is_http,
+            "path": is_http,
+        },
     }
+    return names | {name for name, applies in has.items() if applies}
 
 
 def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Check]:
@@ -174,11 +167,6 @@ def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Che
     ]
 
 
-def raw_report(target: str, checks: Sequence[Check]) -> dict[str, Any]:
-    """Return a report as a JSON object."""
-    return {"target": target, "checks": [check.raw for check in checks]}
-
-
 _NAMED = 3
 _CORRECT = "Correct the file, or set the variables it needs."
 _NONE = "No server is configured: name one, or write one into a file with mcpclient add."
@@ -188,6 +176,13 @@ class _Report(NamedTuple):
     target: str
     checks: list[Check]
     code: int = 0
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        return {"target": self.target, "checks": [check.raw for check in self.checks]}
+
+    def shown(self, style: Style) -> str:
+        return "\n".join(line for check in self.checks for line in _lines(check, style))
 
 
 @LocalCommand(
@@ -209,11 +204,7 @@ async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
         report = _refused("".join(options.named[:1]), error)
     else:
         report = await _examined(server, options, screen)
-    return Answer(
-        raw_report(report.target, report.checks),
-        _shown(report, screen.style),
-        exit_code=report.code,
-    )
+    return Answer(report.raw, report.shown(screen.style), exit_code=report.code)
 
 
 async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
@@ -229,11 +220,9 @@ async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
             reports[name] = await _examined(configured.server_of(server, config), options, screen)
         except McpError as error:
             reports[name] = _refused(configured.shown_target(server), error)
-    style = screen.style
-    texts = [
-        f"{style.bold(one_line(name))}\n{_shown(each, style)}" for name, each in reports.items()
-    ]
-    raw = [{"name": name, **raw_report(*each[:2])} for name, each in reports.items()]
+    style, found = screen.style, reports.items()
+    texts = [f"{style.bold(one_line(name))}\n{each.shown(style)}" for name, each in found]
+    raw = [{"name": name, **each.raw} for name, each in found]
     codes = [each.code for each in reports.values() if each.code]
     return Answer({"servers": raw}, "\n\n".join(texts), exit_code=codes[0] if codes else 0)
 
@@ -251,8 +240,11 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
     try:
         client = client_for(server._replace(warnings=()), options, screen)
         target, connection = client.target, connection_of(client)
-        relevant = _relevant_checks(server.target, connection.options.network)
-        trust = _trust_of(connection.options.network, os.environ)
+        network, named = connection.options.network, server.target
+        url = parse_url(named) if isinstance(named, str) and "://" in named else None
+        through_proxy = url is not None and network.proxy_for(url) is not None
+        relevant = checks_for(url, through_proxy=through_proxy)
+        trust = _trust_of(network, os.environ)
         async with screen.status:
             try:
                 await client.connect()
@@ -291,13 +283,6 @@ def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:
         if environ.get(name):
             said.append(f"{name}={environ[name]} is not read: give it as SSL_CERT_FILE")
     return escape("\n".join(said))
-
-
-def _relevant_checks(target: Target, network: NetworkOptions) -> set[str]:
-    is_url = isinstance(target, str) and "://" in target
-    url = parse_url(target) if is_url else None  # type: ignore[arg-type]
-    through_proxy = url is not None and network.proxy_for(url) is not None
-    return checks_for(url, through_proxy=through_proxy)
 
 
 def _failed(error: McpError) -> Check:
@@ -389,10 +374,6 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
     except McpError as error:
         return str(error)
     return ""
-
-
-def _shown(report: _Report, style: Style) -> str:
-    return "\n".join(line for check in report.checks for line in _lines(check, style))
 
 
 _GAP = " " * 18
