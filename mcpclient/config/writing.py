@@ -163,25 +163,23 @@ def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry that ``application`` reads as the same server."""
     given = {key: value for key, value in entry.items() if value not in (None, {}, [])}
     is_remote = "url" in given and "command" not in given
+    kind = given.pop("type", None)
     if application == "opencode":
-        command = given.pop("command", None)
-        words = [] if command is None else [command, *given.pop("args", ())]
-        kind: dict[str, Any] = (
+        words = [given.pop("command"), *given.pop("args", ())] if "command" in given else []
+        shape: dict[str, Any] = (
             {"type": "remote"} if is_remote else {"type": "local", "command": words}
         )
-        given.pop("type", None)
-        return {
-            **kind,
-            **{"environment" if key == "env" else key: value for key, value in given.items()},
-        }
+        return {**shape, **_renamed(given, "env", "environment")}
     if application == "codex":
-        given.pop("type", None)
-        return {"http_headers" if key == "headers" else key: value for key, value in given.items()}
-    if application == "gemini" and is_remote and given.pop("type", "http") == "http":
-        return {"httpUrl": given.pop("url"), **given}
+        return _renamed(given, "headers", "http_headers")
+    if application == "gemini" and is_remote and kind in (None, "http"):
+        return _renamed(given, "url", "httpUrl")
     if application == "windsurf" and is_remote:
-        given.pop("type", None)
-        return {"serverUrl": given.pop("url"), **given}
-    if application in ("claude-code", "vscode") and is_remote and "type" not in given:
-        return {"type": "http", **given}  # without a type it is taken for a command
-    return given
+        return _renamed(given, "url", "serverUrl")
+    if application in ("claude-code", "vscode") and is_remote:
+        kind = kind or "http"  # without a type it is taken for a command
+    return {**({} if kind is None else {"type": kind}), **given}
+
+
+def _renamed(entry: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
+    return {after if key == before else key: value for key, value in entry.items()}
