@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from .config.scopes import discover_configs as discover_configs
     from .config.writing import add_server as add_server
     from .config.writing import remove_server as remove_server
+    from .entries.server_limits import ServerLimits as ServerLimits
     from .entries.variables import InputSpec as InputSpec
     from .errors import *  # noqa: F403 - all of the tree is public
     from .gate.gate import Approvals as Approvals
@@ -196,6 +197,7 @@ _MODULES = {
     ".config.policy.policy": "Policy Verdict",
     ".config.policy.rules": "CommandRule CwdRule EnvRule NameRule UrlRule",
     ".config.scopes": "FoundConfig discover_configs",
+    ".entries.server_limits": "ServerLimits",
     ".entries.variables": "InputSpec",
     ".config.writing": "add_server remove_server",
     ".errors": (

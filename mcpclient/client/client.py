@@ -296,7 +296,9 @@ class Client(Contents, Listening):
             asked = {**params, "name": call.name, "arguments": call.arguments}
             if call.meta:
                 asked = with_meta(asked, call.meta)
-            limits = self._limits("tools/call", timeout, max_timeout, on_progress, call.headers)
+            limits = self._limits(
+                "tools/call", timeout, max_timeout, on_progress, call.headers, tool=call.name
+            )
             return CallToolResult(
                 await self._in_owner_loop(self._tasks.first_answer, asked, limits)
             )

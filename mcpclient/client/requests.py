@@ -93,7 +93,8 @@ class Requests:
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
         `CallRefused` where a hook refuses it. Cancelling tells the server and frees everything.
         """
-        limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
+        tool = str(params.get("name", "")) if params and method == "tools/call" else ""
+        limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh, tool)
         if meta:
             params = with_meta(params, meta)
         return await self.forward(method, params, limits, around)
@@ -201,7 +202,9 @@ class Requests:
         if around or self._is_wrapped:
 
             async def make(call: hooks.Call) -> CallToolResult:
-                limits = self._limits("tools/call", timeout, max_timeout, headers=call.headers)
+                limits = self._limits(
+                    "tools/call", timeout, max_timeout, headers=call.headers, tool=call.name
+                )
                 request = self._request_tool(
                     call.name, call.arguments, limits, on_progress, call.meta
                 )
@@ -214,7 +217,7 @@ class Requests:
                 functions, make, name, arguments, meta, headers, trace
             )
         else:
-            limits = self._limits("tools/call", timeout, max_timeout, headers=headers)
+            limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
             request = self._request_tool(name, arguments, limits, on_progress, meta)
             result = await self._listed.checked(name, await request, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
@@ -264,7 +267,10 @@ class Requests:
     def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
         """Whether calls need nothing but a request each."""
         special = (
-            self._is_wrapped or options.get("around") or options.get("on_progress") is not None
+            self._is_wrapped
+            or self._connection.caps is not None
+            or options.get("around")
+            or options.get("on_progress") is not None
         )
         if special or self._connection.options.tasks or not self._shares_batches:
             return False
@@ -396,8 +402,16 @@ class Requests:
         on_progress: ProgressHandler | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
+        tool: str = "",
     ) -> RequestOptions:
-        """Return how one call is made."""
+        """Return how one call is made, of ``tool`` if it is of one."""
+        own = self._connection.options.limits
+        if own is not None and tool and timeout is DEFAULT:
+            seconds = own.timeout_of(tool)
+            if seconds is not None:
+                timeout, total = seconds, self._connection.options.timeouts.total
+                if max_timeout is DEFAULT and total:
+                    max_timeout = seconds and max(seconds, total)
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
         if on_progress is None and not headers and not fresh:
             return limits

@@ -229,6 +229,9 @@ def _rows(entry: Entry) -> Iterator[Shown]:
             yield Shown(_SPELLED.get(name, name), text)
     if not entry.enabled:
         yield Shown("disabled", "true")
+    if entry.limits is not None:
+        given = {name: value for name, value in vars(entry.limits).items() if value}
+        yield Shown("limits", json.dumps(given))
     for name, value in entry.restrictions.items():
         yield from _value_rows(name, value)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import safe_repr
+from ..errors import UsageError, safe_repr
 from ..suggestions import did_you_mean, there_are
 from .applications import Application
 from .fields import (
@@ -21,6 +21,7 @@ from .fields import (
     is_comment,
     restrictions_in,
 )
+from .server_limits import LIMIT_FIELDS, ServerLimits
 
 _CONTROL = re.compile(r"[\x01-\x1f]")
 # In seconds; more is likely a number of milliseconds.
@@ -67,6 +68,7 @@ class Entry:
     ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell that
     prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
     ``bundle``: the file that the command is from, and ``sha256`` the digest of that file.
+    ``limits``: of its calls.
     ``restrictions``: what the entry forbids, by the names of its fields. Times are in seconds.
     """
 
@@ -93,6 +95,7 @@ class Entry:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     naming: NamingStyle | None = None
+    limits: ServerLimits | None = None
     restrictions: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
 
@@ -162,6 +165,7 @@ class EntryReader:
             include=tuple(include),
             exclude=tuple(exclude),
             naming=self._naming(),
+            limits=self._limits(),
             restrictions=restrictions_in(self._entry),
             fields=self.names,
         )
@@ -388,6 +392,14 @@ class EntryReader:
         elif tools is not None:
             include += self._words(tools, key)
         return ([] if include == ["*"] else include), exclude
+
+    def _limits(self) -> ServerLimits | None:
+        given = self._given(*LIMIT_FIELDS)
+        try:
+            return ServerLimits(**given) if given else None
+        except UsageError as error:
+            names = [self.names[name] for name in given if name in str(error)]
+            raise EntryError(str(error), *(names or [self.names["timeouts"]])[:1]) from None
 
     def _naming(self) -> NamingStyle | None:
         """Return the naming style of the server's tools, if the entry has one."""

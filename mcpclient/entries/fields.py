@@ -66,6 +66,15 @@ FIELDS = {
     "connect_timeout": Field("connect_timeout", "seconds"),
     "startup_timeout_sec": Field("connect_timeout", "seconds"),
     "startup_timeout_ms": Field("connect_timeout", "milliseconds"),
+    # How often, and how long
+    "at_once": Field("at_once", "any"),
+    "atOnce": Field("at_once", "any"),
+    "per_minute": Field("per_minute", "any"),
+    "perMinute": Field("per_minute", "any"),
+    "breaker": Field("breaker", "any"),
+    "breaker_seconds": Field("breaker_seconds", "any"),
+    "breakerSeconds": Field("breaker_seconds", "any"),
+    "timeouts": Field("timeouts", "any"),
     # Which tools
     "include": Field("include", "words"),
     "allowedTools": Field("include", "words"),

@@ -105,8 +105,8 @@ def resolve(
     resolver = _Resolver(entry, variables, base, read, report)
     options: dict[str, Any] = {
         name: value
-        for name, value in (("timeout", entry.timeout), ("connect_timeout", entry.connect_timeout))
-        if value is not None
+        for name in ("timeout", "connect_timeout", "limits")
+        if (value := getattr(entry, name)) is not None
     }
     if entry.url is None:
         return resolver.command(), {**options, **resolver.of_process()}

@@ -22,6 +22,7 @@ from .memory import Memory
 from .pins import Pins
 
 if TYPE_CHECKING:
+    from ..client.connection.caps import Caps
     from ..client.connection.client_options import ClientOptions
     from .tools import Catalog
 
@@ -72,6 +73,9 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
         options.pop(name, None)
     common = options.get("sandbox")
     options.update(server.options)
+    own, common_limits = server.options.get("limits"), shared.get("limits")
+    if own is not None and common_limits is not None:  # an entry can only be stricter
+        options["limits"] = own.within(common_limits)
     if shared.get("audit") is not None:
         options["audit"] = (shared["audit"], server.options.get("audit"))
     if options.get("sandbox") == "required":  # by a policy, which any sandbox satisfies
@@ -196,7 +200,7 @@ class Shared:
 
     ``home``: the event loop they live in. ``admit``: returns the configuration of a server as the
     gate allows it now; the flag asks for it as if it were enabled. ``eras``: which era each server
-    speaks.
+    speaks. ``caps``: those of the servers by name, whose counts outlive clients.
     """
 
     home: LoopBound
@@ -208,5 +212,6 @@ class Shared:
     admit: Callable[[ServerConfig, bool], Awaitable[ServerConfig]]
     pins: Pins | None = None
     memory: Memory | None = None
+    caps: dict[str, Caps] = field(default_factory=dict)
     auto_refresh: bool = True
     eras: EraMemory = field(default_factory=EraMemory)

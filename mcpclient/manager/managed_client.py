@@ -27,6 +27,7 @@ from ..net.loops import LoopBound
 from .machine import did_not_run
 
 if TYPE_CHECKING:
+    from ..client.connection.caps import Caps
     from ..client.connection.client_options import ClientOptions
     from .server import Server
 
@@ -58,6 +59,13 @@ class ManagedClient(Client):
     def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
         """Let every request pass ``guard``, see `CallRecovery`."""
         self._caller.guard = guard
+
+    def share_caps(self, known: dict[str, Caps]) -> None:
+        """Continue the counts of an earlier client of the same server."""
+        own = self._connection.caps
+        if own is not None:
+            self._connection.caps = known.setdefault(self._connection.name, own)
+            self._connection.caps.limits = own.limits
 
     async def connect(self) -> ManagedClient:
         """Have the manager connect the server, as `Manager.connect` does.

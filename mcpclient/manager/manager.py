@@ -180,6 +180,7 @@ class Manager(Calls):
             admit=fleet.admit,
             pins=pins,
             memory=fleet.memory,
+            caps={},
             auto_refresh=auto_refresh,
         )
         self._servers = fleet.servers

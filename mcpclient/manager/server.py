@@ -145,6 +145,7 @@ class Server:
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
                 client.guard_with(self._tools.guard)
+            client.share_caps(shared.caps)
             client.expect(self._upkeep.version)
             self._client = client
         return client

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..client.client import Client
+from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
@@ -329,9 +330,12 @@ class Caller(asyncio.Protocol):
     async def _request(
         self, method: str, params: Mapping[str, Any], limits: RequestOptions
     ) -> dict[str, Any]:
-        generation = self._connection.generation
+        caps, generation = self._connection.caps, self._connection.generation
         try:
-            return await self._connection.session.request(method, params, limits)
+            if caps is None or not caps.counts(method):
+                return await self._connection.session.request(method, params, limits)
+            async with caps.slot(CallDeadline(self._connection, method, limits, params)):
+                return await self._connection.session.request(method, params, limits)
         except SessionExpired:
             await self._connection.renew(generation)
             return await self._connection.session.request(method, params, limits)

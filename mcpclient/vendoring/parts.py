@@ -48,6 +48,9 @@ PARTS: dict[str, Part] = {
     ),
     "hooks": Part("functions around calls", ("client.events.around",)),
     "audit": Part("audit logs", ("client.events.audit", "net.chained_log")),
+    "limits": Part(
+        "caps and breakers of servers", ("client.connection.caps", "entries.server_limits")
+    ),
     "types": Part(
         "returns= of call_tool, templates, annotations for type checkers",
         (

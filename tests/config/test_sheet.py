@@ -53,6 +53,10 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "include": ({**COMMAND, "include": ["a"]}, 'include: ["a"]'),
     "exclude": ({**COMMAND, "exclude": ["a"]}, 'exclude: ["a"]'),
     "naming": ({**COMMAND, "naming": "tool"}, "naming: tool"),
+    "limits": (
+        {**COMMAND, "at_once": 4, "breakerSeconds": 5},
+        'limits: {"at_once": 4, "breaker_seconds": 5}',
+    ),
     "restrictions": ({**COMMAND, "sandbox": {"network": False}}, "sandbox.network: false"),
     "fields": (COMMAND, ""),
 }

@@ -120,6 +120,7 @@ async def around(call, proceed):
 over_stdio(call, around=[around])
 """,
     "audit": 'over_stdio(call, audit="calls.jsonl")',
+    "limits": "over_stdio(call, limits=mcpclient.ServerLimits(at_once=1))",
     "types": """
 async def use(client):
     assert (await client.call_tool("add", ADD, returns=dict)) is not None

@@ -193,8 +193,12 @@ class CallRecovery:
         params: Mapping[str, Any] | None,
         options: RequestOptions,
         time: CallDeadline | None = None,
+        *,
+        is_admitted: bool = False,
     ) -> dict[str, Any]:
         """Return the complete result of a request; ``time``: the caller's, if it does more.
+
+        ``is_admitted``: the caps have let it through.
 
         With the option ``tasks``, a task that the server made of a tool call counts as complete.
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
@@ -207,6 +211,12 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
+        caps = self._connection.caps
+        if caps is not None and not is_admitted and caps.counts(method):
+            time = time or CallDeadline(self._connection, method, options, params)
+            async with caps.slot(time):
+                rest = time.rest_of(options)
+                return await self.call(method, params, rest, time, is_admitted=True)
         session, generation = self._connection.session, self._connection.generation
         started = session.deadlines.counted_time()
         outcome: dict[str, Any] | McpError

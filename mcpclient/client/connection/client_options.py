@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import ssl
 
     from ...auth.options import Authentication
+    from ...entries.server_limits import ServerLimits
     from ...errors import McpError
     from ...net.network_options import ClientCertificate, Negotiate
     from ...net.process.stderr import StderrTarget
@@ -55,6 +56,9 @@ class SharedClientOptions(TypedDict, total=False):
     """Seconds that connecting may take; None or 0: no limit. Default: the same as ``timeout``."""
     close_timeout: float
     """Seconds that closing may take; 0: abort everything at once. Default: 5."""
+    limits: ServerLimits | None
+    """Calls at once and per minute, a breaker, and timeouts of single tools, see `ServerLimits`.
+    Default: none."""
 
     # The protocol
 

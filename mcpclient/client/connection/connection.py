@@ -35,7 +35,9 @@ from .states import USABLE, Event, State, step
 
 if TYPE_CHECKING:
     from ..events import audit
+    from . import caps
 else:
+    caps = OnDemand(".caps", __name__)
     audit = OnDemand("..events.audit", __name__)
 
 _logger = logger_for("mcpclient.client")
@@ -58,6 +60,9 @@ class Connection(LoopBound):
         if options.audit is not None:
             account = getattr(options.auth, "account", None) or ""
             self.audit = audit.Audit(options.audit, self.name, account=account)
+        self.caps: caps.Caps | None = None
+        if options.limits is not None:
+            self.caps = caps.Caps(options.limits, self.name)
         # Why it may start, for the audit log.
         self.decision: str = ""
         self.generation: int = 0

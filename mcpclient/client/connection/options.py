@@ -23,6 +23,7 @@ from .limits import DEFAULT, Timeouts
 if TYPE_CHECKING:
     from ... import suggestions
     from ...auth.options import Authentication
+    from ...entries.server_limits import ServerLimits
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
@@ -130,6 +131,7 @@ class Options(NamedTuple):
     name: str | None = None
     trusted: bool = False
     audit: AuditOption = None
+    limits: ServerLimits | None = None
     around: tuple[Around, ...] = ()
     hooks: Hooks = Hooks()
     eras: EraMemory = EraMemory()

@@ -38,7 +38,7 @@ _logger = logger_for("mcpclient.audit")
 _LONGEST_REASON = 500
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 # Who refused a call, by the status of its server.
-_BY_STATUS = {"denied": "policy", "needs_approval": "approval", "busy": "limits"}
+_BY_STATUS = {"denied": "policy", "needs_approval": "approval", "failing": "limits"}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,348 @@
+"""Caps and breakers of one server, in virtual time: F-MANY-19."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient import Client, Manager, ServerLimits, ToolError
+from mcpclient.errors import CallTimeout, HttpError, PeerError, ServerUnavailable
+from tests.client.scripted_server import ScriptedServer
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+
+class Slow:
+    """Answers each call after some seconds, and counts those at once. ``fails``: so many calls."""
+
+    def __init__(self, seconds: float = 1.0, fails: int = 0) -> None:
+        self.seconds, self.fails = seconds, fails
+        self.now = self.most = self.made = 0
+        self.server = ScriptedServer(
+            {"tools/call": self.answer, "prompts/get": self.prompt, "resources/read": self.answer}
+        )
+
+    async def answer(self, params: Any) -> Any:
+        self.made += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(self.seconds)
+        self.now -= 1
+        if self.fails:
+            self.fails -= 1
+            raise PeerError(-32603, "broken")
+        return {"content": [], "contents": []}
+
+    async def prompt(self, params: Any) -> Any:
+        return {**await self.answer(params), "messages": []}
+
+
+def used(slow: Slow, use: Any, **limits: Any) -> float:
+    """Run ``use`` with a client, and return how long it took."""
+
+    async def main() -> float:
+        options = {"limits": ServerLimits(**limits), "name": "demo", "timeout": 30}
+        async with slow.server.client(**options) as client:
+            began = asyncio.get_running_loop().time()
+            await use(client)
+            return asyncio.get_running_loop().time() - began
+
+    return run(main())
+
+
+def call(client: Client, name: str = "x", **options: Any) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(client.call_tool(name, **options))
+
+
+def test_calls_over_the_cap_wait_for_others_to_end() -> None:
+    """F-MANY-19: never more at once, however they are made."""
+    for several in (
+        lambda client: asyncio.gather(*(client.call_tool("x") for _ in range(10))),
+        lambda client: client.call_tools([("x", None)] * 10),
+        lambda client: asyncio.gather(
+            *(client.read_resource("mem://1") for _ in range(5)),
+            *(client.get_prompt("p") for _ in range(5)),
+        ),
+    ):
+        slow = Slow()
+        assert used(slow, several, at_once=4) == 3
+        assert (slow.most, slow.made) == (4, 10)
+
+
+def test_calls_are_made_in_the_order_they_came() -> None:
+    """F-MANY-19"""
+    slow = Slow()
+
+    async def use(client: Client) -> None:
+        await asyncio.gather(*(client.call_tool(f"t{number}") for number in range(6)))
+
+    used(slow, use, at_once=2)
+    assert [each["name"] for each in slow.server.sent("tools/call")] == [f"t{n}" for n in range(6)]
+
+
+def test_calls_per_minute() -> None:
+    """F-MANY-19: within any 60 seconds, from their beginning."""
+    slow = Slow(seconds=10)
+
+    async def use(client: Client) -> None:
+        await asyncio.gather(*(client.call_tool("x", timeout=0, max_timeout=0) for _ in range(7)))
+        await client.list_tools()
+
+    slow.server.answers["tools/list"] = {"tools": []}
+    assert used(slow, use, per_minute=3) == 130
+    assert slow.most == 3
+
+
+@pytest.mark.parametrize(
+    ("limits", "options", "said", "at"),
+    [
+        (
+            {"at_once": 1},
+            {"timeout": 5},
+            "5 s (timeout), waiting for its turn: at most 1 at once",
+            5,
+        ),
+        ({"per_minute": 1}, {"timeout": 5}, "waiting for its turn: at most 1 per minute", 5),
+        ({"at_once": 1}, {"max_timeout": 7}, "7 s (max_timeout), waiting for its turn", 7),
+    ],
+)
+def test_a_call_waits_within_its_own_timeout_and_says_so(
+    limits: Any, options: Any, said: str, at: float
+) -> None:
+    """F-MANY-19: and it was never sent; the place is free for the next."""
+    slow = Slow(seconds=20)
+
+    async def use(client: Client) -> None:
+        first = call(client)
+        await asyncio.sleep(0)
+        with pytest.raises(CallTimeout) as raised:
+            await client.call_tool("y", **options)
+        assert said in str(raised.value)
+        assert "tools/call 'y' of demo" in str(raised.value)
+        assert asyncio.get_running_loop().time() == at
+        assert slow.made == 1
+        await first
+        await client.call_tool("z", timeout=0)
+
+    used(slow, use, **limits)
+
+
+def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
+    """F-MANY-19: what is left of max_timeout holds for the answer."""
+    slow = Slow(seconds=4)
+
+    async def use(client: Client) -> None:
+        first = call(client)
+        await asyncio.sleep(0)
+        with pytest.raises(CallTimeout, match="6 s"):
+            await client.call_tool("y", max_timeout=6)
+        assert (asyncio.get_running_loop().time(), slow.made) == (6, 2)
+        await first
+
+    used(slow, use, at_once=1)
+
+
+def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
+    """F-MANY-19: nor one that is cancelled in the moment in which it is let through."""
+    slow = Slow()
+
+    async def use(client: Client) -> None:
+        first, second, third = (call(client) for _ in range(3))
+        await asyncio.sleep(0.5)
+        second.cancel()
+        first.add_done_callback(lambda _: third.cancel())
+        await asyncio.gather(first, second, third, return_exceptions=True)
+        await asyncio.wait_for(client.call_tool("x"), 2)
+
+    used(slow, use, at_once=1)
+
+
+def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
+    """F-MANY-19: at once, without asking the server; after a while one call is tried."""
+    slow = Slow(fails=4)
+
+    async def use(client: Client) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(3):
+            with pytest.raises(PeerError):
+                await client.call_tool("x")
+        began = loop.time()
+        with pytest.raises(ServerUnavailable) as raised:
+            await client.call_tool("x")
+        assert str(raised.value) == (
+            "server 'demo' is failing: 3 calls in a row failed; the next is tried in 30 s"
+        )
+        assert raised.value.hint
+        assert (loop.time(), slow.made) == (began, 3)
+        await asyncio.sleep(30)
+        trial, other = call(client), call(client)
+        outcomes = await asyncio.gather(trial, other, return_exceptions=True)
+        assert [type(each) for each in outcomes] == [PeerError, ServerUnavailable]
+        with pytest.raises(ServerUnavailable):
+            await client.call_tool("x")
+        await asyncio.sleep(30)
+        trial = call(client)
+        await asyncio.sleep(0.5)
+        trial.cancel()
+        await asyncio.sleep(0)
+        await client.call_tool("x")
+        await asyncio.gather(*(client.call_tool("x") for _ in range(3)))
+
+    used(slow, use, breaker=3)
+    assert slow.made == 3 + 1 + 1 + 4
+
+
+def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
+    """F-MANY-19"""
+    slow = Slow(fails=9)
+
+    async def use(client: Client) -> None:
+        calls = (client.call_tool("x") for _ in range(5))
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(each) for each in outcomes[2:]] == [ServerUnavailable] * 3
+        await asyncio.sleep(5)
+        slow.fails = 0
+        await client.call_tool("x")
+
+    used(slow, use, breaker=2, at_once=1, breaker_seconds=5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_failure"),
+    [
+        (PeerError(-32602, "no such tool"), False),
+        (HttpError(404, {}, b""), False),
+        (HttpError(429, {}, b""), True),
+        (HttpError(502, {}, b""), True),
+        (PeerError(-32603, "broken"), True),
+        ({"content": [], "isError": True}, False),
+        (None, True),
+    ],
+    ids=str,
+)
+def test_failures_are_those_of_the_server(
+    answer: Any, is_failure: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-19: a tool that fails, and a call that is wrong, say that the server answers."""
+
+    def made(params: Any) -> Any:
+        if isinstance(answer, PeerError):
+            raise answer
+        return answer
+
+    async def main() -> None:
+        server = ScriptedServer({"tools/call": made})
+        async with server.client(limits=ServerLimits(breaker=1), timeout=3) as client:
+            if isinstance(answer, HttpError):
+
+                async def fail(*_: Any) -> Any:
+                    raise answer
+
+                monkeypatch.setattr(client._connection.session, "answer_to", fail)
+            for _ in range(2):
+                with pytest.raises(Exception) as raised:  # noqa: PT011
+                    await client.call_tool("x", raise_on_error=True)
+            assert raised.type is (ServerUnavailable if is_failure else type_of(answer))
+
+    def type_of(answer: Any) -> type:
+        return ToolError if isinstance(answer, dict) else type(answer)
+
+    run(main())
+
+
+def test_a_call_with_hooks_and_one_as_a_task_are_capped_once() -> None:
+    """F-MANY-19, F-API-23"""
+    slow = Slow()
+
+    async def around(call: Any, proceed: Any) -> Any:
+        return await proceed(call)
+
+    async def use(client: Client) -> None:
+        several = (client.call_tool("x", around=[around]) for _ in range(3))
+        await asyncio.gather(*several, client.request("tools/call", {"name": "x"}))
+
+    assert used(slow, use, at_once=1) == 4
+    assert slow.most == 1
+
+
+def test_timeouts_of_tools_by_pattern() -> None:
+    """F-MANY-19: in place of the client's; a call's own counts more, and 0 is no limit."""
+    slow = Slow(seconds=700)
+    timeouts = {"slow_fast": 2, "slow_*": 800, "endless": 0}
+
+    async def use(client: Client) -> None:
+        loop = asyncio.get_running_loop()
+        await client.call_tool("slow_report")
+        assert loop.time() == 700
+        others: list[tuple[str, Any, float]] = [
+            ("slow_fast", {}, 2),
+            ("other", {}, 30),
+            ("slow_report", {"timeout": 5}, 5),
+            ("slow_report", {"max_timeout": 600}, 600),
+        ]
+        for name, options, seconds in others:
+            began = loop.time()
+            with pytest.raises(CallTimeout):
+                await client.call_tool(name, **options)
+            assert loop.time() - began == seconds
+        began = loop.time()
+        with pytest.raises(CallTimeout, match="2 s"):
+            await client.request("tools/call", {"name": "slow_fast"})
+        await client.call_tool("endless")
+
+    used(slow, use, timeouts=timeouts)
+
+
+def test_reconnecting_resets_no_count() -> None:
+    """F-MANY-19: of a client; and of a manager, which has a count for each server."""
+
+    async def main() -> None:
+        slow = Slow(seconds=0)
+        limits = ServerLimits(per_minute=2)
+        client = slow.server.client(limits=limits, name="demo")
+        async with client:
+            await client.call_tools([("x", None)] * 2)
+        async with client:
+            with pytest.raises(CallTimeout, match="per_minute"):
+                await client.call_tool("x", timeout=10)
+        members = {"a": Member("x"), "b": Member("x")}
+        manager = Manager(dict(members), limits=limits)
+        for _ in range(2):
+            async with manager:
+                await manager.call_tool("a__x")
+                await manager.disconnect("a")
+                await manager.connect("a")
+        async with manager:
+            for _ in range(2):
+                await manager.call_tool("b__x")
+            with pytest.raises(CallTimeout, match="per_minute"):
+                await manager.call_tool("a__x", timeout=10)
+        assert len(members["a"].calls) == len(members["b"].calls) == 2
+
+    run(main())
+
+
+def test_another_event_loop_is_not_held_up_by_calls_of_one_that_has_ended() -> None:
+    """F-MANY-19: the calls of a stopped loop never end."""
+    slow = Slow()
+    client = slow.server.client(limits=ServerLimits(at_once=1), name="demo")
+
+    async def begin() -> None:
+        await client.connect()
+        task = call(client)
+        await asyncio.sleep(0.5)
+        assert client._connection.caps is not None
+        client._connection.caps._running = 7  # as if the loop had been stopped in between
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        client._connection.caps._running = 7
+        await client.close()
+
+    async def again() -> None:
+        async with client:
+            await asyncio.wait_for(client.call_tool("x"), 5)
+
+    run(begin())
+    run(again())
