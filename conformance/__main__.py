@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import authorized, live, official, peers, readme, replay
+from conformance import authorized, live, negotiate, official, peers, readme, replay
 from conformance.peers.install import install_all
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, Row, exit_code
 from conformance.summary import groups, table, what_went_wrong
@@ -40,6 +40,7 @@ PARTS = {
     "live": Part(live.run, live.ENVIRONMENTS),
     "websocket": Part(meetings.run, meetings.ENVIRONMENTS, autobahn.provide),
     "authorized": Part(authorized.run, authorized.ENVIRONMENTS),
+    "negotiate": Part(negotiate.run),
     "official": Part(official.run, official.ENVIRONMENTS),
 }
 

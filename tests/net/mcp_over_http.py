@@ -26,12 +26,18 @@ class McpOverHttp:
             fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:-2])
             lower = {name.lower(): value for name, value in fields.items()}
             body = await reader.readexactly(int(lower.get("content-length", 0)))
-            status, answer = self._answer(head, body)
+            is_accepted, challenge = self.check(head)
+            status, answer = self._answer(head, body) if is_accepted else ("401 No", b"")
             lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(answer)}"]
+            lines += [f"WWW-Authenticate: {challenge}"] if challenge else []
             lines += [f"Set-Cookie: {cookie}" for cookie in self.cookies]
             lines += ["Content-Type: application/json", "\r\n"]
             writer.write("\r\n".join(lines).encode() + answer)
             await writer.drain()
+
+    def check(self, head: str) -> tuple[bool, str]:
+        """Return whether the caller is accepted, and what to say of that in WWW-Authenticate."""
+        return True, ""
 
     def _answer(self, head: str, body: bytes) -> tuple[str, bytes]:
         if not head.startswith("POST "):

@@ -30,8 +30,9 @@ async def serve(
     *,
     tls: ssl.SSLContext | None = None,
     path: str | os.PathLike[str] | None = None,
+    port: int = 0,
 ) -> AsyncIterator[int]:
-    """Serve on a free loopback port, or on a Unix socket; every connection is closed at the end."""
+    """Serve on a loopback port, 0 for a free one, or on a Unix socket; close all at the end."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,7 +46,7 @@ async def serve(
         tasks.discard(task)
 
     if path is None:
-        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls, limit=_LINE_LIMIT)
+        server = await asyncio.start_server(handle, "127.0.0.1", port, ssl=tls, limit=_LINE_LIMIT)
     else:
         server = await asyncio.start_unix_server(handle, path, ssl=tls, limit=_LINE_LIMIT)
     port = 0 if path is not None else server.sockets[0].getsockname()[1]
