@@ -24,17 +24,19 @@ from .command import Server
 _CORRECT = "Correct the file; mcpclient servers --no-connect lists all its problems."
 
 
-def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str]:
+def configured(
+    name: str, path: str | None, line: str = "", *, unseen: bool = False
+) -> tuple[Server, str]:
     """Return the named server, from the file at ``path`` or from those that apply to this folder.
 
     The second item is the tool that ``server.tool`` or ``server__tool`` names, otherwise "".
-    ``line``: a suggestion for a name that is not configured.
-    A disabled server is connected when it is named, with a note that says so. On a
+    ``line``: a suggestion for a name that is not configured. ``unseen``: as `load` has
+    ``foreign``. A disabled server is connected when it is named, with a note that says so. On a
     terminal the user is asked to agree to a server of a project's file, and for the inputs that it
     needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
     and `ServerUnavailable` for a server that may not be connected.
     """
-    config = _asked(name, path)
+    config = _asked(name, path, unseen)
     server = config.servers.get(name)
     if server is not None:
         return server_of(server, config), ""
@@ -50,19 +52,7 @@ def configured(name: str, path: str | None, line: str = "") -> tuple[Server, str
     return configured(owner, path)[0], tool
 
 
-def in_bundle(path: str) -> Server:
-    """Return the server in a bundle. Raises what `configured` raises.
-
-    Who names a bundle has not agreed to its command yet: on a terminal the user is asked.
-    """
-    names = list(load(path, foreign=True).inputs)
-    config = _asked(names[0] if names else "", path, foreign=True)
-    for server in config.servers.values():
-        return server_of(server, config)
-    raise UsageError("\n".join(map(str, config.problems)))
-
-
-def _asked(name: str, path: str | None, *, foreign: bool = False) -> Config:
+def _asked(name: str, path: str | None, foreign: bool) -> Config:
     """Load the configuration; on a terminal the user agrees to one server, and gives its inputs."""
     terminal = Terminal()
     config = load(path, enabled=name, foreign=foreign)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..lazy import OnDemand
-from ..net.paths import is_bundle
+from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
 from ..recording.redaction import Redactor
@@ -70,12 +70,10 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     if first.startswith("@"):
         joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
         return joined
-    if is_bundle(first):
-        found: Server = import_module(".configured", __package__).in_bundle(first)
-        return found
-    if _names_itself(first) and not _is_name(first, options.config):
+    in_bundle = is_bundle(first)  # whose command the user has not seen yet, and so not agreed to
+    if not in_bundle and _names_itself(first) and not _is_name(first, options.config):
         return Server(first)
-    if not needed:
+    if not needed and not in_bundle:
         options.named, options.words = [], words
         return Server("")
     if not words:
@@ -88,7 +86,8 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     configured = import_module(".configured", __package__).configured
     line = shlex.join(["mcpclient", options.command, "--", *words]) if is_program(first) else ""
     server: Server
-    server, tool = configured(first, options.config, line)
+    name, path = (bundle_name(first), first) if in_bundle else (first, options.config)
+    server, tool = configured(name, path, line, unseen=in_bundle)
     if tool:
         options.named = [server.options["name"]]
         options.words.insert(0, tool)

@@ -24,7 +24,7 @@ from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Line
 from ..jsonrpc.codec import is_deep
 from ..lazy import OnDemand
 from ..net.files import read_file
-from ..net.paths import absolute_path, is_bundle
+from ..net.paths import absolute_path, bundle_name, is_bundle
 from .config import Problem, Severity
 from .scopes import Place
 
@@ -273,8 +273,6 @@ class ConfigReader:
 
         A missing file is a problem only if it is ``expected``.
         """
-        if is_bundle(place.path):
-            return self._of_bundle(place)
         document = self.document(place.path, expected=expected)
         if document is None:
             return None
@@ -289,6 +287,9 @@ class ConfigReader:
         return self._documents[path]
 
     def _document(self, path: str, expected: bool) -> Document | None:
+        if is_bundle(path):
+            entry = {"bundle": absolute_path(path)}
+            return Document("", {"mcpServers": {bundle_name(path): entry}})
         try:
             document = read_document(read_file(path, limit=MAX_FILE_SIZE), path)
         except (FileNotFoundError, NotADirectoryError):
@@ -317,20 +318,6 @@ class ConfigReader:
         application, kind = APPLICATIONS["claude-code"], kind_of(place.path)
         file = ConfigFile(place.path, place.scope, application, document, kind, place)
         self._add_entries(file, servers, ("projects", place.project or "", "mcpServers"))
-        return file
-
-    def _of_bundle(self, place: Place) -> ConfigFile | None:
-        """Return a bundle as a file with one server."""
-        path = absolute_path(place.path)
-        application, document = APPLICATIONS["mcpclient"], Document("", {})
-        file = ConfigFile(place.path, place.scope, application, document, kind_of(""), place)
-        raw = {"bundle": path}
-        try:
-            opened = manifest.open_entry(raw, path, "")
-        except EntryError as error:
-            self._wrong(place.path, str(error), hint=error.hint)
-            return None
-        file.servers.append(WrittenServer(opened.name, raw, file, (), opened))
         return file
 
     def _of_document(self, place: Place, document: Document) -> ConfigFile | None:

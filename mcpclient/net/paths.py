@@ -39,6 +39,11 @@ def is_bundle(target: object) -> bool:
     return isinstance(path, str) and is_path and path.lower().endswith((".mcpb", ".dxt"))
 
 
+def bundle_name(path: str) -> str:
+    """Return the name of the server in the bundle at a path: that of the file."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
 def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the user's own folder, as the environment names it."""
     named = environ.get("USERPROFILE" if platform == "win32" else "HOME")

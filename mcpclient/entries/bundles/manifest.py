@@ -1,7 +1,7 @@
 """The entry of a server that a bundle describes.
 
 The variables of a manifest are those of its format and no others: a bundle learns nothing from the
-environment or from files. Its other text stays text, whatever it looks like.
+environment or from files. Its other text stays as it is, also where it looks like a variable.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 
 from ...errors import safe_repr
 from ...formats.jsonc import JsoncError, parse_jsonc
+from ...framing.escaping import escape_line
 from ...net.paths import absolute_path, home_folder
 from ...suggestions import there_is_no
 from ..entry import EntryError, kind_of_value
 from ..variables import Inputs, InputSpec, Literals, has_references, input_specs, references
 from .archive import MANIFEST, Archive, Bundle, read_archive
+from .shapes import fitted
 
 _VARIABLE = re.compile(
     r"\$\{(?:user_config\.(?P<key>[^{}]+)"
@@ -30,24 +32,33 @@ _VARIABLE = re.compile(
 )
 _INSIDE = "${__dirname}/"
 _VERSION = re.compile(r"0\.[0-9]+")
-_TYPES = ("node", "python", "binary", "uv")
-_OPTIONS = ("string", "number", "boolean", "directory", "file")
 _PYTHONS = {"python": "python3", "python3": "python"}
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "a string": (str,),
-    "true or false": (bool,),
-    "a number": (int, float),
-    "an object": (Mapping,),
-    "a list": (list,),
+
+_PROCESS = {"command?": str, "args?": [str], "env?": {"*": str}}
+_OPTION = {
+    "type": frozenset({"string", "number", "boolean", "directory", "file"}),
+    **dict.fromkeys(("title?", "description?"), str),
+    **dict.fromkeys(("required?", "multiple?", "sensitive?"), bool),
+    **dict.fromkeys(("min?", "max?"), (int, float)),
+    "default?": object,
 }
-_REQUIRED: Any = object()
+_SHAPE = {
+    **dict.fromkeys(("dxt_version?", "manifest_version?", "name"), str),
+    "compatibility?": {"platforms?": [str]},
+    "server": {
+        "type": frozenset({"node", "python", "binary", "uv"}),
+        "entry_point?": str,
+        "mcp_config?": {**_PROCESS, "platform_overrides?": {"*": _PROCESS}},
+    },
+    "user_config?": {"*": _OPTION},
+}
 
 
 class OpenedEntry(NamedTuple):
     """An entry that names a bundle, or has inputs of its own, as an ordinary one.
 
-    ``name``: the bundle's. ``inputs``: all that it may ask for. ``bundle``: what has to be unpacked
-    before the server starts, if anything.
+    ``name``: the bundle's. ``inputs``: all that it may ask for. ``bundle``: the one that has to be
+    unpacked before the server starts.
     """
 
     name: str
@@ -59,34 +70,31 @@ class OpenedEntry(NamedTuple):
 def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "") -> OpenedEntry:
     """Return an entry with the command of its bundle, and with its inputs.
 
-    ``source``: the file that it stands in, for whose entry alone answers are kept. ``base``: where
-    relative paths begin. ``name``: of the server, by default the bundle's. Raises `EntryError`.
+    ``source``: the file that it stands in, and ``name``: its name there; answers are kept for this
+    entry alone. ``base``: where relative paths begin. Raises `EntryError`.
     """
     path = written.get("bundle")
     if path is None:
-        kept = _kept(input_specs(written.get("inputs")), source, name, written)
-        return OpenedEntry(name, dict(written), kept)
-    if not isinstance(path, str):
+        opened = OpenedEntry(name, dict(written), tuple(input_specs(written.get("inputs"))))
+    elif not isinstance(path, str):
         raise EntryError(f"must be a string, not {kind_of_value(path)}", "bundle")
-    for field in ("command", "args", "url"):
-        if field in written:
-            raise EntryError(f"{field} cannot be combined with a bundle", field, hint="remove it")
-    path = absolute_path(os.path.join(base, os.path.expanduser(path)))
-    archive = read_archive(path)
-    if written.get("sha256", archive.sha256) != archive.sha256:
-        message = f"the bundle is another one now, of SHA-256 {archive.sha256}"
-        raise EntryError(message, "sha256", hint="look at it; mcpclient add --replace accepts it")
-    manifest = _Manifest(archive, Bundle(path, archive.sha256), written.get("config"))
-    opened = manifest.entry(written)
-    kept = _kept(opened.inputs, source, name or opened.name, written, archive.sha256)
-    return opened._replace(inputs=kept)
-
-
-def _kept(specs: Sequence[InputSpec], *owner: object) -> tuple[InputSpec, ...]:
-    """Return inputs with the names under which their answers are kept."""
-    text = json.dumps(owner, sort_keys=True, default=str)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return tuple(replace(spec, kept=f"input {digest} {spec.id}") for spec in specs)
+    else:
+        for field in ("command", "args", "url"):
+            if field in written:
+                message = f"{field} cannot be combined with a bundle"
+                raise EntryError(message, field, hint="remove it")
+        path = absolute_path(os.path.join(base, os.path.expanduser(path)))
+        archive = read_archive(path)
+        if written.get("sha256", archive.sha256) != archive.sha256:
+            message = f"the bundle is another one now, of SHA-256 {archive.sha256}"
+            hint = "look at it; mcpclient add --replace accepts it"
+            raise EntryError(message, "sha256", hint=hint)
+        opened = _Manifest(archive, Bundle(path, archive.sha256)).entry(written)
+    owner = [os.path.realpath(source), name, written, opened.bundle]
+    text = json.dumps(owner, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    key = f"input {hashlib.sha256(text).hexdigest()}"
+    kept = (replace(spec, kept=f"{key} {spec.id}") for spec in opened.inputs)
+    return opened._replace(inputs=tuple(kept))
 
 
 def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: Inputs) -> None:
@@ -100,19 +108,18 @@ def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: I
 
 
 class _Manifest:
-    """A manifest, read field by field. ``config``: the user's values for its ``user_config``."""
+    """The manifest of a bundle. Raises `EntryError`."""
 
-    def __init__(self, archive: Archive, bundle: Bundle, config: Any) -> None:
-        self._names = archive.names
-        self._bundle = bundle
-        self._value: Any = None
+    def __init__(self, archive: Archive, bundle: Bundle) -> None:
         content = archive.manifest()
         try:
-            self._value = parse_jsonc(content.decode("utf-8"))
+            self._value = fitted(parse_jsonc(content.decode("utf-8")), _SHAPE)
         except UnicodeDecodeError:
-            raise self._wrong("it is not UTF-8") from None
+            raise _wrong("it is not UTF-8") from None
         except JsoncError as error:
-            raise self._wrong(f"it is not JSON: {error} (line {error.line})") from None
+            raise _wrong(f"it is not JSON: {error} (line {error.line})") from None
+        except EntryError as error:
+            raise _wrong(str(error), *error.path) from None
         home = home_folder(os.environ)
         self._folders = {
             "__dirname": bundle.folder,
@@ -121,165 +128,99 @@ class _Manifest:
             "pathSeparator": os.sep,
             "/": os.sep,
         }
+        self._names = archive.names
+        self._bundle = bundle
         self._literals = Literals()
-        declared = self._field("an object", "user_config", default={})
-        self._options = {key: self._option(key) for key in declared}
-        self._config = dict(self._given(config))
+        declared = self._value.get("user_config", {})
+        self._options = {key: self._option(key, each) for key, each in declared.items()}
+        self._config: dict[str, list[str]] = {}
 
     def entry(self, written: Mapping[str, Any]) -> OpenedEntry:
-        """Return the entry; its other fields are those ``written`` beside the bundle."""
-        version = self._field("a string", "dxt_version", default=None)
-        if version is None:
-            version = self._field("a string", "manifest_version")
+        """Return the entry; ``written``: its fields beside the bundle, and the user's values."""
+        manifest = self._value
+        version = manifest.get("dxt_version", manifest.get("manifest_version", "none"))
         if not _VERSION.fullmatch(version):
-            raise self._wrong(f"version {safe_repr(version)} is not known", "manifest_version")
-        name = self._field("a string", "name")
-        if not name.strip() or not name.isprintable():
-            raise self._wrong("must be a name in one line", "name")
-        platforms = self._field("a list", "compatibility", "platforms", default=[])
+            raise _wrong(f"version {safe_repr(version)} is not known", "manifest_version")
+        if not manifest["name"].strip() or not manifest["name"].isprintable():
+            raise _wrong("must be a name in one line", "name")
+        platforms = manifest.get("compatibility", {}).get("platforms")
         if platforms and sys.platform not in platforms:
             message = f"the bundle does not support {sys.platform}"
-            raise self._wrong(message, "compatibility", "platforms")
-        command, args, env = self._process()
-        program = self._file(command)
-        given = written.get("env")
-        kept = {key: value for key, value in written.items() if key not in ("config", "inputs")}
+            raise _wrong(message, "compatibility", "platforms")
+        self._config = dict(self._given(written.get("config")))
+        process = self._process()
+        program, env = self._file(process["command"]), written.get("env")
         raw = {
-            **kept,
-            "command": self._put(f"{_INSIDE}{program}" if program else _python(command)),
-            "args": list(self._words(args)),
+            **{key: value for key, value in written.items() if key not in ("config", "inputs")},
+            "command": self._put(f"{_INSIDE}{program}" if program else _python(process["command"])),
+            "args": list(self._words(process.get("args", ()))),
             "env": {
-                **{key: self._put(text) for key, text in env.items()},
-                **(given if isinstance(given, Mapping) else {}),
+                **{key: self._put(text) for key, text in process.get("env", {}).items()},
+                **(env if isinstance(env, Mapping) else {}),
             },
             "cwd": written.get("cwd") or self._literals.text(self._bundle.folder),
             "bundle": self._bundle.path,
             "sha256": self._bundle.sha256,
         }
-        is_uv = self._field("a string", "server", "type") == "uv"
-        bundle = self._bundle._replace(program=program, writable=is_uv)
         inputs = (*self._options.values(), *input_specs(self._literals.declared))
-        return OpenedEntry(name, raw, inputs, bundle)
-
-    def _wrong(self, message: str, *path: str | int) -> EntryError:
-        field = ".".join(map(str, path))
-        return EntryError(f"{MANIFEST}: {f'{field:.200}: ' if path else ''}{message}", "bundle")
-
-    def _field(self, expected: str, *path: str | int, default: Any = _REQUIRED) -> Any:
-        """Return a field of this kind; null counts as absent."""
-        value = self._value
-        for depth, key in enumerate(path):
-            if isinstance(value, list) and isinstance(key, int):
-                value = value[key]
-            elif isinstance(value, Mapping):
-                value = value.get(key)
-            else:
-                raise self._wrong(f"must be an object, not {kind_of_value(value)}", *path[:depth])
-            if value is None:
-                break
-        if value is None and default is not _REQUIRED:
-            return default
-        if kind_of_value(value) != expected:
-            raise self._wrong(f"must be {expected}, not {kind_of_value(value)}", *path)
-        return value
+        is_uv = manifest["server"]["type"] == "uv"
+        bundle = self._bundle._replace(program=program, writable=is_uv)
+        return OpenedEntry(manifest["name"], raw, inputs, bundle)
 
     # The values that the user gives
 
-    def _option(self, key: str) -> InputSpec:
-        at = ("user_config", key)
-        kind = self._field("a string", *at, "type")
-        if kind not in _OPTIONS:
-            raise self._wrong(f"must be one of {', '.join(_OPTIONS)}", *at, "type")
-        several = self._field("true or false", *at, "multiple", default=False)
-        texts = [
-            self._field("a string", *at, name, default="") for name in ("title", "description")
-        ]
+    def _option(self, key: str, declared: Mapping[str, Any]) -> InputSpec:
+        several, kind = declared.get("multiple", False), declared["type"]
+        texts = [declared.get("title"), declared.get("description")]
         if several:
             texts.append(f"several are separated by {os.pathsep}")
-        is_required = self._field("true or false", *at, "required", default=False)
         spec = InputSpec(
             id=key,
             description=": ".join(filter(None, texts)),
             kind=kind,
             choices=("true", "false") if kind == "boolean" else (),
-            password=self._field("true or false", *at, "sensitive", default=False),
+            password=declared.get("sensitive", False),
             several=several,
-            need="required" if is_required else "optional",
+            need="required" if declared.get("required") else "optional",
         )
-        default = self._value["user_config"][key].get("default")
-        if default is None:
+        if "default" not in declared:
             return spec
         try:
-            words = self._values(key, kind, default)
+            words = list(_values(declared, declared["default"]))
         except ValueError as error:
-            raise self._wrong(str(error), *at, "default") from None
+            raise _wrong(str(error), "user_config", key, "default") from None
         return replace(spec, default="\n".join(map(self._with_folders, words)))
 
-    def _values(self, key: str, kind: str, value: Any) -> list[str]:
-        """Return the values of an option as strings. Raises ValueError for what does not fit."""
-        if isinstance(value, list):
-            return [text for item in value for text in self._values(key, kind, item)]
-        if isinstance(value, str) and has_references(value):
-            return [value]  # which is not known yet
-        if kind == "boolean" and value in (True, False, "true", "false"):
-            return [str(value).lower()]
-        if kind == "number" and isinstance(value, (int, float, str)):
-            return [self._number(key, value)]
-        if isinstance(value, str) and kind not in ("number", "boolean"):
-            return [value]
-        raise ValueError(f"must be a {kind}, not {kind_of_value(value)}")
-
-    def _number(self, key: str, value: float | str) -> str:
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            number = float("nan")
-        least = self._field("a number", "user_config", key, "min", default=number)
-        most = self._field("a number", "user_config", key, "max", default=number)
-        if isinstance(value, bool) or not least <= number <= most:
-            raise ValueError("must be a number within its bounds")
-        return str(int(number)) if number.is_integer() else str(number)
+    def _with_folders(self, text: str) -> str:
+        return _VARIABLE.sub(lambda match: self._folders.get(match["name"], match.group()), text)
 
     def _given(self, config: Any) -> Iterator[tuple[str, list[str]]]:
-        if config is not None and not isinstance(config, Mapping):
+        if not isinstance(config, (Mapping, type(None))):
             raise EntryError(f"must be an object, not {kind_of_value(config)}", "config")
         for key, value in (config or {}).items():
             if key not in self._options:
                 message = there_is_no("option", key, self._options, "in the bundle's user_config")
                 raise EntryError(message, "config", key)
-            spec = self._options[key]
-            if spec.several and isinstance(value, str):
-                value = value.split(os.pathsep)
+            is_line = self._options[key].several and isinstance(value, str)
             try:
-                yield key, self._values(key, spec.kind, value)
+                words = value.split(os.pathsep) if is_line else value
+                yield key, list(_values(self._value["user_config"][key], words))
             except ValueError as error:
                 raise EntryError(str(error), "config", key) from None
 
     # The process
 
-    def _process(self) -> tuple[str, list[str], Mapping[str, str]]:
-        """Return its command, its arguments, and its environment, as the manifest has them."""
-        kind = self._field("a string", "server", "type")
-        if kind not in _TYPES:
-            raise self._wrong(f"must be one of {', '.join(_TYPES)}", "server", "type")
-        at: tuple[str, ...] = ("server", "mcp_config")
-        if kind == "uv" and self._field("an object", *at, default=None) is None:
-            script = self._field("a string", "server", "entry_point")
-            return "uv", ["run", "--directory", "${__dirname}", script], {}
-        overrides = (*at, "platform_overrides", sys.platform)
-
-        def field(expected: str, name: str, default: Any) -> Any:
-            for place in (overrides, at):
-                value = self._field(expected, *place, name, default=None)
-                if value is not None:
-                    for key in value if expected == "an object" else range(len(value)):
-                        self._field("a string", *place, name, key)
-                    return value
-            return self._field(expected, *at, name, default=default)
-
-        command = self._field("a string", *overrides, "command", default=None)
-        command = command or self._field("a string", *at, "command")
-        return command, field("a list", "args", []), field("an object", "env", {})
+    def _process(self) -> dict[str, Any]:
+        """Return the command, its arguments and its environment, as the manifest has them."""
+        server = self._value["server"]
+        process = server.get("mcp_config", {})
+        if server["type"] == "uv" and not process and "entry_point" in server:
+            args = ["run", "--directory", "${__dirname}", server["entry_point"]]
+            return {"command": "uv", "args": args}
+        process = {**process, **process.get("platform_overrides", {}).get(sys.platform, {})}
+        if not process.get("command"):
+            raise _wrong("is missing", "server", "mcp_config", "command")
+        return process
 
     def _file(self, word: str) -> str:
         """Return the name of the bundle's file that a word stands for, or ""."""
@@ -311,11 +252,39 @@ class _Manifest:
         if key in self._config:
             return os.pathsep.join(self._config[key])
         if key not in self._options:
-            raise self._wrong(f"{match.group()} is not among its user_config", "server")
+            raise _wrong(f"{match.group()} is not among its user_config", "server")
         return f"${{input:{key}}}"
 
-    def _with_folders(self, text: str) -> str:
-        return _VARIABLE.sub(lambda match: self._folders.get(match["name"], match.group()), text)
+
+def _wrong(message: str, *path: str | int) -> EntryError:
+    place = f"{'.'.join(map(str, path))!s:.200}: " if path else ""
+    return EntryError(escape_line(f"{MANIFEST}: {place}{message}"), "bundle")
+
+
+def _values(declared: Mapping[str, Any], value: Any) -> Iterator[str]:
+    """Yield the values of an option as strings. Raises ValueError for one that does not fit."""
+    kind = declared["type"]
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(declared, item)
+    elif isinstance(value, str) and (kind not in ("number", "boolean") or has_references(value)):
+        yield value  # of a reference, the value is not known yet
+    elif kind == "boolean" and (isinstance(value, bool) or value in ("true", "false")):
+        yield str(value).lower()
+    elif kind == "number" and isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        number = _number(value)
+        if not declared.get("min", number) <= number <= declared.get("max", number):
+            raise ValueError("must be a number within its bounds")
+        yield str(int(number)) if number.is_integer() else str(number)
+    else:
+        raise ValueError(f"must be a {kind}, not {kind_of_value(value)}")
+
+
+def _number(value: float | str) -> float:
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return float("nan")  # which is within no bounds
 
 
 def _python(command: str) -> str:

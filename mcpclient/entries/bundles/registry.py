@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import safe_repr
-from ..entry import EntryError, kind_of_value
+from ..entry import EntryError
 from ..variables import Literals
+from .shapes import SCALAR, fitted
 
 # The programs that fetch and start a package of each registry; the first one is usual.
 _RUNNERS = {
@@ -23,14 +24,33 @@ _RUNNERS = {
     "nuget": ("dnx",),
 }
 _FIRST = {"npm": ["-y"], "oci": ["run", "-i", "--rm"]}
-_OTHER_NAMES = {"registryName": "registryType", "transportType": "type", "docker": "oci"}
+_RENAMED = {"registryName": "registryType", "transportType": "type"}
 # In another registry, a package of the same name is another one.
-_REGISTRIES = (None, "", "registry.npmjs.org", "pypi.org", "api.nuget.org", "docker.io")
+_REGISTRIES = ("", "registry.npmjs.org", "pypi.org", "api.nuget.org", "docker.io")
 _IN_BRACES = re.compile(r"\{([^{}]+)\}")
+
+_INPUT: dict[str, Any] = {
+    **dict.fromkeys(("name?", "type?", "description?", "format?", "valueHint?"), str),
+    **dict.fromkeys(("value?", "default?"), SCALAR),
+    **dict.fromkeys(("isRequired?", "isSecret?"), bool),
+    "choices?": [str],
+}
+_INPUT["variables?"] = {"*": _INPUT}
+_NAMED = {**_INPUT, "name": str}
+_PACKAGE_TEXTS = ("name?", "version?", "registryBaseUrl?", "runtimeHint?", "fileSha256?")
+_PACKAGE = {
+    **dict.fromkeys(("registryType", "identifier?", *_PACKAGE_TEXTS), str),
+    "transport?": {"type?": str},
+    "runtimeArguments?": [_INPUT],
+    "packageArguments?": [_INPUT],
+    "environmentVariables?": [_NAMED],
+}
+_REMOTE = {"type": str, "url": str, "headers?": [_NAMED], "variables?": {"*": _INPUT}}
+_SHAPE = {"name": str, "packages?": [_PACKAGE], "remotes?": [_REMOTE]}
 
 
 class FoundEntry(NamedTuple):
-    """The entry for a server, by the name of the server. ``left_out``: values that it may have."""
+    """An entry, and the name of its server. ``left_out``: values that it may have, by name."""
 
     name: str
     entry: dict[str, Any]
@@ -38,7 +58,7 @@ class FoundEntry(NamedTuple):
 
 
 def find_entry(
-    document: Any, folder: str, given: Mapping[str, str], kind: str | None
+    document: Any, folder: str, given: Mapping[str, str], kind: str | None = None
 ) -> FoundEntry:
     """Return the entry for a package or a remote server of a document.
 
@@ -46,180 +66,141 @@ def find_entry(
     ``kind``: a type of package, or ``"remote"``; by default the first package whose program is
     installed, then a remote server, then any. Raises `EntryError`.
     """
-    server = _Reader(_camel(document), "server.json")
-    if isinstance(server.item.get("server"), Mapping):  # as a registry's API wraps it
-        server = _Reader(server.item["server"], "server")
-    name = server.text("name")
-    ways = [
-        (_OTHER_NAMES.get(each.text("registryType"), each.text("registryType")), each)
-        for each in server.readers("packages")
-        if _Reader(each.item.get("transport") or {}, each.at).text("type", "stdio") == "stdio"
-    ]
-    ways += [("remote", each) for each in server.readers("remotes")]
-    installed = [each for each, _ in ways if each in _RUNNERS and shutil.which(_RUNNERS[each][0])]
-    kinds = [each for each, _ in ways]
-    wanted = kind or next(
-        iter([*installed, *(each for each in kinds if each == "remote"), *kinds]), ""
-    )
-    if wanted not in kinds:
-        there = ", ".join(dict.fromkeys(kinds)) or "none that is started over stdio"
+    plain = _camel(document)
+    if isinstance(plain, Mapping) and isinstance(plain.get("server"), Mapping):
+        plain = plain["server"]  # as the API of a registry wraps it
+    server = fitted(plain, _SHAPE)
+    ways: dict[str, Mapping[str, Any]] = {}
+    for package in server.get("packages", ()):
+        if package.get("transport", {}).get("type", "stdio") == "stdio":
+            ways.setdefault(package["registryType"].replace("docker", "oci"), package)
+    for remote in server.get("remotes", ()):
+        ways.setdefault("remote", remote)
+    if kind is None:
+        installed = (way for way in ways if way in _RUNNERS and shutil.which(_RUNNERS[way][0]))
+        kind = next(installed, "remote" if "remote" in ways else next(iter(ways), ""))
+    if kind not in ways:
+        there = ", ".join(ways) or "none that is started over stdio"
         raise EntryError(f"it has no package of this kind; there are: {there}", "packages")
-    reader = ways[kinds.index(wanted)][1]
-    reader.given = given
-    entry = reader.remote() if wanted == "remote" else reader.package(wanted, folder)
-    inputs = [*reader.inputs.values(), *reader.literals.declared]
-    entry = {key: value for key, value in {**entry, "inputs": inputs}.items() if value}
-    return FoundEntry(name.rpartition("/")[2] or name, entry, reader.left_out)
+    values = _Values(given)
+    make = values.remote if kind == "remote" else values.package
+    entry = {**make(kind, ways[kind], folder), "inputs": values.inputs + values.literals.declared}
+    kept = {key: value for key, value in entry.items() if value}
+    return FoundEntry(server["name"].rpartition("/")[2] or "server", kept, values.left_out)
 
 
-class _Reader:
-    """A reader of one object in the file, ``at`` a place. Raises `EntryError`."""
+class _Values:
+    """The values of one entry: given by the user, by the file, or to be asked for."""
 
-    def __init__(self, item: Any, at: str) -> None:
-        if not isinstance(item, Mapping):
-            raise EntryError(f"must be an object, not {kind_of_value(item)}", at)
-        self.item: Mapping[str, Any] = item
-        self.at = at
-        self.given: Mapping[str, str] = {}
-        self.inputs: dict[str, dict[str, Any]] = {}
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = given
+        self.inputs: list[dict[str, Any]] = []
         self.literals = Literals()
         self.left_out: list[str] = []
 
-    def text(self, key: str, default: str | None = None) -> str:
-        """Return a string, by default another one, which may be empty."""
-        value = self.item.get(key, default)
-        if isinstance(value, (bool, int, float)):
-            return str(value).lower()
-        if not isinstance(value, str):
-            raise EntryError(f"must be a string, not {kind_of_value(value)}", self.at, key)
-        return value
-
-    def readers(self, key: str) -> Iterator[_Reader]:
-        """Yield a reader for each object of a list, which may be missing."""
-        items = self.item.get(key)
-        if not isinstance(items, (list, type(None))):
-            raise EntryError(f"must be a list, not {kind_of_value(items)}", self.at, key)
-        for index, item in enumerate(items or ()):
-            yield _Reader(item, f"{self.at}.{key}.{index}")
-
-    def remote(self) -> dict[str, Any]:
+    def remote(self, kind: str, remote: Mapping[str, Any], folder: str) -> dict[str, Any]:
         """Return the entry for a remote server."""
-        kind = "sse" if self.text("type") == "sse" else "http"
-        url = self._filled(self.text("url"), self, is_asked=True)
-        headers = self._named("headers", is_asked=True)
+        url = self._filled(remote["url"], remote.get("variables", {}), is_secret=True)
+        headers = self._named(remote.get("headers", ()), is_secret=True)
+        kind = "sse" if remote["type"] == "sse" else "http"
         return {"type": kind, "url": url, "headers": headers}
 
-    def package(self, kind: str, folder: str) -> dict[str, Any]:
+    def package(self, kind: str, package: Mapping[str, Any], folder: str) -> dict[str, Any]:
         """Return the entry that starts a package."""
-        identifier = self.text("identifier", self.text("name", ""))
+        identifier = package.get("identifier", package.get("name", ""))
         if kind == "mcpb":
             path = os.path.join(folder, os.path.basename(identifier))
             if not os.path.isfile(path):
                 hint = f"get it from {safe_repr(identifier)}, and put it beside this file"
-                raise EntryError("the bundle is not here", self.at, "identifier", hint=hint)
-            return {"bundle": path, "sha256": self.text("fileSha256").lower()}
-        base = self.text("registryBaseUrl", "").partition("://")[2].rstrip("/")
+                raise EntryError("the bundle is not here", "packages", "identifier", hint=hint)
+            return {"bundle": path, "sha256": package.get("fileSha256", "").lower()}
+        base = package.get("registryBaseUrl", "").partition("://")[2].rstrip("/")
         if kind not in _RUNNERS or base not in _REGISTRIES:
-            raise EntryError(f"{kind} of {safe_repr(base)} is not known", self.at, "registryType")
+            message = f"{kind} of {safe_repr(base)} is not known"
+            raise EntryError(message, "packages", "registryType")
         if not identifier or identifier.startswith("-"):
-            raise EntryError("must be the name of a package", self.at, "identifier")
-        hint, env = self.text("runtimeHint", ""), self._named("environmentVariables")
-        runtime, words = (
-            list(self._words("runtimeArguments")),
-            list(self._words("packageArguments")),
-        )
-        version = self.text("version", "")
-        package = identifier
-        if version and not re.search("[:@][^/]*$", identifier[1:]):
-            package += f"{':' if kind == 'oci' else '@'}{version}"
+            raise EntryError("must be the name of a package", "packages", "identifier")
+        env = self._named(package.get("environmentVariables", ()))
+        runtime = list(self._words(package.get("runtimeArguments", ()), is_flag=True))
+        words = list(self._words(package.get("packageArguments", ())))
+        version = package.get("version", "")
+        has_version = not version or re.search("[:@][^/]*$", identifier[1:])
+        separator = ":" if kind == "oci" else "@"
+        whole = self.literals.text(identifier if has_version else identifier + separator + version)
         first = [*_FIRST.get(kind, ())]
         if kind == "oci":
             runtime = runtime[1:] if runtime[:1] == ["run"] else runtime
             first += [word for name in env if name not in runtime for word in ("-e", name)]
-        # Some makers write the package among the arguments of its runner, and then twice.
-        is_named = any(word.startswith(identifier) for word in runtime)
-        last = ["--yes", *(["--"] if words else [])] if kind == "nuget" else []
-        runners = _RUNNERS[kind]
+        if not any(word.startswith(identifier) for word in runtime):  # as some makers write it
+            runtime.append(whole)
+        if kind == "nuget":
+            runtime += ["--yes", *(["--"] if words else [])]
+        hint, runners = package.get("runtimeHint", ""), _RUNNERS[kind]
         command = hint if hint in runners else runners[0]
-        args = [
-            *first,
-            *runtime,
-            *([] if is_named else [self.literals.text(package)]),
-            *last,
-            *words,
-        ]
-        return {"command": command, "args": args, "env": env}
+        return {"command": command, "args": [*first, *runtime, *words], "env": env}
 
-    def _named(self, key: str, *, is_asked: bool = False) -> dict[str, str]:
-        found = {
-            each.text("name"): self._value(each, each.text("name"), is_asked=is_asked)
-            for each in self.readers(key)
-        }
+    def _named(
+        self, items: Sequence[Mapping[str, Any]], *, is_secret: bool = False
+    ) -> dict[str, str]:
+        found = {each["name"]: self._value(each, each["name"], is_secret) for each in items}
         return {name: value for name, value in found.items() if value is not None}
 
-    def _words(self, key: str) -> Iterator[str]:
-        for each in self.readers(key):
-            name = each.text("name", "")
-            if each.text("type", "positional") != "named":
-                value = self._value(each, each.text("valueHint", name) or f"{each.at}")
-                yield from [] if value is None else [value]
-                continue
-            is_flag = key == "runtimeArguments" and each.item.keys() <= {
-                "type",
-                "name",
-                "description",
-            }
-            value = "true" if is_flag else self._value(each, name.lstrip("-"))
-            is_boolean = is_flag or each.text("format", "") == "boolean"
-            if value is not None and not (is_boolean and value == "false"):
+    def _words(self, items: Sequence[Mapping[str, Any]], *, is_flag: bool = False) -> Iterator[str]:
+        """Yield the words of arguments. ``is_flag``: a name alone is a word."""
+        for each in items:
+            name = each.get("name", "")
+            is_named = each.get("type") == "named"
+            if is_flag and is_named and each.keys() <= {"type", "name", "description"}:
                 yield self.literals.text(name)
+                continue
+            value = self._value(each, name.lstrip("-") or each.get("valueHint", "argument"))
+            is_boolean = is_named and each.get("format") == "boolean"
+            if value is not None and not (is_boolean and value == "false"):
+                yield from [self.literals.text(name)] if is_named else []
                 yield from [] if is_boolean and value == "true" else [value]
 
     def _value(
-        self, each: _Reader, name: str, *, is_asked: bool = False, needed: bool = False
+        self, item: Mapping[str, Any], name: str, is_secret: bool = False, needed: bool = False
     ) -> str | None:
         """Return a value in the syntax of entries, None for one that is left out."""
-        if each.item.get("value") is not None:
-            return self._filled(each.text("value"), each, is_asked=is_asked)
-        if name in self.given:
-            return self.given[name]
-        if each.item.get("default") is not None:
-            return self.literals.text(each.text("default"))
-        if not needed and each.item.get("isRequired") is not True:
+        if "value" in item:
+            return self._filled(_text(item["value"]), item.get("variables", {}), is_secret)
+        if name in self._given:
+            return self._given[name]
+        if "default" in item:
+            return self.literals.text(_text(item["default"]))
+        if not needed and not item.get("isRequired"):
             self.left_out.append(name)
             return None
-        choices = each.item.get("choices")
         name = re.sub("[{}]", "", name)
-        self.inputs[name] = {
+        asked = {
             "id": name,
-            "type": "pickString" if choices else "promptString",
-            "description": each.text("description", ""),
-            "password": each.item.get("isSecret") is True,
+            "description": item.get("description"),
+            "password": item.get("isSecret", False),
             "required": True,
-            **({"options": choices} if choices else {}),
+            "options": item.get("choices"),
         }
+        self.inputs.append({key: value for key, value in asked.items() if value})
         return f"${{input:{name}}}"
 
-    def _filled(self, text: str, owner: _Reader, *, is_asked: bool) -> str:
+    def _filled(self, text: str, variables: Mapping[str, Any], is_secret: bool) -> str:
         """Return a string with the values of its ``{variables}``.
 
-        ``is_asked``: a name in braces that is not declared is a secret that is asked for; elsewhere
-        it stays.
+        ``is_secret``: one that is not declared is a secret; elsewhere it stays as it is.
         """
-        declared = _Reader(owner.item.get("variables") or {}, f"{owner.at}.variables")
         parts: list[str] = []
         position = 0
         for match in _IN_BRACES.finditer(text):
             key = match[1]
-            if key not in declared.item and not is_asked:
-                continue
-            variable = _Reader(declared.item.get(key, {"isSecret": True}), f"{declared.at}.{key}")
-            parts += [
-                self.literals.text(text[position : match.start()]),
-                self._value(variable, key, needed=True) or "",
-            ]
-            position = match.end()
+            if key in variables or is_secret:
+                value = self._value(variables.get(key, {"isSecret": True}), key, needed=True)
+                parts += [self.literals.text(text[position : match.start()]), value or ""]
+                position = match.end()
         return "".join([*parts, self.literals.text(text[position:])])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _camel(value: Any) -> Any:
@@ -228,8 +209,5 @@ def _camel(value: Any) -> Any:
         return [_camel(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    camel = {
-        re.sub("_([a-z])", lambda match: match[1].upper(), key) if key != "_meta" else key: key
-        for key in value
-    }
-    return {_OTHER_NAMES.get(name, name): _camel(value[key]) for name, key in camel.items()}
+    camel = {re.sub("(?<!^)_([a-z])", lambda found: found[1].upper(), key): key for key in value}
+    return {_RENAMED.get(name, name): _camel(value[key]) for name, key in camel.items()}
