@@ -71,11 +71,13 @@ class ServerOffer(NamedTuple):
     """The present state of a server, from which a lock file is made and with which it is compared.
 
     ``fingerprint``: of the server's configuration. ``tools``: as the server lists them.
+    ``sha256``: the digest of the bundle that it comes from.
     """
 
     fingerprint: str
     tools: Iterable[Tool]
     instructions: str = ""
+    sha256: str = ""
 
 
 class PinnedServer(NamedTuple):
@@ -84,6 +86,7 @@ class PinnedServer(NamedTuple):
     fingerprint: str
     tools: Mapping[str, Definition]
     instructions: str = ""
+    sha256: str = ""
 
 
 class Pins:
@@ -118,15 +121,20 @@ class Pins:
         return pinned is not None and (tool is None or tool in pinned.tools)
 
     def compare(
-        self, server: str, fingerprint: str, tools: Iterable[Tool], instructions: str = ""
+        self,
+        server: str,
+        fingerprint: str,
+        tools: Iterable[Tool],
+        instructions: str = "",
+        sha256: str = "",
     ) -> list[Mismatch]:
         """Return the differences, in the order of the tools' names.
 
         A server that was not locked has only new tools.
         """
-        pinned = self._servers.get(server, PinnedServer(fingerprint, {}))
+        pinned = self._servers.get(server, PinnedServer(fingerprint, {}, "", sha256))
         found: list[Mismatch] = []
-        if fingerprint != pinned.fingerprint:
+        if (fingerprint, sha256) != (pinned.fingerprint, pinned.sha256):
             found.append(Mismatch("", "server"))
         if instructions != pinned.instructions:
             lines = _compared(pinned.instructions, instructions)
@@ -165,7 +173,7 @@ class Pins:
         for name, given in servers.items():
             offer = given if isinstance(given, ServerOffer) else ServerOffer(given[0], given[1])
             tools, _ = _by_name(offer.tools)
-            new[name] = PinnedServer(offer.fingerprint, tools, offer.instructions)
+            new[name] = PinnedServer(offer.fingerprint, tools, *offer[2:])
 
         def edit(content: bytes | None) -> bytes:
             before = {} if content is None else self._parsed(content)
@@ -196,6 +204,7 @@ class Pins:
                     str(entry["fingerprint"]),
                     {tool: dict(each["definition"]) for tool, each in entry["tools"].items()},
                     str(entry.get("instructions", "")),
+                    str(entry.get("sha256", "")),
                 )
                 for name, entry in content["servers"].items()
             }
@@ -214,6 +223,7 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
         "servers": {
             name: {
                 "fingerprint": pinned.fingerprint,
+                **({"sha256": pinned.sha256} if pinned.sha256 else {}),
                 "instructions": pinned.instructions,
                 "tools": {
                     tool: {"digest": digest_of(definition), "definition": definition}

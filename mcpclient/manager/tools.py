@@ -341,7 +341,9 @@ class ServerTools:
     def to_pin(self) -> ServerOffer:
         """Return the content of a lock file for the server, with tools that are listed twice."""
         tools = [Tool(raw) for raw in self._tools]
-        return ServerOffer(self._server.config.fingerprint(), tools, self.said)
+        config = self._server.config
+        digest = "" if config.bundle is None else config.bundle.sha256
+        return ServerOffer(config.fingerprint(), tools, self.said, digest)
 
     def follow(self) -> None:
         """Listen for changes of the tools, where the server announces them."""

@@ -1,0 +1,213 @@
+"""Servers that are added on the command line and removed: F-SHOW-1, F-MANY-18."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.cli.test_asking import terminal
+from tests.entries.bundles.making import manifest, option, python_server, write_bundle
+from tests.entries.bundles.test_registry import KEY, package, server
+
+Capture = pytest.CaptureFixture[str]
+OPTIONS = {"key": option("string", sensitive=True, required=True), "most": option("number")}
+SERVER = python_server(
+    "${user_config.most}", command=sys.executable, env={"KEY": "${user_config.key}"}
+)
+
+
+@pytest.fixture(autouse=True)
+def project(nothing_configured: Path) -> Path:
+    return nothing_configured
+
+
+def run(capsys: Capture, *words: str, code: int = 0) -> tuple[str, str]:
+    assert main(list(words)) == code, capsys.readouterr()
+    return capsys.readouterr()
+
+
+def written(path: str = ".mcp.json") -> dict[str, Any]:
+    servers: dict[str, Any] = json.loads(Path(path).read_text())["mcpServers"]
+    return servers
+
+
+@pytest.mark.parametrize(
+    ("words", "entry"),
+    [
+        (["a", "https://h/mcp"], {"type": "http", "url": "https://h/mcp"}),
+        (
+            ["a", "https://h/sse", "--transport", "sse", "--header", "K: ${V}"],
+            {"type": "sse", "url": "https://h/sse", "headers": {"K": "${V}"}},
+        ),
+        (
+            ["a", "--env", "K=v", "--", "npx", "-y", "x", "--env"],
+            {"command": "npx", "args": ["-y", "x", "--env"], "env": {"K": "v"}},
+        ),
+        (["a", "npx", "x"], {"command": "npx", "args": ["x"]}),
+    ],
+)
+def test_the_entry_that_is_written(
+    words: list[str], entry: dict[str, Any], capsys: Capture
+) -> None:
+    """F-SHOW-1"""
+    run(capsys, "add", *words)
+    assert json.loads(Path(".mcp.json").read_text())["mcpServers"]["a"] == entry
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["add"], "needs a name"),
+        (["add", "a"], "needs a URL, or the command"),
+        (["add", "a", "ftp://x"], "not the URL of a server"),
+        (["add", "a", "https://h/mcp", "--env", "A=b"], "--env needs a server that is started"),
+        (["add", "a", "--header", "A: b", "--", "x"], "need a URL"),
+        (["remove"], "needs the name of one server"),
+        (["remove", "a"], "there is no server 'a'"),
+        (["add", "none.mcpb"], "none.mcpb: bundle: the bundle cannot be read"),
+        (["add", "none.json"], "none.json cannot be read: No such file"),
+    ],
+)
+def test_words_that_make_no_sense(words: list[str], reason: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert reason in run(capsys, *words, code=2)[1]
+
+
+def test_a_server_of_this_name_is_there(capsys: Capture) -> None:
+    run(capsys, "add", "a", "https://h/mcp")
+    assert "remove it first" in run(capsys, "add", "a", "https://i/mcp", code=2)[1]
+    run(capsys, "add", "a", "https://i/mcp", "--replace")
+    assert "https://i/mcp" in Path(".mcp.json").read_text()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(capsys: Capture, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    path = str(closed / "a.json")
+    assert "cannot write" in run(capsys, "add", "a", "https://h/mcp", "--config", path, code=2)[1]
+
+
+def shown_by(capsys: Capture, *words: str) -> dict[str, Any]:
+    """Return what a bundled server says of how it was started."""
+    found = json.loads(run(capsys, "call", *words, "show", "--json")[0])
+    shown: dict[str, Any] = json.loads(found["content"][0]["text"])
+    return shown
+
+
+def test_a_bundle_is_added_and_used(capsys: Capture, project: Path) -> None:
+    """F-MANY-18: by its own name, with its digest, and all that it would start with is shown."""
+    path = write_bundle(project / "x.mcpb", manifest(server=SERVER, user_config=OPTIONS))
+    told = run(capsys, "add", "x.mcpb", "--set", "key=${KEY_OF_MINE:-s3cret}", "--set", "most=7")[0]
+    assert f"command: {sys.executable} " in told
+    assert "env KEY: ${KEY_OF_MINE:-s3cret}" in told
+    assert f"bundle: {path}" in told
+    entry = written()["bundled"]
+    assert entry.pop("sha256") in told
+    assert entry == {
+        "bundle": "x.mcpb",
+        "config": {"key": "${KEY_OF_MINE:-s3cret}", "most": "7"},
+    }
+    shown = shown_by(capsys, "bundled", "--config", ".mcp.json")
+    assert (shown["argv"], shown["env"]["KEY"]) == (["7"], "s3cret")
+    assert "needs approval" in run(capsys, "tools", "bundled", code=2)[1]
+
+
+def test_a_bundle_for_the_user(capsys: Capture, project: Path) -> None:
+    """F-MANY-18: the user's own file asks nobody; a bundle that is replaced is refused."""
+    server = python_server(command=sys.executable)
+    path = write_bundle(project / "x.mcpb", manifest(server=server))
+    run(capsys, "add", "mine", "x.mcpb", "--scope", "user", "--env", "A=b")
+    assert shown_by(capsys, "mine")["env"]["A"] == "b"
+    write_bundle(project / "x.mcpb", manifest(server=server, version="2.0.0"))
+    told = run(capsys, "tools", "mine", code=2)[1]
+    assert "mine.sha256: the bundle is another one now" in told
+    run(capsys, "add", "mine", "x.mcpb", "--scope", "user", "--replace")
+    assert (
+        written(str(project.parent / "home/xdg_config_home/mcpclient/mcp.json"))["mine"]["bundle"]
+        == path
+    )
+    assert shown_by(capsys, "mine")["argv"] == []
+
+
+def test_a_locked_bundle_has_its_digest_in_the_lock(capsys: Capture, project: Path) -> None:
+    """F-MANY-18"""
+    write_bundle(project / "x.mcpb", manifest(server=python_server(command=sys.executable)))
+    run(capsys, "add", "x.mcpb")
+    digest = written()["bundled"]["sha256"]
+    run(capsys, "lock", "--config", ".mcp.json")
+    assert json.loads(Path("mcp.lock").read_text())["servers"]["bundled"]["sha256"] == digest
+    run(capsys, "lock", "--check", "--config", ".mcp.json")
+    write_bundle(
+        project / "x.mcpb",
+        manifest(server=python_server(command=sys.executable), version="2.0.0"),
+    )
+    run(capsys, "add", "x.mcpb", "--replace")
+    told = run(capsys, "lock", "--check", "--config", ".mcp.json", code=1)[0]
+    assert "bundled: " in told
+
+
+def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
+    """F-MANY-18: as an ordinary entry; what else may be given is told."""
+    variables = [KEY, {"name": "LOG"}]
+    document = server(package("npm", "@maker/a", version="1.0.0", environmentVariables=variables))
+    Path("server.json").write_text(json.dumps(document))
+    told = run(capsys, "add", "server.json", "--kind", "npm")[0]
+    assert "command: npx -y @maker/a@1.0.0" in told
+    assert "input API_KEY: The key, no default" in told
+    assert "--set LOG=VALUE may be given, too" in told
+    assert written()["a-server"]["env"] == {"API_KEY": "${input:API_KEY}"}
+    run(capsys, "add", "b", "./server.json", "--set", "API_KEY=${MINE}", "--env", "X=y")
+    assert written()["b"] == {
+        "command": "npx",
+        "args": ["-y", "@maker/a@1.0.0"],
+        "env": {"API_KEY": "${MINE}", "X": "y"},
+    }
+    assert "there are: npm" in run(capsys, "add", "server.json", "--kind", "oci", code=2)[1]
+    Path("server.json").write_text("{")
+    assert "server.json: file: it is not JSON" in run(capsys, "add", "server.json", code=2)[1]
+
+
+def test_an_input_that_has_no_value_is_told(capsys: Capture) -> None:
+    """F-MANY-18: a server is not started without a value that it needs."""
+    document = server(package("npm", "a", environmentVariables=[KEY]))
+    Path("server.json").write_text(json.dumps(document))
+    run(capsys, "add", "server.json", "--config", "c.json")
+    told = run(capsys, "tools", "a-server", "--config", "c.json", code=2)[1]
+    assert "a-server.inputs.API_KEY: it needs a value" in told
+
+
+@pytest.mark.needs_posix
+def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> None:
+    """F-MANY-18: its answers are kept, a secret is never shown, and another bundle asks again."""
+    described = manifest(server=SERVER, user_config=OPTIONS)
+    path = write_bundle(project / "x.mcpb", described)
+    assert "needs approval: this file may start it" in run(capsys, "tools", path, code=2)[1]
+    assert not list(Path(project.parent, "home").rglob("bundles"))
+    for _ in range(2):
+        with terminal("tools", path) as session:
+            session.wait_for("command: ")
+            session.wait_for("[y/N]")
+            session.type("y\n")
+            session.wait_for("A title: a description:")
+            session.wait_for("is not shown)")
+            session.type("s3cret\n")
+            session.wait_for("A title: a description:")
+            session.type("12\n")
+            assert session.end() == 0
+        assert "s3cret" not in session.shown
+        with terminal("tools", path) as session:
+            assert session.end() == 0
+        assert "agreed" not in session.shown
+        shown = shown_by(capsys, path)
+        assert (shown["argv"], shown["env"]["KEY"]) == (["12"], "s3cret")
+        described = {**described, "version": "2.0.0"}
+        write_bundle(project / "x.mcpb", described)
+    (file,) = Path(project.parent, "home").rglob("credentials.json")
+    assert file.stat().st_mode & 0o077 == 0
