@@ -27,7 +27,7 @@ _WHICH_FILE = either(
     option(
         "--scope",
         None,
-        "the file of this project, .mcp.json (the default), or of this user",
+        "file of this project, .mcp.json (the default), or of this user",
         choices=("project", "user"),
         default="project",
     ),

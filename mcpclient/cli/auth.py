@@ -21,7 +21,7 @@ from ..net.clocks import seconds_since_epoch
 from ..net.login.authentication import default_store, finish_auth, log_in, log_out
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from .command import Answer, LocalCommand, LocalWork, flag, option
+from .command import Answer, LocalCommand, LocalWork, flag, option, repeated
 from .render import one_line, table
 from .screen import Screen, ScreenTerminal
 from .target import TRACE, check_trace
@@ -63,11 +63,11 @@ _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
     "auth",
     usage=f"[OPTION ...] {_USAGE}",
     options=(
-        option("--client-id", "ID", "for servers without client registration"),
-        option("--scope", "SCOPE", "in place of the default (repeatable)", action="append"),
-        option("--account", "NAME", "one of several accounts at one URL"),
-        option("--redirect-uri", "URI", "where the browser is redirected to"),
-        flag("--device", "log in with a code, where the server offers that"),
+        option("--client-id", "ID", "client id, for servers without client registration"),
+        repeated("--scope", "SCOPE", "scope to request in place of the default"),
+        option("--account", "NAME", "name of one of several logins at one URL"),
+        option("--redirect-uri", "URI", "URI that the browser is redirected to"),
+        flag("--device", "log in with a code, where the server supports that"),
         flag("--no-browser", "only show the address to visit"),
         TRACE,
     ),
@@ -108,7 +108,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         url,
         provider,
         client_id=options.client_id,
-        scopes=options.scope,
+        scopes=options.scope or None,
         redirect_uri=options.redirect_uri,
         device=options.device,
         account=options.account,

@@ -42,11 +42,11 @@ _NONE = (
             "show a recorded session instead; given twice, the two can be compared",
             action="append",
         ),
-        option("--port", "NUMBER", "where to listen; default: a free one", type=int, default=0),
+        option("--port", "NUMBER", "port to listen at; default: a free one", type=int, default=0),
         option(
             "--allow",
             None,
-            "what the page may do: look, call (the default), or also add servers",
+            "rights of the page: look, call (the default), or add servers as well",
             choices=ALLOWED,
             default="call",
         ),

@@ -33,10 +33,10 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     usage="[--config FILE] [--no-connect]",
     options=(
         _CONFIG,
-        option("--timeout", "SECONDS", "to connect in (30)", type=float),
+        option("--timeout", "SECONDS", "longest time for connecting (30)", type=float),
         flag("--no-connect", "only list the configuration; start nothing"),
-        flag("--found", "servers of other applications: NAME@application"),
-        flag("--names", "only the names, one per line"),
+        flag("--found", "list the servers of other applications, as NAME@application"),
+        flag("--names", "list only the names, one per line"),
     ),
     details="A server of another application, such as NAME@cursor, is used by that name after you "
     "have agreed to it. Servers of a project's file are connected only after you have agreed to "
@@ -81,7 +81,7 @@ _FOUND = 10
     usage="[--config FILE] [--limit NUMBER] WORD ...",
     options=(
         _CONFIG,
-        option("--limit", "NUMBER", f"at most this many ({_FOUND})", type=int, default=_FOUND),
+        option("--limit", "NUMBER", f"show at most this many ({_FOUND})", type=int, default=_FOUND),
     ),
     details="The best come first: rare words count more, and words in names more than in prose.",
 )
@@ -207,7 +207,7 @@ _GONE = "configure it again, or delete its entry from the lock file"
     usage="[--check] [--config FILE] [NAME ...]",
     options=(
         flag("--check", "only compare; exit code 1 when something differs"),
-        option("--file", "FILE", f"the lock file ({_FILE})", default=_FILE),
+        option("--file", "FILE", f"lock file ({_FILE})", default=_FILE),
         _CONFIG,
     ),
     details="The lock file holds the names, texts, schemas and annotations of all tools, and the "

@@ -61,7 +61,7 @@ def joined(name: str, options: argparse.Namespace) -> Server:
             type=float,
             default=_IDLE,
         ),
-        flag("--all", "one session per configured server"),
+        flag("--all", "open every configured server, each as a session of its own"),
     ),
     takes_server=True,
     details="The server stays open in the background, and @NAME stands for it in every command "
@@ -223,7 +223,7 @@ def _ask(name: str, method: str) -> dict[str, Any] | None:
 
 
 @LocalCommand(
-    "close", usage="@NAME ... | --all", options=(flag("--all", "all sessions of this user"),)
+    "close", usage="@NAME ... | --all", options=(flag("--all", "end all sessions of this user"),)
 )
 def _prepare_close(options: argparse.Namespace) -> LocalWork:
     names = [word.lstrip("@") for word in options.words]

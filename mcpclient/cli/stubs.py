@@ -31,9 +31,9 @@ _MAX_FILE = 64 * 1024 * 1024
     "stubs",
     usage="[OPTION ...] [SERVER] [-- SERVER-COMMAND ...]",
     options=(
-        option("-o --output", "FILE", "default: the terminal"),
-        option("--name", None, "of the server in the file; default: its own"),
-        flag("--check", "compare with FILE: exit 1 and the difference"),
+        option("-o --output", "FILE", "file to write; default: stdout"),
+        option("--name", None, "name of the server in the file; default: its own"),
+        flag("--check", "compare with FILE: print the differences, and exit with code 1"),
     ),
     takes_server=True,
     details="A file of Python: a class with a method for each tool, prompt and resource template, "

@@ -141,7 +141,7 @@ def only_server(options: argparse.Namespace) -> Server:
     """Return the server that the words name. Raises `UsageError` for other words."""
     server = find_server(options)
     if options.words:
-        raise UsageError(f"one server, and no other words: {options.words[0]!r}")
+        raise UsageError(f"one server is expected, and no other words: {options.words[0]!r}")
     return server
 
 
@@ -161,45 +161,47 @@ def _is_name(word: str, config: str | None) -> bool:
 
 
 HEADER = repeated(
-    "--header", "'NAME: VALUE'", "sent with every HTTP request", type=pair(":", "--header")
+    "--header", "'NAME: VALUE'", "header of every HTTP request", type=pair(":", "--header")
 )
-ENV = repeated("--env", "NAME=VALUE", "a variable for the server process", type=pair("=", "--env"))
+ENV = repeated(
+    "--env", "NAME=VALUE", "environment variable of the server process", type=pair("=", "--env")
+)
 TRACE = option("--trace", "FILE", "append a transcript of the session; secrets are replaced")
 AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
 QUIET = flag("--quiet", "do not show what the server process writes to stderr")
 
 CONNECTING = (
+    option("--timeout", "SECONDS", "longest silence of the server (30); 0: no limit", type=float),
     option(
-        "--timeout", "SECONDS", "how long the server may be silent (30); 0: no limit", type=float
+        "--max-timeout", "SECONDS", "longest time for a whole call (600); 0: no limit", type=float
     ),
-    option(
-        "--max-timeout", "SECONDS", "how long a call may take in all (600); 0: no limit", type=float
-    ),
-    option("--config", "FILE", "look up the name of the server in this file only"),
+    option("--config", "FILE", "look up the server in this file only"),
     HEADER,
     option("--bearer", "TOKEN", "bearer token for the Authorization header"),
     flag("--negotiate", "log in as the user of this system (Kerberos, NTLM)"),
-    option("--account", "NAME", "one of several accounts at one URL"),
-    option("--ca-file", "FILE", "PEM file of the authorities to trust"),
-    flag("--insecure", "accept any certificate"),
-    option("--proxy", "URL", "of an HTTP or SOCKS proxy for everything"),
+    option("--account", "NAME", "name of one of several logins at one URL"),
+    option("--ca-file", "FILE", "PEM file of the certificate authorities to trust"),
+    flag("--insecure", "accept any TLS certificate"),
+    option("--proxy", "URL", "HTTP or SOCKS proxy for all connections"),
     flag("--proxy-negotiate", "log in at the proxy as the user of this system"),
     ENV,
-    option("--cwd", "FOLDER", "where the server process starts"),
-    flag("--sandbox", "the server process gets no rights but these"),
-    repeated("--allow-read", "PATH", "with --sandbox: it may read this"),
-    repeated("--allow-write", "PATH", "with --sandbox: it may read and change this"),
+    option("--cwd", "FOLDER", "working directory of the server process"),
+    flag("--sandbox", "run the server process in a sandbox, with these rights only"),
+    repeated("--allow-read", "PATH", "with --sandbox: path that it may read"),
+    repeated("--allow-write", "PATH", "with --sandbox: path that it may read and change"),
     flag("--allow-network", "with --sandbox: it may use the network"),
-    option("--protocol-version", "REVISION", "default: the newest both sides speak"),
-    option("--transport", None, "default: what the server speaks", choices=TRANSPORTS),
+    option("--protocol-version", "REVISION", "default: the newest that both sides support"),
+    option("--transport", None, "default: detected", choices=TRANSPORTS),
     option(
         "--elicit",
         None,
-        "the server's questions: ask (the default), accept their defaults, or decline",
+        "answer to the server's questions: ask (the default), accept their defaults, or decline",
         choices=("ask", "accept", "decline"),
         default="ask",
     ),
-    option("--model", "COMMAND", "a program that answers in place of a language model, on stdout"),
+    option(
+        "--model", "COMMAND", "program that prints the answers of a language model to the server"
+    ),
 )
 """The options for connecting."""
 

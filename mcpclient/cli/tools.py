@@ -56,7 +56,7 @@ def _one_name(words: Sequence[str]) -> str | None:
     "tools",
     more="NAME-OR-PATTERN",
     read=_one_name,
-    options=(pick_option("the answer of the server"), flag("--long", "show whole descriptions")),
+    options=(pick_option("the server's answer"), flag("--long", "show whole descriptions")),
     details="With the name of a tool, it is described: its arguments, their types and defaults. A "
     "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
 )
@@ -290,7 +290,7 @@ async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace
             flag("--wait", "wait for its result, and show that"),
             flag("--cancel", "ask the server to stop it"),
         ),
-        option("-o --output", "FILE", "save media of the result, as call"),
+        option("-o --output", "FILE", "save media of the result, as call does"),
     ),
     details="Shows the state of a task that call --detach began, on servers that keep tasks.",
 )

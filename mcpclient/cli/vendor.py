@@ -16,8 +16,8 @@ from .screen import Screen
     "vendor",
     usage="[OPTION ...] DEST",
     options=(
-        option("--with", "PART,…", "only these parts", dest="wanted"),
-        option("--without", "PART,…", "all parts but these"),
+        option("--with", "PART,…", "copy only these parts", dest="wanted"),
+        option("--without", "PART,…", "copy all parts but these"),
         flag("--update", "replace an earlier copy"),
         flag("--force", "with --update: overwrite changes"),
         flag("--parts", "list the parts and their sizes"),
