@@ -1,13 +1,16 @@
-"""Spans by the GenAI conventions for MCP, made by the real SDK: F-API-23."""
+"""Spans and metrics by the conventions for MCP, made by the real SDK: F-API-23."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -17,7 +20,9 @@ from mcpclient import telemetry
 from mcpclient.client.events.around import Call
 from mcpclient.errors import CallTimeout, HttpError, PeerError
 from mcpclient.protocol.types import CallToolResult
-from tests.client.scripted_server import ScriptedServer
+from mcpclient.sync.handlers import with_workers
+from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
+from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
 
@@ -30,8 +35,13 @@ class Spans:
         self.provider.add_span_processor(SimpleSpanProcessor(self._exporter))
 
     @property
-    def recorded(self) -> tuple[ReadableSpan, ...]:
+    def all(self) -> tuple[ReadableSpan, ...]:
         return self._exporter.get_finished_spans()
+
+    @property
+    def recorded(self) -> tuple[ReadableSpan, ...]:
+        """Those of calls."""
+        return tuple(span for span in self.all if span.name != "connect")
 
     @property
     def only(self) -> ReadableSpan:
@@ -176,3 +186,205 @@ def test_without_the_package_calls_go_on(
         return mcpclient.refusal("made")
 
     assert run(around(Call("demo", "add", "add", {}), make)).text == "made"  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def meters() -> Iterator[tuple[MeterProvider, InMemoryMetricReader]]:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader])
+    yield provider, reader
+    provider.shutdown()
+
+
+Meters = tuple[MeterProvider, InMemoryMetricReader]
+
+
+def measured(reader: InMemoryMetricReader) -> dict[str, list[tuple[dict[str, Any], float]]]:
+    """The attributes and the sum of each point, by the name of its metric."""
+    found: dict[str, list[tuple[dict[str, Any], float]]] = {}
+    data: Any = reader.get_metrics_data()
+    for resource in data.resource_metrics:
+        for metric in (each for scope in resource.scope_metrics for each in scope.metrics):
+            assert metric.unit == "s"
+            for point in metric.data.data_points:
+                assert point.explicit_bounds[:2] == (0.01, 0.02)
+                attributes = {**point.attributes, "count": point.count}
+                found.setdefault(metric.name, []).append((attributes, point.sum))
+    return found
+
+
+ANSWERS: dict[str, Any] = {
+    "tools/list": {"tools": []},
+    "tools/call": {"content": []},
+    "resources/read": {"contents": []},
+    "prompts/get": {"messages": []},
+    "ping": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "opening"), [(HANDSHAKE, "initialize"), (STATELESS, "server/discover")]
+)
+def test_connecting_and_listing_are_spans_too(spans: Spans, version: str, opening: str) -> None:
+    """F-API-23: each request by its method; the list carries the context of its span."""
+    server = ScriptedServer(ANSWERS, version=version)
+
+    async def main() -> None:
+        around = [telemetry.opentelemetry(spans.provider)]
+        async with server.client(around=around, name="demo") as client:
+            await client.list_tools(meta={"mine": 1})
+            await client.list_tools(fresh=True)
+
+    run(main())
+    connect, first, second = spans.all
+    assert (connect.name, first.name, second.name) == ("connect", "tools/list", "tools/list")
+    assert dict(connect.attributes or {}) == {
+        "mcp.method.name": opening,
+        "mcp.protocol.version": version,
+        "mcpclient.server": "demo",
+    }
+    assert dict(first.attributes or {}) == {
+        "mcp.method.name": "tools/list",
+        "mcp.protocol.version": version,
+        "mcpclient.server": "demo",
+    }
+    context = first.get_span_context()
+    meta = server.sent("tools/list")[0]["_meta"]
+    assert context is not None
+    assert f"{context.span_id:016x}" in meta["traceparent"] and meta["mine"] == 1
+
+
+def test_a_connection_that_fails_is_a_span_with_its_error(spans: Spans, meters: Meters) -> None:
+    """F-API-23"""
+    provider, reader = meters
+
+    async def main() -> None:
+        around = [telemetry.opentelemetry(spans.provider, provider)]
+        with pytest.raises(mcpclient.CommandNotFound):
+            await mcpclient.connect(["no-such-program"], around=around, name="demo")
+
+    run(main())
+    (span,) = spans.all
+    attributes = {"mcp.method.name": "initialize", "error.type": "CommandNotFound"}
+    assert attributes.items() <= dict(span.attributes or {}).items()
+    assert (span.attributes or {})["network.transport"] == "pipe"
+    (point,) = measured(reader)["mcp.client.operation.duration"]
+    assert attributes.items() <= point[0].items()
+
+
+def test_every_operation_is_measured(meters: Meters) -> None:
+    """F-API-23: in seconds, with ``error.type`` where it failed, and never by URI."""
+    provider, reader = meters
+
+    async def add(params: Any) -> Any:
+        await asyncio.sleep(2)
+        if params["name"] == "broken":
+            raise PeerError(-32000, "no")
+        return {"content": [], "isError": params["name"] == "fail"}
+
+    async def main() -> None:
+        around = [telemetry.opentelemetry(meter_provider=provider)]
+        server = ScriptedServer({**ANSWERS, "tools/call": add}, version=HANDSHAKE)
+        async with server.client(around=around, name="demo") as client:
+            await client.call_tool("add")
+            await client.call_tool("fail")
+            for timeout in (5, 1):
+                with pytest.raises(mcpclient.McpError):
+                    await client.call_tool("broken", timeout=timeout)
+            task = asyncio.ensure_future(client.call_tool("add"))
+            await asyncio.sleep(1)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            for number in range(3):
+                await client.read_resource(f"mem://{number}")
+            await client.get_prompt("review")
+            await client.ping()
+
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(telemetry, "steady_seconds", lambda: asyncio.get_running_loop().time())
+    try:
+        run(main())
+    finally:
+        monkeypatch.undo()
+    points = measured(reader)["mcp.client.operation.duration"]
+    known = {
+        (
+            each["mcp.method.name"],
+            each.get("gen_ai.tool.name", each.get("gen_ai.prompt.name")),
+            each.get("error.type"),
+        ): (each["count"], seconds)
+        for each, seconds in points
+    }
+    assert known == {
+        ("initialize", None, None): (1, 0),
+        ("tools/call", "add", None): (1, 2),
+        ("tools/call", "fail", "tool_error"): (1, 2),
+        ("tools/call", "broken", "-32000"): (1, 2),
+        ("tools/call", "broken", "timeout"): (1, 1),
+        ("tools/call", "add", "CancelledError"): (1, 1),
+        ("resources/read", None, None): (3, 0),
+        ("prompts/get", "review", None): (1, 0),
+        ("ping", None, None): (1, 0),
+    }
+    assert all("mcp.resource.uri" not in each for each, _ in points)
+
+
+def test_sessions_are_measured(meters: Meters) -> None:
+    """F-API-23: until they are closed or lost, each once."""
+    provider, reader = meters
+
+    async def main() -> None:
+        around = [telemetry.opentelemetry(meter_provider=provider)]
+        server = ScriptedServer(ANSWERS, version=HANDSHAKE)
+        client = server.client(around=around, name="demo")
+        async with client:
+            await asyncio.sleep(5)
+        async with client:
+            await asyncio.sleep(7)
+            server.lose()
+            await asyncio.sleep(1)
+
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(telemetry, "steady_seconds", lambda: asyncio.get_running_loop().time())
+    try:
+        run(main())
+    finally:
+        monkeypatch.undo()
+    whole, lost = sorted(measured(reader)["mcp.client.session.duration"], key=str)
+    attributes = {"mcpclient.server": "demo", "mcp.protocol.version": HANDSHAKE, "count": 1}
+    assert whole == (attributes, 5)
+    assert lost == ({**attributes, "error.type": "ConnectionLost"}, 7)
+
+
+def test_an_older_api_takes_no_advice_on_buckets() -> None:
+    """F-API-23"""
+    made = []
+
+    class Meter:
+        def create_histogram(self, name: str, unit: str, description: str) -> None:
+            made.append((name, unit))
+
+    telemetry._histogram(Meter(), "session", "text")
+    assert made == [("mcp.client.session.duration", "s")]
+
+
+def test_the_servers_of_a_manager_are_told_apart(spans: Spans) -> None:
+    """F-API-23, F-MANY-1: and the blocking twin takes the hook as it is."""
+    hook = telemetry.opentelemetry(spans.provider)
+
+    async def main() -> None:
+        async with mcpclient.Manager({"a": Member("x"), "b": Member("x")}, around=[hook]) as many:
+            await many.call_tool("b__x")
+
+    run(main())
+    names = sorted(
+        (span.name, str((span.attributes or {})["mcpclient.server"])) for span in spans.all
+    )
+    assert names == [
+        ("connect", "a"),
+        ("connect", "b"),
+        ("tools/call x", "b"),
+        ("tools/list", "a"),
+        ("tools/list", "b"),
+    ]
+    assert with_workers({"around": [hook]})["around"] == [hook]

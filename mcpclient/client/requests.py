@@ -109,6 +109,8 @@ class Requests:
         """Send a request as `request` does, with its limits: for code in this package."""
         if (around or self._is_wrapped) and method in hooks.SUBJECTS:
             return await self._request_through(around, method, params or {}, limits)
+        if self._connection.watchers:
+            return await self._request_watched(method, params or {}, limits)
         return await self._request(method, params, limits)
 
     def _request(
@@ -343,6 +345,18 @@ class Requests:
             raise CallRefused(method, name, result.text)
         return result.raw
 
+    async def _request_watched(
+        self, method: str, params: Mapping[str, Any], limits: RequestOptions
+    ) -> dict[str, Any]:
+        """Make a request that only the hooks that watch all requests are around."""
+
+        async def make(call: hooks.Call) -> CallToolResult:
+            asked = with_meta(params, call.meta) if call.meta else params
+            return CallToolResult(await self._request(method, asked or None, limits))
+
+        call = self._connection.described(method, meta=params.get("_meta") or {})
+        return (await hooks.surrounded(self._connection.watchers, make)(call)).raw
+
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
         if not self._is_wrapped and self._caller.guard is None:
@@ -369,19 +383,14 @@ class Requests:
     ) -> CallToolResult:
         """Make a call with functions around it, the first of them outermost."""
         connection = self._connection
-        agreement = connection.agreement
-        call = hooks.Call(
-            server=connection.name,
+        call = connection.described(
+            method,
             name=name,
             full_name=self._full_name(method, name),
             arguments=arguments or {},
             meta=meta or {},
             headers=headers or {},
             tool=self._listed.find(name) if method == "tools/call" else None,
-            trusted=connection.options.trusted,
-            method=method,
-            protocol_version=agreement.era.version if agreement is not None else None,
-            transport=connection.session.transport.name if connection.is_open else None,
             trace=trace,
         )
         if connection.audit is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import (
@@ -25,6 +26,7 @@ from ...net.loops import LoopBound, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
+from ...protocol.types import CallToolResult
 from ..answers.inbound_requests import TaskReceiver
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
 from .limits import RequestOptions
@@ -34,9 +36,12 @@ from .session import Session
 from .states import USABLE, Event, State, step
 
 if TYPE_CHECKING:
+    from ..events import around as hooks
     from ..events import audit
+    from ..events.around import Watcher
     from . import caps
 else:
+    hooks = OnDemand("..events.around", __name__)
     caps = OnDemand(".caps", __name__)
     audit = OnDemand("..events.audit", __name__)
 
@@ -70,6 +75,11 @@ class Connection(LoopBound):
         """Takes method, params and options of a request that a replay does not have."""
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
+        self.watchers: list[Watcher] = [
+            each for each in options.around if isinstance(each, hooks.Watcher)
+        ]
+        for watcher in self.watchers:
+            self.observers.append(watcher.session_observer(partial(self.described, "session")))
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
         self.decode: Callable[[bytes | str], Any] = decode
@@ -159,6 +169,18 @@ class Connection(LoopBound):
         """The reason why calls wait at the moment, where that is not the server; otherwise None."""
         return self._session.deadlines.wait_reason if self._session is not None else None
 
+    def described(self, method: str, **facts: Any) -> hooks.Call:
+        """Return a request as hooks see it; by default one without a name."""
+        described: dict[str, Any] = {
+            **{"name": "", "full_name": "", "arguments": {}},
+            "protocol_version": self.era.version if self.era is not None else None,
+            "transport": self.session.transport.name if self.is_open else None,
+            **facts,
+        }
+        return hooks.Call(
+            server=self.name, trusted=self.options.trusted, method=method, **described
+        )
+
     async def open(self) -> None:
         """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""
         async with self._opening:
@@ -178,7 +200,7 @@ class Connection(LoopBound):
             agreed = None
             try:
                 with self.options.hooks.reporting(self.name, "connect"), self._audited():
-                    agreement = await opening.run(eras.recall(key))
+                    agreement = await self._watched(opening, eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -201,6 +223,23 @@ class Connection(LoopBound):
                 await self._leave(earlier)
             if self.options.hooks.on_connect is not None:
                 await self._report(session, agreement)
+
+    async def _watched(self, opening: Opening, remembered: Era | None) -> Agreement:
+        if not self.watchers:
+            return await opening.run(remembered)
+        agreed = []
+
+        async def make(call: hooks.Call) -> CallToolResult:
+            agreed.append(await opening.run(remembered))
+            era = agreed[0].era
+            opened = era.opening_request(_RECALLED_ID).message["method"]
+            return CallToolResult({"method": opened, "protocolVersion": era.version})
+
+        session = self._connecting
+        facts = {"transport": session.transport.name} if session is not None else {}
+        call = self.described("connect", protocol_version=None, **facts)
+        await hooks.surrounded(self.watchers, make)(call)
+        return agreed[0]
 
     def _audited(self) -> AbstractContextManager[None]:
         if self.audit is None:

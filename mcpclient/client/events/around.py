@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Callable, Protocol
+from typing import Any, Callable, Protocol, runtime_checkable
 
 from ...errors import UsageError
 from ...net.locks import TaskLocks
 from ...protocol.types import CallToolResult, Tool
+from .callbacks import Observer
 
 SUBJECTS = {
     "tools/call": "name",
@@ -100,6 +101,19 @@ class Refused(dict[str, Any]):
     """The raw result of a call that was not made. ``by``: who refused it, for the audit log."""
 
     by = "hook"
+
+
+@runtime_checkable
+class Watcher(Around, Protocol):
+    """An around-hook that is also called for every other request, and for connecting.
+
+    Their ``method`` is that of the request, or ``"connect"``, and their ``name`` is empty. The
+    result of connecting has the ``method`` that opened the session, and its ``protocolVersion``.
+    """
+
+    def session_observer(self, describe: Callable[[], Call], /) -> Observer:
+        """Return an observer of the sessions of one client, which ``describe`` describes."""
+        ...
 
 
 def refusal(reason: str) -> CallToolResult:
