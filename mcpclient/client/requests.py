@@ -359,11 +359,11 @@ class Requests:
 
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        if not self._is_wrapped and self._caller.guard is None:
+        if not self._is_wrapped and self._connection.guard is None:
             return
 
         async def agree(call: hooks.Call) -> CallToolResult:
-            guard = self._caller.guard
+            guard = self._connection.guard
             return CallToolResult((guard and guard(method, {"uri": uri})) or {})
 
         result = await self._call_through(self._around, agree, uri, None, None, None, method=method)
