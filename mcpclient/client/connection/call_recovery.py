@@ -221,7 +221,10 @@ class CallRecovery:
         outcome: dict[str, Any] | McpError
         try:
             outcome = await session.answer_to(session.begin(method, params, options))
-            if options.is_raw or self._asked(session, method, outcome) is None:
+            era, takes_tasks = session.era, self._takes_tasks
+            assert era is not None, "there is a result, so there was an agreement"
+            is_raw = options.is_raw
+            if is_raw or era.input_requests(method, outcome, takes_tasks=takes_tasks) is None:
                 if cached is not None:
                     cached.keep(outcome)
                 return outcome

@@ -237,6 +237,7 @@ def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:
     """F-SHOW-14: a banner, and bytes that are not UTF-8."""
 
     async def work(tape: Taped) -> None:
+        await tape.open()
         tape.session.output_skipped(b"Server started")
         tape.session.output_skipped(b"caf\xe9")
 
