@@ -36,13 +36,13 @@ _END_OF_STRING = re.compile(rb'(?<!\\)(?:\\\\){0,500}"')
 _LONG_RUN = b"\\" * 1001
 
 
-def decode_verbatim(text: bytes | str) -> Any:
+def decode_verbatim(text: bytes | str, large: float = LARGE) -> Any:
     """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result.
 
-    A message of `LARGE` bytes is not checked as a whole: what is between its brackets may not be
-    JSON. Raises `MalformedMessage`.
+    One of ``large`` bytes or more is not checked as a whole: the text between its brackets may not
+    be JSON. Raises `MalformedMessage`.
     """
-    if len(text) >= LARGE and _LONG_RUN not in (whole := _bytes_of(text)):
+    if len(text) >= large and _LONG_RUN not in (whole := _bytes_of(text)):
         return _decode_large(_without_line_ends(whole))
     value = decode(text)
     if isinstance(value, dict) and any(type(value.get(name)) is dict for name in _KEPT):
