@@ -271,7 +271,7 @@ async def still_serves(host: HostSide, *, is_modern: bool) -> None:
             host.write({"id": message["id"], "result": {}})
     result = message["result"]
     if result.get("resultType") == "input_required":
-        answers = {key: {} for key in result["inputRequests"]}
+        answers: dict[str, Any] = {key: {} for key in result["inputRequests"]}
         retry = {**params, "inputResponses": answers, "requestState": result["requestState"]}
         host.write({"id": "again", "method": "tools/call", "params": retry})
         while message.get("id") != "again":
