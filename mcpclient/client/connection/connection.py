@@ -78,11 +78,11 @@ class Connection(LoopBound):
         """Takes method, params and options of a request that a replay does not have."""
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
-        self.watchers: list[Watcher] = [
-            each for each in options.around if isinstance(each, hooks.Watcher)
-        ]
-        for watcher in self.watchers:
-            self.observers.append(watcher.session_observer(partial(self.described, "session")))
+        self.watchers: list[Watcher] = []
+        for hook in options.around:
+            if isinstance(hook, hooks.Watcher):
+                self.watchers.append(hook)
+                self.observers.append(hook.session_observer(partial(self.described, "session")))
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
         self.decode: Callable[[bytes | str], Any] = decode
@@ -203,7 +203,8 @@ class Connection(LoopBound):
             agreed = None
             try:
                 with self.options.hooks.reporting(self.name, "connect"), self._audited():
-                    agreement = await self._watched(opening, eras.recall(key))
+                    run = self._watched if self.watchers else Opening.run
+                    agreement = await run(opening, eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -228,8 +229,6 @@ class Connection(LoopBound):
                 await self._report(session, agreement)
 
     async def _watched(self, opening: Opening, remembered: Era | None) -> Agreement:
-        if not self.watchers:
-            return await opening.run(remembered)
         agreed = []
 
         async def make(call: hooks.Call) -> CallToolResult:
