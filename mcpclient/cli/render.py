@@ -17,7 +17,7 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional
 
@@ -466,27 +466,15 @@ _MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+
 
 
 def compact_line(value: Mapping[str, Any], style: Style) -> str | None:
-    """Return the line for a result of a known kind, escaped; None for any other."""
-    for line_of in _KINDS:
-        line = line_of(value, style)
-        if line is not None:
-            return line
-    return None
+    """Return the line for a result of a known kind, escaped; None for any other.
 
-
-def _sent_message(value: Mapping[str, Any], style: Style) -> str | None:
-    """``Sent a message to #channel``, for a chat message; without the channel's name, its id."""
+    ``Sent a message to #channel``, for a chat message; without the channel's name, its id.
+    """
     link = value.get("message_link")
     found = _MESSAGE_LINK.fullmatch(link) if isinstance(link, str) else None
     if found is None:
         return None
-    name = next((value[key] for key in ("channel_name", "channel") if _is_name(value.get(key))), "")
+    names = (value.get("channel_name"), value.get("channel"))
+    name = next((each for each in names if isinstance(each, str) and each.strip()), "")
     channel = one_line(name).lstrip("#") or found[1]
     return f"Sent a message to {style.link(f'#{channel}', found[0])}"
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-_KINDS: list[Callable[[Mapping[str, Any], Style], str | None]] = [_sent_message]

@@ -35,10 +35,11 @@ class Lines(Protocol):
         """Return the next line without its end, None when there are no more."""
 
     def interrupt(self) -> None:
-        """Discard the typed line after Ctrl-C."""
+        """Discard the typed line after Ctrl-C, unless there is none, or the editor does that."""
+        return
 
 
-class EditedLines:
+class EditedLines(Lines):
     """Lines from a terminal, with completion and history."""
 
     is_interactive = True
@@ -63,11 +64,8 @@ class EditedLines:
             self._screen.say("")  # so that the next output starts on a new line
         return line
 
-    def interrupt(self) -> None:
-        """Do nothing: the editor itself handles Ctrl-C."""
 
-
-class PlainLines:
+class PlainLines(Lines):
     """Lines from a terminal without an editor."""
 
     is_interactive = True
@@ -95,7 +93,7 @@ class PlainLines:
         sys.stderr.flush()
 
 
-class ScriptLines:
+class ScriptLines(Lines):
     """Lines of a file or a pipe."""
 
     is_interactive = False
@@ -113,9 +111,6 @@ class ScriptLines:
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot read the lines on stdin: {error}") from None
         return line.rstrip("\r\n") if line else None
-
-    def interrupt(self) -> None:
-        """Do nothing: a script has no typed line."""
 
 
 def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
