@@ -182,7 +182,7 @@ MAY_IMPORT_BY_NAME = {
     "code.program",  # asyncio, for code that awaits: it takes twice the start
     "cli.main",  # cli.running, and the one command that is asked for
     "cli.sessions",  # modules that commands import late, before a fork needs them
-    "cli.target",  # cli.configured: for names of configured servers only
+    "cli.parsing",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
     "sync.blocking",  # sync.toolbox: for those who talk to a model

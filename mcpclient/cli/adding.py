@@ -19,9 +19,9 @@ from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
 from .command import Answer, LocalCommand, LocalWork, either, flag, option, pair, repeated
 from .configured import approve, load
+from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import one_line, writing
 from .screen import Screen
-from .target import ENV, HEADER, URL_SCHEMES
 
 _WHICH_FILE = either(
     option(

@@ -22,9 +22,9 @@ from ..net.login.authentication import default_store, finish_auth, log_in, log_o
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from .command import Answer, LocalCommand, LocalWork, flag, option, repeated
+from .parsing import TRACE, check_trace
 from .render import one_line, table
 from .screen import Screen, ScreenTerminal
-from .target import TRACE, check_trace
 
 
 def login_for(

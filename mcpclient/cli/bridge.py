@@ -15,9 +15,9 @@ from ..errors import McpError, ServerUnavailable
 from ..gate.gate import Gate
 from .command import Answer, LocalCommand, LocalWork, Server
 from .connecting import client_options
+from .parsing import name_server, only_server
 from .running import error_text
 from .screen import Screen
-from .target import name_server, only_server
 
 # Seconds for connecting: some servers are downloaded at their first start.
 _CONNECTS_WITHIN = 120.0

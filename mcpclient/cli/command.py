@@ -181,7 +181,7 @@ class LocalCommand(_Declared[Prepare]):
     """A command that needs no connection, or that connects by itself; its function is a `Prepare`.
 
     ``takes_server``: it has the options for connecting, and ``server_command`` among them may be a
-    command line after ``--``; see `target.find_server`. ``takes_command``: only the latter.
+    command line after ``--``; see `parsing.find_server`. ``takes_command``: only the latter.
     """
 
     takes_server: bool = False

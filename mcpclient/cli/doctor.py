@@ -40,10 +40,10 @@ from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork, Server
 from .connecting import client_for
 from .main import PROTOCOL_ERROR
+from .parsing import is_named, only_server
 from .render import Style, fill, one_line
 from .running import exit_code, text_and_hint
 from .screen import Screen
-from .target import is_named, only_server
 
 if TYPE_CHECKING:
     from ..sandbox import rights

@@ -17,9 +17,9 @@ from ..protocol.types import ResourceTemplate
 from .arguments import PICK_HELP, json_in, parse_text_arguments, pick_option
 from .command import Answer, Command, LocalCommand, LocalWork, option
 from .connecting import client_for
+from .parsing import find_server
 from .render import contents, definitions, listing, one_line
 from .screen import Screen
-from .target import find_server
 
 
 @Command("info")

@@ -23,8 +23,8 @@ from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .configured import load
 from .connecting import client_for, with_options
+from .parsing import is_named, only_server
 from .screen import Screen
-from .target import is_named, only_server
 
 _NONE = (
     "no server is configured: name one, as in: mcpclient inspect URL, or inspect -- COMMAND, "

@@ -13,9 +13,9 @@ from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalRequest, OuterCommand, Request, Server, flag
+from .parsing import NEEDED
 from .render import table
 from .screen import Screen
-from .target import NEEDED
 
 
 @OuterCommand(

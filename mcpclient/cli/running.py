@@ -33,10 +33,9 @@ from ..net.ctrl_c import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request, Server
 from .connecting import client_for
 from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
-from .parsing import own_words, understand
+from .parsing import name_server, own_words, understand
 from .render import Style, fill
 from .screen import LogLines, Screen
-from .target import name_server
 
 if TYPE_CHECKING:
     from .. import hints

@@ -26,10 +26,9 @@ from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .configured import load
 from .connecting import client_for
 from .main import main
-from .parsing import understand
+from .parsing import NEEDED, find_server, spelled, understand
 from .render import pretty_json, table
 from .screen import Screen
-from .target import NEEDED, find_server, spelled
 
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes

@@ -20,9 +20,9 @@ from ..stubs.source import Offer, stubs_for
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .connecting import client_for
 from .main import FAILED
+from .parsing import only_server
 from .render import writing
 from .screen import Screen
-from .target import only_server
 
 _MAX_FILE = 64 * 1024 * 1024
 

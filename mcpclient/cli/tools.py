@@ -39,9 +39,9 @@ from .arguments import (
 )
 from .command import Answer, Command, either, flag, option
 from .main import FAILED
+from .parsing import command_line
 from .render import MARKS, Style, fill, listing, one_line, result_text, save_media
 from .screen import Screen
-from .target import command_line
 
 _PATTERN = ("*", "?", "[")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import __version__
-from mcpclient.cli.target import check_trace
+from mcpclient.cli.parsing import check_trace
 from mcpclient.errors import ConnectionLost
 from mcpclient.net.recorder import Recorder
 from mcpclient.recording.transcript import read_transcripts

@@ -13,7 +13,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
-from mcpclient.cli.target import check_trace
+from mcpclient.cli.parsing import check_trace
 from mcpclient.config.config import Problem
 from mcpclient.errors import AuthError
 from mcpclient.gate.gate import Approvals

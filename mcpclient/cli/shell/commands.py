@@ -19,9 +19,8 @@ from .. import main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..features import line_of
-from ..parsing import parser_of
+from ..parsing import check_trace, parser_of
 from ..render import definitions, one_line, shorten, table
-from ..target import check_trace
 from .session import Builtin, Job, Session, content_of, in_words
 from .words import Word, parse_expectation, quoted
 

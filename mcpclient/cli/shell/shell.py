@@ -21,10 +21,10 @@ from ..command import Answer, LocalCommand, LocalWork, flag
 from ..configured import load
 from ..connecting import answers_of, asking_for, with_options
 from ..main import CANCELLED, FAILED
+from ..parsing import is_named, only_server
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from ..target import is_named, only_server
 from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
 from .completion import Candidate, Known, Typing, candidates, typing_at
 from .lines import History, Lines, open_lines, send_on, without_secrets

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.target import find_server, only_server, split_after_file, split_at_command
+from mcpclient.cli.parsing import find_server, only_server, split_after_file, split_at_command
 
 
 def given(*words: str, command: list[str] | None = None) -> argparse.Namespace:
