@@ -204,7 +204,10 @@ _CONNECTING = {
     "self_signed": (
         "If you trust the server, give its certificate as {ca_file}, or in SSL_CERT_FILE."
     ),
-    "unknown_authority": f"{_AUTHORITY} SSL_CERT_FILE.",
+    "unknown_authority": (
+        f"{_AUTHORITY} SSL_CERT_FILE. Where a proxy of your network inspects TLS, it is that "
+        "authority, and its operator has the file."
+    ),
     "expired": "Have the server get a new certificate; {any_certificate}.",
     "not_yet_valid": "Check the clock of this machine; {any_certificate} certificate.",
     "other_host": "Connect by a name that the certificate is for; {any_certificate}.",

@@ -41,7 +41,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "argument lists without a shell; the gate judges what an entry starts",
         {
             *("net/login/keychain.py", "net/process/stopping.py", "net/process/launch.py"),
-            "net/process/programs.py",
+            *("net/process/programs.py", "net/tls.py"),
             "net/session_sockets.py",
         },
     ),

@@ -10,6 +10,7 @@ _NAMES = {  # attributes of a name (2.5.4.n) that say who it is, the best one fi
     bytes.fromhex("55040b"): "unit",
     bytes.fromhex("55040a"): "organization",
 }
+_LONGEST = 200  # characters of a name
 _STRINGS = {0x1E: "utf-16-be", 0x1C: "utf-32-be", 0x14: "latin-1"}
 
 # The ends of object identifiers of signatures, after that of the family; RSASSA-PSS and others name
@@ -54,7 +55,8 @@ def issuer_of(certificate: bytes) -> str:
                 found[kind] = value.decode(_STRINGS.get(tag, "utf-8"), "replace")
     except (ValueError, IndexError):
         return ""
-    return ", ".join(found[kind] for kind in _NAMES if kind in found)
+    names = dict.fromkeys(found[kind] for kind in _NAMES if kind in found)
+    return ", ".join(names)[:_LONGEST]
 
 
 def signature_hash(certificate: bytes) -> str:

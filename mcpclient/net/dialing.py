@@ -8,6 +8,7 @@ up to 3.13 at least.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import socket
 import sys
@@ -17,12 +18,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
 
 from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
+from ..framing.der import issuer_of
 from ..framing.uri import Url
 from ..lazy import OnDemand
 from .cookies import CookieJar
-from .network_options import ClientCertificate, NetworkOptions, Path
+from .network_options import NetworkOptions
 from .recorder import Recorder
-from .regular_files import open_regular
+from .stream import certificate_of
+from .tls import TlsContexts, explain_tls_error
 
 if TYPE_CHECKING:
     import ssl
@@ -38,6 +41,17 @@ AddressCheck = Callable[[str], None]
 """Takes an IP address, and raises `McpError` for one that must not be connected to."""
 
 
+# Seconds to read the certificate of a server that is not trusted.
+_READS_WITHIN = 5.0
+
+
+class _Peer(asyncio.Protocol):
+    transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+
 class Dialer:
     """Opens connections to servers. One dialer serves all connections of a client.
 
@@ -48,6 +62,7 @@ class Dialer:
     def __init__(self, options: NetworkOptions | None = None) -> None:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
+        self._forwards = self._options.proxy_auth is None  # a login by Negotiate is a connection's
         self.cookies: CookieJar = CookieJar()
         self.reached: str = "nothing"
         """The progress of the last attempt to connect: "nothing", "tcp" or "connected"."""
@@ -64,19 +79,41 @@ class Dialer:
         Raises `ConnectFailed`, and `UsageError` for options that cannot be used. Safe to cancel:
         a half-open connection is closed.
         """
-        proxy = self._options.proxy_for(url)
-        if proxy is None:
-            return await self._reach(url, protocol, url, check)
-        if proxying.is_socks(proxy):
-            return await self._dial_by_socks(proxy, url, protocol, check)
-        if self._is_forwarded(url):  # see `request_target`
-            return await self._reach(proxy, protocol, url)
-        tunnel = partial(proxying.Tunnel, proxy, url, self._options.proxy_auth)
-        return await self._dial_through(tunnel, proxy, url, protocol)
+        try:
+            proxy = self._options.proxy_for(url)
+            if proxy is None:
+                return await self._reach(url, protocol, url, check)
+            if proxying.is_socks(proxy):
+                return await self._dial_by_socks(proxy, url, protocol, check)
+            if url.scheme == "http" and self._forwards:  # see `request_target`
+                return await self._reach(proxy, protocol, url)
+            tunnel = partial(proxying.Tunnel, proxy, url, self._options.proxy_auth)
+            return await self._dial_through(tunnel, proxy, url, protocol)
+        except ConnectFailed as error:
+            if error.kind is not ConnectKind.UNKNOWN_AUTHORITY:
+                raise
+            if await self._tls.add_keychains():
+                return await self.dial(url, protocol, check)
+            issuer = await self._issuer(url, check)
+            if not issuer:
+                raise
+            reason = f"{error.reason}: {issuer}"
+            raise ConnectFailed(url.shown, reason, error.attempts, error.kind) from error.__cause__
 
-    def _is_forwarded(self, url: Url) -> bool:
-        """Whether an HTTP proxy forwards requests; a login by Negotiate is one of a connection."""
-        return url.scheme == "http" and self._options.proxy_auth is None
+    async def _issuer(self, url: Url, check: AddressCheck | None) -> str:
+        """Return the issuer of a certificate that is not trusted, which a proxy may have put there.
+
+        A failed handshake does not give the certificate, so a connection of its own reads it. That
+        carries nothing else; a proxy on the way is verified as always.
+        """
+        other = copy.copy(self)
+        other._tls = self._tls.unverified()
+        with suppress(McpError, asyncio.TimeoutError, TimeoutError):
+            peer = await asyncio.wait_for(other.dial(url, _Peer, check), _READS_WITHIN)
+            issuer = issuer_of(certificate_of(peer.transport))
+            peer.transport.abort()
+            return issuer
+        return ""
 
     async def _dial_by_socks(
         self, proxy: Url, url: Url, protocol: Callable[[], P], check: AddressCheck | None
@@ -131,7 +168,7 @@ class Dialer:
         A forwarding proxy needs the whole URL (RFC 9112, section 3.2.2), and its credentials in
         every request.
         """
-        proxy = self._options.proxy_for(url) if self._is_forwarded(url) else None
+        proxy = self._options.proxy_for(url) if url.scheme == "http" and self._forwards else None
         if proxy is None or proxying.is_socks(proxy):
             return url.target, []
         return str(url), proxying.proxy_headers(proxy)
@@ -156,6 +193,13 @@ class Dialer:
                     ssl=context,
                     server_hostname=peer.host if context is not None else None,
                 )
+            elif os.fspath(path).startswith(_PIPES):
+                if context is not None:
+                    raise UsageError("there is no TLS over a named pipe: write http://, or ws://")
+                create_pipe_connection = getattr(loop, "create_pipe_connection", None)
+                if create_pipe_connection is None:
+                    raise UsageError("only the event loop of Windows has named pipes (Proactor)")
+                _, connected = await create_pipe_connection(protocol, os.fspath(path))
             else:
                 _, connected = await loop.create_unix_connection(
                     protocol,
@@ -199,6 +243,9 @@ def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
             "not speak TLS, or demand a client certificate"
         )
     return ConnectKind.OTHER, str(error)
+
+
+_PIPES = "\\\\.\\pipe\\"  # the names of Windows begin with this
 
 
 def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> tuple[ConnectKind, str]:
@@ -324,153 +371,3 @@ async def _race(waiting: deque[Address]) -> socket.socket:
 def _close_result(attempt: asyncio.Task[socket.socket]) -> None:
     if not attempt.cancelled() and attempt.exception() is None:
         attempt.result().close()
-
-
-class TlsContexts:
-    """The TLS contexts of one client, each made on first use, since that takes milliseconds."""
-
-    def __init__(self, options: NetworkOptions) -> None:
-        self._options = options
-        self._for_server: ssl.SSLContext | None = options.ssl_context
-        self._for_proxy: ssl.SSLContext | None = options.ssl_context
-
-    @property
-    def for_server(self) -> ssl.SSLContext:
-        """The context for servers. Raises `UsageError` for a file that cannot be used."""
-        if self._for_server is None:
-            context = _context(self._options)
-            if self._options.client_cert is not None:
-                _load_certificate(context, self._options.client_cert)
-            self._for_server = context
-        return self._for_server
-
-    @property
-    def for_proxy(self) -> ssl.SSLContext:
-        """The context for other peers, such as https proxies: it has no client certificate."""
-        if self._for_proxy is None:
-            self._for_proxy = _context(self._options)
-        return self._for_proxy
-
-
-def _context(options: NetworkOptions) -> ssl.SSLContext:
-    if not options.verify:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    elif options.ca_file is None:
-        context = ssl.create_default_context()
-    else:
-        try:
-            os.close(open_regular(options.ca_file))  # OpenSSL would wait for a pipe
-            context = ssl.create_default_context(cafile=os.fspath(options.ca_file))
-            if options.trusts_system:
-                context.load_default_certs()
-        except OSError as error:
-            name = os.fspath(options.ca_file)
-            reason = error.strerror or error
-            raise UsageError(
-                f"ca_file {name!r} holds no certificates to trust: {reason}"
-            ) from error
-    with suppress(NotImplementedError):
-        context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None:
-    certificate, key, password = _parts(given)
-    try:
-        for path in (certificate, key):
-            if path is not None:
-                descriptor = open_regular(path)
-                is_binary = os.read(descriptor, 1) == b"\x30"  # a SEQUENCE of DER, never of PEM
-                os.close(descriptor)
-                if is_binary:
-                    raise UsageError(
-                        f"client_cert {os.fspath(path)!r} is not a PEM file; make one of PKCS#12 "
-                        "(.p12, .pfx) with: openssl pkcs12 -in FILE -out client.pem -nodes"
-                    )
-        # Without a password OpenSSL would ask for it on the terminal.
-        context.load_cert_chain(certificate, key, password=password or "")
-    except OSError as error:
-        name = os.fspath(certificate)
-        if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
-            reason = "the key is not that of the certificate"
-        elif isinstance(error, ssl.SSLError):
-            reason = (
-                "no certificate with its key in PEM form, or the key's password is wrong or missing"
-            )
-        else:
-            reason = error.strerror or str(error)
-        raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
-
-
-def _parts(given: ClientCertificate) -> tuple[Path, Path | None, str | None]:
-    if isinstance(given, (str, os.PathLike)):
-        return given, None, None
-    if not isinstance(given, tuple) or len(given) not in (2, 3):
-        raise UsageError(
-            "client_cert is a path, (certificate, key) or (certificate, key, password)"
-        )
-    return cast("tuple[str, str, str | None]", (*given, None)[:3])
-
-
-# OpenSSL's numbers (X509_V_ERR_…) for the reason why a certificate is rejected.
-_UNKNOWN = ConnectKind.UNKNOWN_AUTHORITY, "comes from an authority that is not trusted here"
-_REFUSED_CERTIFICATES = {
-    2: _UNKNOWN,
-    9: (ConnectKind.NOT_YET_VALID, "is not valid yet"),
-    10: (ConnectKind.EXPIRED, "has expired"),
-    18: (ConnectKind.SELF_SIGNED, "is self-signed"),
-    19: _UNKNOWN,
-    20: _UNKNOWN,
-    21: _UNKNOWN,
-}
-_WRONG_NAME = (62, 64)
-
-# OpenSSL's names for alerts and faults of the peer, in several versions.
-_ALERTS = {
-    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "{name} demands a client certificate",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE": (
-        "{name} refused the TLS handshake: it may demand a client certificate, or share no "
-        "protocol version or cipher with us"
-    ),
-    "TLSV1_ALERT_UNKNOWN_CA": "{name} does not trust the authority of our client certificate",
-    "SSLV3_ALERT_BAD_CERTIFICATE": "{name} does not accept our client certificate",
-    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "{name} says that our client certificate has expired",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "{name} does not accept our client certificate",
-}
-_OLD = {"TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"}
-_NOT_TLS = {
-    "WRONG_VERSION_NUMBER",
-    "RECORD_LAYER_FAILURE",
-    "HTTP_REQUEST",
-    "PACKET_LENGTH_TOO_LONG",
-}
-
-
-def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[ConnectKind, str]:
-    """Return the kind and the reason of a TLS failure, naming the peer."""
-    name = f"{host} port {port}"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return _explain_verification(error, host)
-    reason = getattr(error, "reason", None)  # errors that do not come from OpenSSL have none
-    if reason in _NOT_TLS:
-        return ConnectKind.NOT_TLS, f"{name} does not speak TLS"
-    if reason in _ALERTS:
-        return ConnectKind.CLIENT_CERTIFICATE, _ALERTS[reason].format(name=name)
-    if reason in _OLD:
-        return ConnectKind.TLS, f"{name} speaks no TLS version that we may use"
-    if isinstance(error, ssl.SSLEOFError):
-        return ConnectKind.TLS, f"{name} closed the connection during TLS"
-    return ConnectKind.TLS, f"TLS with {name} failed: {reason or error}"
-
-
-def _explain_verification(
-    error: ssl.SSLCertVerificationError, host: str
-) -> tuple[ConnectKind, str]:
-    message = error.verify_message.rstrip(".")
-    if error.verify_code in _WRONG_NAME:
-        return ConnectKind.OTHER_HOST, f"the certificate is not one for {host} ({message})"
-    unknown = ConnectKind.CERTIFICATE, f"is not trusted: {message}"
-    kind, fault = _REFUSED_CERTIFICATES.get(error.verify_code, unknown)
-    return kind, f"the certificate of {host} {fault}"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import ssl
 import sys
@@ -113,6 +114,41 @@ def test_a_system_without_unix_sockets_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert "has no Unix-domain sockets" in text
 
 
+PIPE = "\\\\.\\pipe\\mcp"
+
+
+@pytest.mark.needs_posix
+def test_a_named_pipe_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-15: by its name in place of a socket's; here a socket stands for it."""
+    path = tmp_path / "pipe.sock"
+
+    async def connect_to_pipe(self: Any, protocol: Any, name: str) -> Any:
+        assert name == PIPE
+        return await self.create_unix_connection(protocol, os.fspath(path))
+
+    loops = asyncio.SelectorEventLoop
+    monkeypatch.setattr(loops, "create_pipe_connection", connect_to_pipe, raising=False)
+
+    async def scenario() -> None:
+        assert "there is no socket" in await asyncio.to_thread(missing)
+        async with serve(echo, path=path):
+            await greet(dialer_with(unix_socket=PIPE), "http://server.test/mcp")
+            with pytest.raises(UsageError, match="no TLS over a named pipe: write http://"):
+                await greet(dialer_with(unix_socket=PIPE), "https://server.test/mcp")
+
+    def missing() -> str:
+        return failure(dialer_with(unix_socket=PIPE), "http://server.test/mcp")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.needs_posix
+def test_a_system_without_named_pipes_is_told() -> None:
+    """F-HTTP-15: only the event loop of Windows has them."""
+    with pytest.raises(UsageError, match="only the event loop of Windows has named pipes"):
+        asyncio.run(greet(dialer_with(unix_socket=PIPE), "http://server.test/mcp"))
+
+
 def test_nothing_listens() -> None:
     """F-HTTP-12: refused, by the server or by its proxy."""
     with socket.socket() as taken:
@@ -169,6 +205,50 @@ def test_a_certificate_that_is_no_good(kind: str, tmp_path: Path) -> None:
             await greet(dialer_with(verify=False), url)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_tunnelled", [False, True])
+def test_the_issuer_of_an_unknown_certificate_is_named(tmp_path: Path, is_tunnelled: bool) -> None:
+    """F-HTTP-15: as that of a proxy that inspects TLS; what reads it says nothing."""
+    authority, other = Authority(tmp_path), Authority(tmp_path, "other")
+    tls = authority.server_context(client_authority=authority)
+    tls.verify_mode = ssl.CERT_OPTIONAL
+    seen: list[object] = []
+
+    async def watch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(writer.get_extra_info("peercert"))
+        with suppress(OSError):
+            seen.append(await reader.read())
+
+    async def scenario() -> str:
+        proxy = Proxy()
+        async with serve(watch, tls=tls) as port, serve(proxy.handle) as entrance:
+            options: dict[str, Any] = {"proxy": f"http://localhost:{entrance}"}
+            dialer = Dialer(
+                NetworkOptions.of(
+                    ca_file=other.file,
+                    client_cert=authority.client_file(),
+                    environ={},
+                    **(options if is_tunnelled else {"proxy": False}),
+                )
+            )
+            with pytest.raises(ConnectFailed) as caught:
+                await greet(dialer, f"https://localhost:{port}")
+            assert len(proxy.requests) == 2 * is_tunnelled
+            return f"{caught.value} {caught.value.hint}"
+
+    text = asyncio.run(scenario())
+    assert re.search(r"authority that is not trusted here: Testing CA", text), text
+    assert "a proxy of your network inspects TLS" in text
+    assert {str(each) for each in seen} <= {"None", "{}", "b''"}
+
+
+def test_an_issuer_that_cannot_be_read(tmp_path: Path) -> None:
+    """F-HTTP-15: the first error stays."""
+    authority, other = Authority(tmp_path), Authority(tmp_path, "other")
+    with blocking_server(authority.server_context(), 1) as port:
+        text = failure(dialer_with(ca_file=other.file), f"https://localhost:{port}")
+    assert "authority that is not trusted here\n" in f"{text}\n"
 
 
 def with_options(**options: Any) -> Dialer:

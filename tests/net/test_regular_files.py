@@ -20,13 +20,13 @@ from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.manager.memory import Memory, Remembered
 from mcpclient.manager.pins import Pins
-from mcpclient.net.dialing import TlsContexts
 from mcpclient.net.files import change_file
 from mcpclient.net.locks import LockFolder
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from mcpclient.net.regular_files import open_regular, write_file
+from mcpclient.net.tls import TlsContexts
 from mcpclient.sandbox import rights
 from mcpclient.testing import cassette, check_tools
 from mcpclient.transports.replaying import read_recording

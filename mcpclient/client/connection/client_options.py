@@ -111,7 +111,7 @@ class SharedClientOptions(TypedDict, total=False):
     `ApiKey` or `Negotiate`. A login by the user pauses the time limits of calls. Default: none."""
     ca_file: str | os.PathLike[str] | None
     """A PEM file of certificate authorities to trust. Default: the environment's ``SSL_CERT_FILE``,
-    or the system's authorities."""
+    or the system's authorities, those of the Windows store and the macOS keychains included."""
     client_cert: ClientCertificate | None
     """A PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
     Default: none."""
@@ -127,7 +127,8 @@ class SharedClientOptions(TypedDict, total=False):
     """The login at an HTTP proxy, where plain http then goes by CONNECT, too. Default: None, the
     credentials in its URL."""
     unix_socket: str | os.PathLike[str] | None
-    """The path of a socket to connect to instead of the URL's host and port. Default: none."""
+    """The path of a socket to connect to instead of the URL's host and port; on Windows the name of
+    a pipe (``\\\\.\\pipe\\…``), which carries no TLS. Default: none."""
     ping_interval: float | None
     """Seconds between WebSocket pings; None: none. Default: 20."""
     ping_timeout: float | None

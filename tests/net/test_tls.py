@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from pathlib import Path
@@ -11,9 +12,14 @@ from cryptography.hazmat.primitives.serialization import NoEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from mcpclient.errors import UsageError
-from mcpclient.net.dialing import TlsContexts, explain_tls_error
+from mcpclient.framing.uri import parse_url
+from mcpclient.net import tls
+from mcpclient.net.dialing import Dialer
 from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.stream import Stream
+from mcpclient.net.tls import TlsContexts, explain_tls_error
 from tests.net.certificates import Authority
+from tests.net.peers import Recorder, echo, serve
 
 
 def contexts(**options: Any) -> TlsContexts:
@@ -145,3 +151,86 @@ def test_errors_say_what_would_change_them(error: ssl.SSLError, expected: str) -
     _, text = explain_tls_error(error, "a.test", 443)
     assert re.search(expected, text), text
     assert "a.test" in text
+
+
+TOOL = """#!/bin/sh
+echo "$1" >> {folder}/ran
+case "$1 $4" in
+    "find-certificate /System"*) cat {folder}/apple.pem ;;
+    "find-certificate /Library"*) cat {folder}/trusted.pem {folder}/other.pem ;;
+    verify-cert*) cmp -s "$7" {folder}/trusted.pem ;;
+esac
+"""
+
+
+@pytest.fixture
+def macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A system whose tool knows three authorities, one of which is not trusted."""
+    for name in ("apple", "trusted", "other"):
+        Authority(tmp_path, name)
+    tool = tmp_path / "security"
+    tool.write_text(TOOL.format(folder=tmp_path))
+    tool.chmod(0o700)
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(tls, "_SECURITY", str(tool))
+    monkeypatch.setattr(tls, "_IS_MACOS", True)
+    tls.authorities_of_macos.cache_clear()
+    return tmp_path
+
+
+@pytest.mark.needs_posix
+def test_the_keychains_of_macos(macos: Path) -> None:
+    """F-HTTP-15: Apple's, and those of an administrator that are trusted; asked for once."""
+    first, second = contexts(), contexts()
+    before = trusted(first.for_server)
+    assert asyncio.run(first.add_keychains())
+    assert not asyncio.run(first.add_keychains())
+    assert trusted(first.for_server) == before + 2
+    assert asyncio.run(second.add_keychains())
+    ran = (macos / "ran").read_text().split()
+    assert ran == ["find-certificate", "find-certificate", "verify-cert", "verify-cert"]
+
+
+@pytest.mark.needs_posix
+def test_keychains_are_not_read_where_others_were_chosen(
+    macos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-HTTP-15: by an option, or by the environment."""
+    chosen: list[dict[str, Any]] = [
+        {"ca_file": macos / "other.pem"},
+        {"verify": False},
+        {"ssl_context": ssl.create_default_context()},
+    ]
+    for options in chosen:
+        assert not asyncio.run(contexts(**options).add_keychains())
+    monkeypatch.setenv("SSL_CERT_FILE", str(macos / "other.pem"))
+    assert not asyncio.run(contexts().add_keychains())
+    assert not (macos / "ran").exists()
+
+
+@pytest.mark.needs_posix
+def test_a_tool_that_fails_adds_nothing(macos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-15"""
+    monkeypatch.setattr(tls, "_SECURITY", str(macos / "none"))
+    assert not asyncio.run(contexts().add_keychains())
+
+
+@pytest.mark.needs_posix
+def test_a_certificate_of_a_keychain_is_trusted_at_the_second_attempt(macos: Path) -> None:
+    """F-HTTP-15: OpenSSL does not know it; the connection succeeds all the same."""
+
+    async def main() -> None:
+        server = trustme_context(macos)
+        async with serve(echo, tls=server) as port:
+            stream = await Dialer().dial(
+                parse_url(f"https://localhost:{port}"), lambda: Stream(Recorder())
+            )
+            stream.abort()
+
+    asyncio.run(main())
+
+
+def trustme_context(folder: Path) -> ssl.SSLContext:
+    """A server's context of an authority that takes the place of the trusted one."""
+    return Authority(folder, "trusted").server_context()
