@@ -37,6 +37,7 @@ CHAPTERS = {
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
     "code": "code mode: a model writes Python that calls the tools, in a sandbox",
     "bridge": "any server, for hosts that speak only stdio",
+    "bundles": "servers in bundles (.mcpb), and server.json of a registry",
     "stubs": "typed Python for the tools of a server",
     "blocking": "programs without asyncio: scripts, notebooks, web frameworks, threads",
     "testing": "tests of your own server: in memory, cassettes, snapshots",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net.paths import absolute_path
+from mcpclient.net.paths import absolute_path, bundle_name, is_bundle
 
 
 @pytest.mark.needs_posix
@@ -19,3 +19,27 @@ def test_a_folder_that_was_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert absolute_path("/a/../b") == "/b"
     with pytest.raises(UsageError, match="does not exist any more"):
         absolute_path()
+
+
+@pytest.mark.parametrize(
+    ("target", "is_one"),
+    [
+        ("x.mcpb", True),
+        ("/a/b.DXT", True),
+        (Path("a b.mcpb"), True),
+        ("a b.mcpb", False),
+        ("https://x.example/x.mcpb", False),
+        ("x.json", False),
+        (["x.mcpb"], False),
+    ],
+)
+def test_which_targets_are_bundles(target: object, is_one: bool) -> None:
+    """F-MANY-18: by their endings; a command line is none, unless there is such a file."""
+    assert is_bundle(target) is is_one
+
+
+def test_a_bundle_with_a_space_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a b.mcpb"
+    path.touch()
+    assert is_bundle(str(path))
+    assert bundle_name(str(path)) == "a b"

@@ -200,7 +200,7 @@ def derive_name(target: Target) -> str:
         named = target.get("name")
         if isinstance(named, str) and named:
             return named
-        for key in ("url", "httpUrl", "serverUrl", "command"):
+        for key in ("url", "httpUrl", "serverUrl", "command", "bundle"):
             if target.get(key):
                 return derive_name(target[key])
         raise UsageError("a server's configuration needs a command or a url")

@@ -29,6 +29,7 @@ from tests.manager.fleet import Member
         ({"command": "uvx", "args": ["x"]}, "uvx"),
         ({"url": "https://jira.example/mcp", "name": "tickets"}, "tickets"),
         ({"httpUrl": "https://jira.example/mcp"}, "jira"),
+        ({"bundle": "/srv/weather-1.0.mcpb"}, "weather-1.0"),
     ],
 )
 def test_derived_names(target: Any, name: str) -> None:
