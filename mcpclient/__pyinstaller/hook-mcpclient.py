@@ -11,8 +11,10 @@ hiddenimports = [
     if path.endswith(".py") and "-" not in path[len(_FOLDER) :]
 ]
 hiddenimports = [name.removesuffix(".__init__") for name in hiddenimports]
+# Programs that another Python runs, from their source.
+_PROGRAMS = (os.path.join("code", "program.py"), os.path.join("sandbox", "launcher.py"))
 datas = [
     (path, os.path.relpath(os.path.dirname(path), os.path.dirname(_FOLDER)))
     for path in _FILES
-    if not path.endswith((".py", ".pyi", ".pyc"))
+    if path.endswith(_PROGRAMS) or not path.endswith((".py", ".pyi", ".pyc"))
 ]

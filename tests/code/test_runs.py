@@ -288,6 +288,22 @@ def test_where_code_cannot_be_confined(monkeypatch: pytest.MonkeyPatch, tmp_path
     asyncio.run(main())
 
 
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_bubblewrap_confines_code_as_far_as_it_can(
+    monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any]
+) -> None:
+    """F-CODE-1: it cannot count memory and processes, so best_effort has to be asked for."""
+    monkeypatch.setattr(confine, "shortcoming", lambda system: "no kernel")
+    with pytest.raises(SandboxUnavailable, match="bwrap cannot limit memory and processes"):
+        runs.require_confinement(CodeMode())
+    sandbox = Sandbox(best_effort=True)
+    runs.require_confinement(CodeMode(sandbox))
+    for name in ("read a key", "connect over TCP", "read the host's memory", "write a file"):
+        text, failed = ran(with_facts(facts, ESCAPES[name]), sandbox=sandbox)
+        assert failed
+        assert "it got out" not in text
+
+
 def test_what_cannot_be_meant() -> None:
     """F-CODE-1"""
     for wrong in (0, -1, float("inf"), "30", float("nan")):

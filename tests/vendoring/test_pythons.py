@@ -130,6 +130,9 @@ def test_the_hook_for_pyinstaller_names_every_module_and_page() -> None:
     assert isinstance(datas, list)
     assert {"mcpclient", "mcpclient.sync.client", "mcpclient.cli.main"} <= set(names)
     assert (str(ROOT / "mcpclient/cli/guide/errors.md"), str(Path("mcpclient/cli/guide"))) in datas
+    for program in ("code/program.py", "sandbox/launcher.py"):  # run from their source
+        path = ROOT / "mcpclient" / program
+        assert (str(path), str(Path("mcpclient", program).parent)) in datas
     found = __import__("mcpclient.__pyinstaller", fromlist=["get_hook_dirs"]).get_hook_dirs()
     assert found == [str(folder)]
 
