@@ -13,6 +13,7 @@ from typing import Any
 from ..client.client import Client
 from ..config.config import Config
 from ..errors import UsageError
+from ..gate.gate import Approvals
 from ..inspector.board import Board, Questions
 from ..inspector.inspector import ALLOWED, Inspector, inspect
 from ..inspector.servers import ClientSource, ManagerSource
@@ -90,7 +91,7 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
         for name, server in config.servers.items()
     }
     async with Manager(servers, wait="none") as manager:
-        source = ManagerSource(manager)
+        source = ManagerSource(manager, Approvals())
         inspector = Inspector(source, port=options.port, allow=options.allow, questions=questions)
         inspector.room.observe()
         return await _run(inspector, options, screen, connect=False)

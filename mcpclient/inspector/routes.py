@@ -217,6 +217,15 @@ class Routes:
         await self._room.source.disconnect(str(_body(request).get("server")))
         return _json({})
 
+    async def _sheet(self, request: LocalRequest) -> LocalResponse:
+        sheet = self._room.source.sheet(request.query.get("server", ""))
+        return _json({"source": sheet.source, **await asyncio.to_thread(sheet.as_json)})
+
+    async def _approve(self, request: LocalRequest) -> LocalResponse:
+        body = _body(request)
+        await self._room.source.approve(str(body.get("server")), str(body.get("sha256")))
+        return _json({})
+
     async def _login(self, request: LocalRequest) -> LocalResponse:
         return _json(await self._watch(request).login())
 
@@ -273,6 +282,8 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
     "/api/answer": {"POST": (Routes._answer, "call")},
     "/api/connect": {"POST": (Routes._connect, "call")},
     "/api/disconnect": {"POST": (Routes._disconnect, "call")},
+    "/api/sheet": {"GET": (Routes._sheet, "look")},
+    "/api/approve": {"POST": (Routes._approve, "call")},
     "/api/login": {"GET": (Routes._login, "look"), "POST": (Routes._finish_login, "call")},
     "/api/logout": {"POST": (Routes._log_out, "call")},
     "/api/roots": {"POST": (Routes._roots, "call")},

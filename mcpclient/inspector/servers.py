@@ -30,6 +30,8 @@ from .journal import Journal
 from .lists import Lists, fetch_lists, recorded_lists, with_issues
 
 if TYPE_CHECKING:
+    from ..config.sheet import Sheet
+    from ..gate.gate import Approvals
     from ..manager.manager import Manager
     from ..manager.server import Server
 
@@ -78,6 +80,14 @@ class Source:
     async def add(self, name: str, target: Any) -> None:
         """Add a server and connect it. Raises `UsageError` for an invalid name or target."""
         raise UsageError("servers cannot be added to recordings")
+
+    def sheet(self, name: str) -> Sheet:
+        """Return what the user would agree to. Raises `UsageError` if there is nothing to ask."""
+        raise UsageError("no server here needs approval")
+
+    async def approve(self, name: str, digest: str) -> None:
+        """Agree to a server's sheet, if it still has this digest, and connect the server."""
+        self.sheet(name)
 
     async def close(self) -> None:
         """Close the connections that this source has opened itself."""
@@ -165,11 +175,16 @@ class ClientSource(Source):
 
 
 class ManagerSource(Source):
-    """The servers of a manager, which belongs to the program."""
+    """The servers of a manager, which belongs to the program.
 
-    def __init__(self, manager: Manager) -> None:
+    ``approvals``: where an agreement that is given in the page is remembered; None: it is for the
+    program to ask.
+    """
+
+    def __init__(self, manager: Manager, approvals: Approvals | None = None) -> None:
         super().__init__()
         self._manager = manager
+        self._approvals = approvals
 
     def states(self) -> Mapping[str, ServerState]:
         """Return the state of each server."""
@@ -187,6 +202,23 @@ class ManagerSource(Source):
     async def disconnect(self, name: str) -> None:
         """Disconnect a server of the manager."""
         await self._manager.disconnect(name)
+
+    def sheet(self, name: str) -> Sheet:
+        """Return the sheet of a server that waits for approval."""
+        server = self._manager.servers.get(name)
+        config = server.config if server is not None else None
+        if config is None or config.sheet is None or config.state != "needs_approval":
+            raise UsageError(f"{name!r} does not wait for approval")
+        return config.sheet
+
+    async def approve(self, name: str, digest: str) -> None:
+        """Agree to a server. Whether it starts is decided by the gate, as always."""
+        if self._approvals is None:
+            raise UsageError("the program that this page belongs to asks for approval itself")
+        if self.sheet(name).digest() != digest:
+            raise UsageError("its entry has changed; look at it again before you agree")
+        self._approvals.approve(self._manager.servers[name].config)
+        await self.connect(name)
 
     async def add(self, name: str, target: Any) -> None:
         """Add a server to the manager."""

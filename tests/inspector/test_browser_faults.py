@@ -109,6 +109,14 @@ def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: Chromiu
     chromium.visit(scene(), work)
 
 
+def test_a_result_that_breaks_its_schema_has_a_warning(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await call(page, "breaks_schema")
+        await shown(page, ".outcomes .warning", "output schema: count must be an integer")
+
+    chromium.visit(scene(), work)
+
+
 def test_text_that_is_json_is_indented(chromium: Chromium) -> None:
     async def work(page: Page, scene: Scene) -> None:
         await call(page, "json_text")

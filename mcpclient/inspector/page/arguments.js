@@ -2,24 +2,26 @@
 // The arguments of a call or an answer: a form by the schema and, on demand, JSON.
 
 import { el, fill } from "./dom.js";
+import { pathText, problemsOf } from "./schema_check.js";
 import { schemaForm } from "./schema_form.js";
+import { jsonText } from "./text.js";
 
-/** A form by the schema and, in its place on demand, the same as raw JSON. */
-export function argumentsEditor(schema, initial, label = "Arguments") {
+/**
+ * A form by the schema and, in its place on demand, the same as raw JSON. `draft`: what `draft()`
+ * returned earlier, `{value}` or `{raw}`.
+ */
+export function argumentsEditor(schema, draft, label = "Arguments") {
   let form;
   let canDraw = true;
   try {
-    form = schemaForm(schema, initial);
+    form = schemaForm(schema, draft?.value);
   } catch (error) {
     canDraw = false; // a schema that no form can be made of
+    const text = `No form can be drawn for this schema (${error.message}).`;
     form = {
-      element: el(
-        "p",
-        { class: "warning" },
-        `No form can be drawn for this schema (${error.message}).`,
-      ),
-      value: () => initial ?? {},
-      set: () => {},
+      element: el("p", { class: "warning" }, text),
+      value: () => draft?.value ?? {},
+      mark: () => {},
     };
   }
   const raw = el("textarea", {
@@ -31,61 +33,80 @@ export function argumentsEditor(schema, initial, label = "Arguments") {
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   let isRaw = false;
   const modes = el("div", { class: "modes", role: "group", "aria-label": label });
-  const formButton = el(
-    "button",
-    {
-      type: "button",
-      "aria-pressed": "true",
-      disabled: !canDraw,
-      on: { click: () => change(false) },
-    },
-    "Form",
-  );
-  const rawButton = el(
-    "button",
-    { type: "button", "aria-pressed": "false", on: { click: () => change(true) } },
-    "JSON",
-  );
-  modes.append(formButton, rawButton);
-  const holder = el("div", {}, form.element);
+  const mode = (name, toRaw) =>
+    el("button", { type: "button", on: { click: () => change(toRaw) } }, name);
+  const buttons = [mode("Form", false), mode("JSON", true)];
+  buttons[0].disabled = !canDraw;
+  modes.append(...buttons);
+  const holder = el("div", {});
 
-  function parsed() {
+  function parsedText() {
     const value = JSON.parse(raw.value || "{}");
     if (value === null || typeof value !== "object" || Array.isArray(value))
       throw new Error("it must be an object");
     return value;
   }
+  function tell(error) {
+    problem.textContent = `This is not a JSON object: ${error.message}`;
+    problem.hidden = false;
+  }
   function change(toRaw) {
     if (toRaw === isRaw) return;
     problem.hidden = true;
-    if (toRaw) raw.value = JSON.stringify(form.value(), null, 2);
+    if (toRaw) raw.value = jsonText(form.value(), 2);
     else {
       try {
-        form = schemaForm(schema, parsed());
+        form = schemaForm(schema, parsedText());
       } catch (error) {
-        problem.textContent = `This is not a JSON object: ${error.message}`;
-        problem.hidden = false;
-        return;
+        return tell(error);
       }
     }
+    show(toRaw);
+  }
+  function show(toRaw) {
     isRaw = toRaw;
-    formButton.setAttribute("aria-pressed", String(!isRaw));
-    rawButton.setAttribute("aria-pressed", String(isRaw));
+    buttons[0].setAttribute("aria-pressed", String(!isRaw));
+    buttons[1].setAttribute("aria-pressed", String(isRaw));
     fill(holder, isRaw ? raw : form.element);
   }
-  if (!canDraw) change(true);
+  if (draft?.raw !== undefined) raw.value = draft.raw;
+  else if (!canDraw) raw.value = jsonText(form.value(), 2);
+  show(draft?.raw !== undefined || !canDraw);
   return {
     element: el("div", {}, modes, holder, problem),
+    /** Return the value; throws, and says why, if it is not an object. */
     value() {
       problem.hidden = true;
       if (!isRaw) return form.value();
       try {
-        return parsed();
+        return parsedText();
       } catch (error) {
-        problem.textContent = `This is not a JSON object: ${error.message}`;
-        problem.hidden = false;
+        tell(error);
         throw error;
       }
     },
+    draft: () => (isRaw ? { raw: raw.value } : { value: form.value() }),
+    /** Mark the fields that have problems, and return all problems. */
+    check() {
+      const isSchema = schema !== null && typeof schema === "object";
+      const found = isSchema ? problemsOf(schema, this.value()) : [];
+      if (!isRaw) form.mark(found);
+      return found;
+    },
   };
+}
+
+/** Return what is said above a form whose value does not fit; `sendAnyway` may be left out. */
+export function problemSummary(problems, sendAnyway) {
+  const shown = problems.slice(0, 10).map(({ path, text }) => {
+    return el("li", {}, el("code", {}, pathText(path) || "The value"), ` ${text}`);
+  });
+  return el(
+    "div",
+    { class: "problem lacking", role: "alert" },
+    el("p", {}, "Not sent, because it does not fit the schema:"),
+    el("ul", {}, shown),
+    problems.length > shown.length && el("p", {}, `and ${problems.length - shown.length} more`),
+    sendAnyway && el("button", { type: "button", on: { click: sendAnyway } }, "Send anyway"),
+  );
 }

@@ -5,21 +5,43 @@ import { get, post } from "./api.js";
 import { entriesOf, progressText, selectEntry, showKind } from "./catalog.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { announce, el, fill, focusIn, freshId } from "./dom.js";
+import { announce, byId, copyButton, el, fill, first, focusIn, freshId } from "./dom.js";
+import { draftOf, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
 import { known, mayCall, on, setPinned } from "./store.js";
 import { showOffer, submitKeys } from "./subject.js";
-import { cut, lasted } from "./text.js";
+import { cut, jsonText, lasted } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
+
+/** The place for the outcome of a request: above its form, so that it is seen. */
+export function outcomePlace() {
+  return el("section", { class: "outcomes", "aria-label": "Outcome", tabindex: "0" });
+}
+
+/** The button that makes a request; it shows while one is under way. */
+export function callButton(verb, call) {
+  const button = el("button", { class: "primary", id: "call", title: "Ctrl+Enter" }, verb);
+  button.addEventListener("click", call);
+  return button;
+}
+
+/** Mark the button of the request at hand as busy, or not. */
+function showBusy(isBusy) {
+  const button = first("#call");
+  button?.setAttribute("aria-busy", String(isBusy));
+}
 
 /** Make a request and show its progress in `place`. */
 export async function runCall(method, params, place, timeout = null) {
   fill(place, el("p", { class: "quiet" }, "Sending…"));
+  showBusy(true);
+  byId("subject").scrollTop = 0;
   try {
     const { id } = await post("/api/request", { server: known.chosen, method, params, timeout });
     followCall(id, place);
   } catch (error) {
+    showBusy(false);
     fill(place, errorBox(error.facts ?? { type: "Not sent", text: error.message }));
   }
 }
@@ -72,12 +94,20 @@ function drawCall(place, name) {
     return void fill(place, el("div", { class: "running" }, place.bar, place.cancel));
   }
   followed.delete(place);
+  if (place.isConnected) showBusy(false);
   announce(`${call.subject || call.method}: ${call.state}`);
   fill(place, stateLine(name, call), el("p", { class: "quiet" }, "Loading…"));
   get("/api/call", { id: name }).then(
-    (outcome) => fill(place, stateLine(name, call), outcomeView(outcome)),
+    (outcome) => fill(place, stateLine(name, call), outcomeView(outcome, schemaFor(call))),
     (error) => fill(place, stateLine(name, call), errorBox(error.facts)),
   );
+}
+
+/** Return the schema that the structured content of a call has to fit, or undefined. */
+function schemaFor(call) {
+  if (call.method !== "tools/call") return undefined;
+  const tools = known.lists.get(call.server)?.tools ?? [];
+  return tools.find((tool) => tool?.name === call.subject)?.outputSchema;
 }
 
 function stateLine(name, call) {
@@ -118,29 +148,23 @@ export function showCall(name) {
   const call = known.calls.get(name);
   if (!call) return;
   const { params } = known.asked.get(name) ?? { params: {} };
-  const outcome = el("div", { class: "outcomes" });
+  const outcome = outcomePlace();
   showDetail(
-    `call ${name}`,
+    ["call", name],
     el(
       "header",
       { class: "subject" },
       el("h2", { dir: "auto" }, cut(call.subject || call.method, 300)),
-      mayCall() &&
-        el(
-          "button",
-          {
-            class: "primary",
-            id: "call",
-            on: { click: () => runCall(call.method, params, outcome) },
-          },
-          "Replay",
-        ),
+      mayCall() && callButton("Replay", () => runCall(call.method, params, outcome)),
       el("button", { on: { click: () => editAgain(call.method, params) } }, "Edit"),
     ),
     el("p", { class: "subtitle" }, call.method),
-    jsonTree(params, "Params", 3),
     outcome,
-    copyButtons(() => [call.method, params]),
+    jsonTree(params, "Params", 3),
+    copyButtons(
+      () => [call.method, params],
+      copyButton("Copy arguments", () => jsonText(params?.arguments ?? params, 2)),
+    ),
   );
   followCall(name, outcome);
 }
@@ -156,22 +180,23 @@ export function editAgain(method, params) {
   const entry = kind && entriesOf(kind).find((each) => each.key === key);
   if (entry) {
     selectEntry(kind, key);
-    showOffer(entry, params);
+    showOffer(entry, { params });
   } else showRawRequest(method, params);
   showView("subject");
   focusIn("#detail", "input, textarea");
 }
 
 /** A request of any method, with its params as JSON. */
-export function showRawRequest(method = "ping", params = {}) {
-  const name = el("input", { id: freshId(), value: method });
+export function showRawRequest(method, params) {
+  const draft = method === undefined ? draftOf("raw") : undefined;
+  const name = el("input", { id: freshId(), value: draft?.method ?? method ?? "ping" });
   const raw = el("textarea", {
     class: "mono growing",
     rows: 6,
     "aria-label": "Params as JSON",
-    value: JSON.stringify(params ?? {}, null, 2),
+    value: draft?.params ?? jsonText(params ?? {}, 2),
   });
-  const outcome = el("div", { class: "outcomes" });
+  const outcome = outcomePlace();
   const call = () => {
     try {
       runCall(name.value.trim(), JSON.parse(raw.value || "{}"), outcome);
@@ -182,26 +207,31 @@ export function showRawRequest(method = "ping", params = {}) {
       );
     }
   };
+  const form = el(
+    "form",
+    {
+      on: {
+        submit: (event) => {
+          event.preventDefault();
+          call();
+        },
+        keydown: (event) => submitKeys(event, call),
+      },
+    },
+    el("div", { class: "field" }, el("label", { for: name.id }, "Method"), name),
+    raw,
+  );
+  keepDraft(form, "raw", () => ({ method: name.value, params: raw.value }));
   showDetail(
-    "raw",
+    ["raw", ""],
     el(
       "header",
       { class: "subject" },
       el("h2", {}, "Any request"),
-      mayCall() && el("button", { class: "primary", id: "call", on: { click: call } }, "Send"),
-    ),
-    el(
-      "form",
-      {
-        on: {
-          submit: (event) => (event.preventDefault(), call()),
-          keydown: (event) => submitKeys(event, call),
-        },
-      },
-      el("div", { class: "field" }, el("label", { for: name.id }, "Method"), name),
-      raw,
+      mayCall() && callButton("Send", call),
     ),
     outcome,
+    form,
   );
 }
 
@@ -209,7 +239,7 @@ let replays = 0;
 /** Repeat a request and show the call, unless the user has chosen something else meanwhile. */
 export async function replay(method, params) {
   replays += 1;
-  const what = `replay ${replays}`;
+  const what = ["replay", String(replays)];
   showDetail(what, el("p", { class: "quiet" }, "Sending…"));
   showKind("calls");
   showView("subject");

@@ -118,6 +118,18 @@ export function selectEntry(kind, key) {
   catalog.activate(index, { quiet: true });
 }
 
+/** Show an offer, as if the user had chosen it; return whether it is in the lists. */
+export function selectOffer(kind, key) {
+  const list = kind === "templates" ? "resources" : kind;
+  const entry = KINDS.includes(list)
+    ? entriesOf(list).find((each) => each.kind === kind && each.key === key)
+    : undefined;
+  if (!entry) return false;
+  selectEntry(list, key);
+  showOffer(entry);
+  return true;
+}
+
 function enterList(event) {
   if (event.key !== "ArrowDown" && event.key !== "Enter") return;
   event.preventDefault();

@@ -41,7 +41,7 @@ export function showCompare() {
     }
   }
   showDetail(
-    "compare",
+    ["compare", ""],
     el("header", { class: "subject" }, el("h2", {}, "Compare")),
     el("div", { class: "choices" }, leftField, rightField),
     place,

@@ -6,7 +6,7 @@ import { asCommandLine, asCurl, asPython, curlCan } from "./snippets.js";
 import { server } from "./store.js";
 
 /** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
-export function copyButtons(make) {
+export function copyButtons(make, ...others) {
   const of = (form) => () => form(server() ?? {}, ...make());
   return el(
     "div",
@@ -14,5 +14,6 @@ export function copyButtons(make) {
     copyButton("Copy as Python", of(asPython)),
     copyButton("Copy as command line", of(asCommandLine)),
     curlCan(server() ?? {}) && copyButton("Copy as curl", of(asCurl)),
+    others,
   );
 }

@@ -2,8 +2,9 @@
 // The start: build the panes, fetch the state, and follow the updates.
 
 import { ask, get, listen } from "./api.js";
-import { buildCatalog, leaveCalls, refreshCatalog } from "./catalog.js";
-import { isShowing, prependProblem } from "./detail.js";
+import { showCall } from "./calls.js";
+import { buildCatalog, leaveCalls, refreshCatalog, selectEntry, selectOffer } from "./catalog.js";
+import { addressed, isShowing, prependProblem, restoring } from "./detail.js";
 import { byId, el, every, fill, first } from "./dom.js";
 import { showView } from "./layout.js";
 import { showOverview, statusText } from "./overview.js";
@@ -22,7 +23,7 @@ import {
   tellChanges,
 } from "./store.js";
 import { cut, plain } from "./text.js";
-import { buildWire, refreshWire, resetWire } from "./wire.js";
+import { buildWire, goTo, refreshWire, resetWire } from "./wire.js";
 
 const serverSelect = /** @type {HTMLSelectElement} */ (byId("servers"));
 
@@ -85,8 +86,30 @@ function followServers() {
       continue;
     }
     if (before || !known.lists.has(name)) loadListsSoon(name);
-    if (isShowing("server")) showOverview();
+    if (isShowing(["server", ""])) showOverview();
   }
+}
+
+let wanted = null; // what the address names, until it can be shown
+/** Show what the address names. */
+function goToAddress() {
+  wanted = addressed();
+  if (wanted.server && known.servers.has(wanted.server)) restoring(() => choose(wanted.server));
+  if (wanted.kind === "server") restoring(showOverview);
+  if (wanted.record !== null) goTo(wanted.record);
+  showWanted();
+}
+
+function showWanted() {
+  if (!wanted || wanted.kind === "server") return;
+  const { kind, key } = wanted;
+  restoring(() => {
+    if (kind === "call" && known.calls.has(key)) {
+      selectEntry("calls", key);
+      showCall(key);
+    } else if (!selectOffer(kind, key)) return;
+    wanted = null;
+  });
 }
 
 async function exportTranscript() {
@@ -121,7 +144,7 @@ async function start() {
   on("server", followServers);
   on("gone", () => {
     refreshHead();
-    if (isShowing("server")) showOverview();
+    if (isShowing(["server", ""])) showOverview();
   });
   try {
     const state = await get("/api/state");
@@ -129,6 +152,9 @@ async function start() {
     takeNews(state);
     tellChanges();
     if (known.servers.size) refreshCatalog();
+    if (location.hash) goToAddress();
+    on("lists", showWanted);
+    addEventListener("popstate", goToAddress);
     on("notice", () => prependProblem({ facts: { type: "Not connected", ...known.notice } }));
     listen(state.version, takeNews, showConnection);
   } catch (error) {

@@ -2,6 +2,7 @@
 // The server: its description, its state, and the actions on its connection.
 
 import { post } from "./api.js";
+import { approvalView } from "./approval.js";
 import { callQuietly, showRawRequest } from "./calls.js";
 import { showCompare } from "./compare.js";
 import { prependProblem, showDetail } from "./detail.js";
@@ -38,7 +39,8 @@ export function statusText(state) {
 
 export function showOverview() {
   const state = server();
-  if (!state) return void showDetail("server", el("p", { class: "quiet" }, "There is no server."));
+  if (!state)
+    return void showDetail(["server", ""], el("p", { class: "quiet" }, "There is no server."));
   const info = state.server ?? {};
   const rows = [
     ["Name", info.title ?? info.name],
@@ -61,14 +63,16 @@ export function showOverview() {
     ["Answered here", state.answers?.join(", ")],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
   showDetail(
-    "server",
+    ["server", ""],
     el(
       "header",
       { class: "subject" },
       el("h2", {}, cut(known.chosen ?? "", 200)),
       el("div", { class: "buttons" }, serverButtons(state)),
     ),
-    state.error && errorBox(state.error),
+    state.status === "needs_approval"
+      ? approvalView(known.chosen)
+      : state.error && errorBox(state.error),
     factList(rows),
     state.has_login && loginView(state),
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
@@ -110,6 +114,8 @@ function serverButtons(state) {
         "Disconnect",
         tell(() => post("/api/disconnect", body)),
       );
+    } else if (state.status === "needs_approval") {
+      // the sheet has the buttons
     } else if (["connecting", "reconnecting"].includes(state.status)) {
       button(
         "Stop connecting",

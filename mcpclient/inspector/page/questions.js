@@ -2,9 +2,10 @@
 // The questions of servers: forms, URLs to visit, answers of a language model; and logins.
 
 import { post } from "./api.js";
-import { argumentsEditor } from "./arguments.js";
+import { argumentsEditor, problemSummary } from "./arguments.js";
 import { announce, byId, el, fill, focusIn, freshId, longText } from "./dom.js";
-import { narrow, showView } from "./layout.js";
+import { draftOf, forgetDraft, keepDraft } from "./drafts.js";
+import { showView } from "./layout.js";
 import { messageView } from "./results.js";
 import { known, on } from "./store.js";
 import { cut, textOf } from "./text.js";
@@ -31,6 +32,7 @@ function refreshQuestions() {
     if (known.questions.has(name)) continue;
     element.remove();
     drawnQuestions.delete(name);
+    forgetDraft(draftKey(name));
   }
   for (const [name, question] of known.questions) {
     if (drawnQuestions.has(name)) continue;
@@ -41,13 +43,21 @@ function refreshQuestions() {
     announce(
       `${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`,
     );
-    if (narrow.matches) showView("subject");
+    bringToFront(element);
   }
   refreshLogins(holder);
   const count = known.questions.size + known.logins.size;
   const asked = byId("asked");
   asked.hidden = !count;
   asked.textContent = count === 1 ? "1 question" : `${count} questions`;
+}
+
+/** Show a question above everything else; whoever is typing elsewhere goes on typing. */
+function bringToFront(element) {
+  showView("subject");
+  element.scrollIntoView({ block: "nearest" });
+  const isTyping = document.activeElement?.matches("input, textarea, select");
+  if (!isTyping) element.querySelector("input, textarea, select, button, a")?.focus();
 }
 
 function refreshLogins(holder) {
@@ -58,9 +68,10 @@ function refreshLogins(holder) {
   }
   for (const [name, login] of known.logins) {
     if (drawnLogins.has(name)) continue;
-    drawnLogins.set(name, { login, element: holder.appendChild(drawLogin(name, login)) });
+    const element = holder.appendChild(drawLogin(name, login));
+    drawnLogins.set(name, { login, element });
     announce(`${name} wants a login`);
-    if (narrow.matches) showView("subject");
+    bringToFront(element);
   }
 }
 
@@ -93,15 +104,22 @@ function drawQuestion(name, question) {
     el("button", { type: "button", on: { click: () => answer({ action: "cancel" }) } }, "Cancel"),
   ];
   if (question.kind === "form") {
-    const form = argumentsEditor(question.schema, undefined, "Answer");
+    const typed = typedFor(name, question);
+    const form = argumentsEditor(question.schema, typed, "Answer");
+    keepDraft(form.element, draftKey(name), () => ({ ...form.draft(), to: messageText(question) }));
     const accept = () => {
       let content;
+      let problems;
       try {
         content = form.value();
+        problems = form.check();
       } catch {
         return; // the editor says what is wrong
       }
-      answer({ action: "accept", content });
+      if (problems.length) {
+        fill(problem, problemSummary(problems));
+        form.element.querySelector('[aria-invalid="true"]')?.focus();
+      } else answer({ action: "accept", content });
     };
     return questionBox(
       "The server asks",
@@ -110,6 +128,7 @@ function drawQuestion(name, question) {
       el(
         "form",
         {
+          novalidate: true,
           on: {
             submit: (event) => (event.preventDefault(), accept()),
             keydown: (event) => event.key === "Enter" && event.ctrlKey && accept(),
@@ -137,7 +156,21 @@ function drawQuestion(name, question) {
       problem,
     );
   }
-  return drawSampling(question, answer, problem);
+  return drawSampling(name, question, answer, problem);
+}
+
+function draftKey(name) {
+  return `question ${name}`;
+}
+
+/** Return what was typed for a question before a reload. Another run has other questions. */
+function typedFor(name, question) {
+  const draft = draftOf(draftKey(name));
+  return draft?.to === messageText(question) ? draft : undefined;
+}
+
+function messageText(question) {
+  return cut(textOf(question.message ?? question.request), 500);
 }
 
 function messageOf(question) {
@@ -186,9 +219,11 @@ function drawLogin(name, login) {
   );
 }
 
-function drawSampling(question, answer, problem) {
+function drawSampling(name, question, answer, problem) {
   const request = question.request ?? {};
-  const text = el("textarea", { rows: 4, class: "growing", id: freshId() });
+  const typed = typedFor(name, question)?.text ?? "";
+  const text = el("textarea", { rows: 4, class: "growing", id: freshId(), value: typed });
+  keepDraft(text, draftKey(name), () => ({ text: text.value, to: messageText(question) }));
   const model = el("input", { id: freshId(), value: "human" });
   const messages = Array.isArray(request.messages) ? request.messages : [];
   const accept = () =>

@@ -4,17 +4,21 @@
 import { argumentsEditor } from "./arguments.js";
 import { callQuietly, runCall } from "./calls.js";
 import { calm, el, fill, freshId } from "./dom.js";
+import { problemPlace } from "./schema_fields.js";
 import { MAX_FIELDS } from "./schema_form.js";
 import { mayCall, server } from "./store.js";
 import { cut, textOf } from "./text.js";
 
 export function toolRequest(entry, draft) {
-  const body = argumentsEditor(entry.entry.inputSchema, draft?.arguments);
+  const given = draft?.params ? { value: draft.params.arguments } : draft;
+  const body = argumentsEditor(entry.entry.inputSchema, given);
   return {
     verb: "Call",
     method: "tools/call",
     element: body.element,
     params: () => ({ name: entry.entry.name, arguments: body.value() }),
+    draft: body.draft,
+    check: () => body.check(),
   };
 }
 
@@ -26,6 +30,8 @@ export function resourceRequest(entry) {
     method: "resources/read",
     element: el("div"),
     params,
+    draft: () => ({}),
+    check: () => [],
     more: (outcome) =>
       canSubscribe
         ? [
@@ -56,17 +62,20 @@ export function templateRequest(entry, draft) {
   const fields = completedFields(
     names.map((name) => ({ name })),
     reference,
-    {},
+    draft?.fields ?? {},
   );
+  const given = draft?.params?.uri;
   const expanded = () =>
-    draft?.uri && !Object.keys(fields.value()).length
-      ? draft.uri
+    given && !Object.keys(fields.value()).length
+      ? given
       : expandTemplate(entry.key, fields.value());
   return {
     verb: "Read",
     method: "resources/read",
     element: fields.element,
     params: () => ({ uri: expanded() }),
+    draft: () => ({ fields: fields.value() }),
+    check: () => [],
   };
 }
 
@@ -99,12 +108,14 @@ export function promptRequest(entry, draft) {
     ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MAX_FIELDS)
     : [];
   const reference = { type: "ref/prompt", name: entry.entry.name };
-  const fields = completedFields(declared, reference, draft?.arguments ?? {});
+  const fields = completedFields(declared, reference, draft?.params?.arguments ?? {});
   return {
     verb: "Get",
     method: "prompts/get",
     element: fields.element,
     params: () => ({ name: entry.entry.name, arguments: fields.value() }),
+    draft: () => ({ params: { arguments: fields.value() } }),
+    check: fields.check,
   };
 }
 
@@ -132,15 +143,17 @@ function completedFields(declared, reference, values) {
       el("span", { class: "name" }, cut(textOf(name), 200)),
       required === true && el("span", { class: "required" }, "required"),
     );
+    const place = problemPlace({ element: input, isControl: true });
     const row = el(
       "div",
       { class: "field" },
       label,
       input,
+      place.element,
       offers,
       description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
     );
-    return { name, input, row };
+    return { name, input, row, required: required === true, mark: place.mark };
   });
   async function complete(name, input, offers) {
     const context = Object.fromEntries(
@@ -168,6 +181,16 @@ function completedFields(declared, reference, values) {
       fields.map(({ row }) => row),
       !fields.length && el("p", { class: "quiet" }, "It takes nothing."),
     ),
+    /** Mark the fields that are required and empty, and return these problems. */
+    check() {
+      const lacking = fields.filter(({ required, input }) => required && input.value === "");
+      const found = lacking.map(({ name }) => ({ path: [name], text: "is required" }));
+      for (const { mark, name } of fields) {
+        const own = found.filter(({ path }) => path[0] === name);
+        mark(own.map(({ text }) => ({ path: [], text })));
+      }
+      return found;
+    },
     value: () =>
       Object.fromEntries(
         fields

@@ -1,8 +1,9 @@
 // @ts-check
 // Fields for single values. Each is `{element, value(), set(value)}`; `NOTHING` leaves it out.
 
-import { el } from "./dom.js";
-import { cut, sized, textOf } from "./text.js";
+import { el, freshId } from "./dom.js";
+import { pathText } from "./schema_check.js";
+import { cut, jsonText, plain, sized, textOf } from "./text.js";
 
 export const NOTHING = Symbol("left out");
 
@@ -24,14 +25,12 @@ export function stringField(schema, about) {
     ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
     : el("input", { type: kinds[schema.format] ?? "text", ...attributesOf(about) });
   let isSet = false;
-  element.addEventListener("input", () => {
-    isSet = element.value !== "";
-    element.setCustomValidity(lengthProblem(schema, element.value));
-  });
+  // Whoever empties a field that is required wants the empty string.
+  element.addEventListener("input", () => (isSet = element.value !== "" || about.required));
   return {
     element,
     isControl: true,
-    value: () => (element.value === "" && !isSet && !about.required ? NOTHING : element.value),
+    value: () => (element.value === "" && !isSet ? NOTHING : element.value),
     set(value) {
       element.value = textOf(value);
       isSet = true;
@@ -39,11 +38,28 @@ export function stringField(schema, about) {
   };
 }
 
-/** Report at the field, while typing, that a string is too short or too long. */
-function lengthProblem(schema, text) {
-  const length = [...text].length; // characters, as JSON Schema counts them
-  if (text && length < schema.minLength) return `It needs at least ${schema.minLength} characters.`;
-  return length > schema.maxLength ? `It takes at most ${schema.maxLength} characters.` : "";
+/** A place below a field that says what its value lacks; `mark` takes problems of it. */
+export function problemPlace(field) {
+  const element = el("p", { class: "lacks", id: freshId(), hidden: true });
+  const controls = "input, textarea, select";
+  const control = field.element.matches(controls)
+    ? field.element
+    : field.isControl && field.element.querySelector(controls);
+  return {
+    element,
+    mark(problems) {
+      const own = problems.filter(({ path }) => !path.length || !field.mark);
+      field.mark?.(problems.filter(({ path }) => path.length));
+      element.hidden = !own.length;
+      element.textContent = own
+        .map(({ path, text }) => plain(`${pathText(path)} ${text}.`.trim()))
+        .join(" ");
+      if (!control) return;
+      if (own.length) control.setAttribute("aria-invalid", "true");
+      else control.removeAttribute("aria-invalid");
+      if (own.length) control.setAttribute("aria-errormessage", element.id);
+    },
+  };
 }
 
 export function numberField(schema, about) {
@@ -162,12 +178,11 @@ export function jsonField(schema, about) {
       const text = element.value.trim();
       if (text === "") return NOTHING;
       try {
-        element.setCustomValidity("");
         return JSON.parse(text);
       } catch {
         return text;
       }
     },
-    set: (value) => (element.value = JSON.stringify(value, null, 2)),
+    set: (value) => (element.value = jsonText(value, 2)),
   };
 }

@@ -9,6 +9,7 @@ import {
   fileField,
   jsonField,
   numberField,
+  problemPlace,
   severalField,
   stringField,
 } from "./schema_fields.js";
@@ -46,6 +47,7 @@ export function schemaForm(schema, initial) {
       return value === NOTHING ? {} : value;
     },
     set: field.set,
+    mark: field.mark,
   };
 }
 
@@ -101,12 +103,14 @@ function objectField(schema, root, depth) {
     schema.properties && typeof schema.properties === "object" ? schema.properties : {};
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const fields = new Map();
+  const marks = new Map();
   const element = el("div", { class: "fields" });
   const entries = Object.entries(properties);
   for (const [name, property] of entries) {
     if (fieldsLeft < 0) break;
-    const { row, field } = labelled(name, property, root, depth, required.has(name));
+    const { row, field, mark } = labelled(name, property, root, depth, required.has(name));
     fields.set(name, field);
+    marks.set(name, mark);
     element.append(row);
   }
   let others = null;
@@ -157,7 +161,16 @@ function objectField(schema, root, depth) {
       }
       if (others && left.length) others.set(Object.fromEntries(left));
     },
+    mark: (problems) => markEach(marks, problems),
   };
+}
+
+/** Give each part the problems of its own, `marks` by name or index. */
+function markEach(marks, problems) {
+  for (const [name, mark] of marks) {
+    const own = problems.filter(({ path }) => path[0] === name);
+    mark(own.map(({ path, text }) => ({ path: path.slice(1), text })));
+  }
 }
 
 function labelled(name, property, root, depth, required) {
@@ -180,6 +193,7 @@ function labelled(name, property, root, depth, required) {
     required && el("span", { class: "required", title: "required" }, "required"),
     el("span", { class: "type" }, cut(typeName(schema), 60)),
   ];
+  const place = problemPlace(field);
   const row = el(
     "div",
     { class: "field" },
@@ -187,9 +201,10 @@ function labelled(name, property, root, depth, required) {
       ? el("label", { for: about.id }, heading)
       : el("div", { class: "label" }, heading),
     field.element,
+    place.element,
     note && el("p", { id: noteId, class: "note", dir: "auto" }, cut(note, 1000)),
   );
-  return { row, field };
+  return { row, field, mark: place.mark };
 }
 
 function arrayField(schema, root, depth, about) {
@@ -219,7 +234,8 @@ function arrayField(schema, root, depth, about) {
       { type: "button", class: "small", "aria-label": `Remove item from ${about.label}` },
       "✕",
     );
-    const row = el("div", { class: "item" }, field.element, remove);
+    const place = problemPlace(field);
+    const row = el("div", { class: "item" }, field.element, remove, place.element);
     remove.addEventListener("click", () => {
       rows.splice(
         rows.findIndex((each) => each.row === row),
@@ -228,7 +244,7 @@ function arrayField(schema, root, depth, about) {
       row.remove();
       add.focus();
     });
-    rows.push({ row, field });
+    rows.push({ row, field, mark: place.mark });
     list.append(row);
     return row.querySelector("input, textarea, select, button") ?? add;
   }
@@ -256,6 +272,11 @@ function arrayField(schema, root, depth, about) {
         list.append(whole.element);
       } else for (const item of value) addRow(item);
     },
+    mark: (problems) =>
+      markEach(
+        rows.map(({ mark }, index) => [index, mark]),
+        problems,
+      ),
   };
 }
 
@@ -293,6 +314,7 @@ function variantField(variants, root, depth, about) {
       show(fits < 0 ? startsAt : fits);
       field.set(value);
     },
+    mark: (problems) => field.mark?.(problems),
   };
 }
 

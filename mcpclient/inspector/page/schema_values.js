@@ -5,7 +5,7 @@ import { textOf } from "./text.js";
 
 export const MAX_FORM_DEPTH = 6;
 
-const MAX_VARIANTS = 100;
+export const MAX_VARIANTS = 100;
 
 // How many references and parts of one schema are followed: each may have several more in it.
 const MAX_STEPS = 100;

@@ -1,55 +1,107 @@
 // @ts-check
 // The middle pane: one tool, resource or prompt with its form.
 
-import { runCall, showLatestCall } from "./calls.js";
+import { problemSummary } from "./arguments.js";
+import { callButton, outcomePlace, runCall, showLatestCall } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { el, freshId, longText } from "./dom.js";
+import { calm, copyButton, el, fill, focusIn, freshId, longText } from "./dom.js";
+import { draftOf, keepDraft } from "./drafts.js";
 import { promptRequest, resourceRequest, templateRequest, toolRequest } from "./requests.js";
 import { known, mayCall } from "./store.js";
-import { cut, textOf } from "./text.js";
-import { jsonTree } from "./tree.js";
+import { cut, jsonText, textOf } from "./text.js";
+import { errorBox, jsonTree } from "./tree.js";
 
-const drafts = new Map();
-
-/** Show an offer. `draft`: params to fill the form with. */
+/** Show an offer. `draft`: what to fill the form with; by default what was typed there before. */
 export function showOffer(entry, draft) {
-  const key = `${known.chosen} ${entry.kind} ${entry.key}`;
-  if (draft === undefined && isShowing(key)) return;
+  const place = [entry.kind, entry.key];
+  if (draft === undefined && isShowing(place)) return;
+  try {
+    drawOffer(entry, draft);
+  } catch (error) {
+    // Whatever the server says of it, the rest of the page goes on.
+    const text = `This cannot be drawn: ${error.message}`;
+    showDetail(
+      place,
+      el("header", { class: "subject" }, el("h2", { dir: "auto" }, cut(entry.title, 300))),
+      errorBox({ type: "Not shown", text }),
+      jsonTree(entry.entry, "Definition", 2),
+    );
+  }
+}
+
+function drawOffer(entry, draft) {
   const make = {
     tools: toolRequest,
     resources: resourceRequest,
     templates: templateRequest,
     prompts: promptRequest,
   }[entry.kind];
-  const request = make(entry, draft ?? drafts.get(key));
-  const outcome = el("div", { class: "outcomes" });
-  const call = () => {
-    drafts.set(key, request.params());
-    runCall(request.method, request.params(), outcome, timeoutOf(request));
-  };
+  const key = `${known.chosen} ${entry.kind} ${entry.key}`;
+  const given = draft ?? draftOf(key);
+  const request = make(entry, given);
+  const outcome = outcomePlace();
+  const lacking = el("div");
+  const options = el("div");
+  function call(isAnyway = false) {
+    let params;
+    let problems;
+    try {
+      params = request.params();
+      problems = request.check();
+    } catch {
+      return; // the editor says what is wrong
+    }
+    fill(lacking, problems.length > 0 && !isAnyway && problemSummary(problems, () => call(true)));
+    if (problems.length && !isAnyway) {
+      lacking.scrollIntoView({ block: "nearest" });
+      focusIn("#detail form", '[aria-invalid="true"]');
+      return;
+    }
+    runCall(request.method, params, outcome, timeoutOf(request));
+  }
+  const again = calm(200, () => {
+    if (!lacking.childNodes.length) return;
+    const problems = request.check();
+    fill(lacking, problems.length > 0 && problemSummary(problems, () => call(true)));
+  });
+  const isNamed = !entry.odd?.some(([field]) => field === "name" || field === "uri");
   const buttons =
-    mayCall() && !entry.odd?.some(([field]) => field === "name" || field === "uri")
-      ? [
-          el(
-            "button",
-            { class: "primary", id: "call", title: "Ctrl+Enter", on: { click: call } },
-            request.verb,
-          ),
-          ...(request.more?.(outcome) ?? []),
-        ]
+    mayCall() && isNamed
+      ? [callButton(request.verb, () => call()), ...(request.more?.(outcome) ?? [])]
       : [];
+  if (buttons.length) fill(options, optionsOf(request, given?.timeout));
+  const form = el(
+    "form",
+    {
+      novalidate: true,
+      on: {
+        submit: (event) => {
+          event.preventDefault();
+          if (buttons.length) call();
+        },
+        keydown: (event) => submitKeys(event, call),
+        input: again,
+      },
+    },
+    lacking,
+    request.element,
+    options,
+  );
+  keepDraft(form, key, () => ({ ...request.draft(), timeout: request.timeout?.value }));
+  const { title } = entry.entry;
   showDetail(
-    key,
+    [entry.kind, entry.key],
     el(
       "header",
       { class: "subject" },
       el("h2", { dir: "auto" }, cut(entry.title, 300)),
       ...buttons,
     ),
-    entry.entry.title &&
-      entry.entry.title !== entry.title &&
-      el("p", { class: "subtitle", dir: "auto" }, cut(textOf(entry.entry.title), 300)),
+    title &&
+      title !== entry.title &&
+      el("p", { class: "subtitle", dir: "auto" }, cut(textOf(title), 300)),
+    outcome,
     hintsOf(entry.entry),
     entry.odd &&
       el(
@@ -58,24 +110,20 @@ export function showOffer(entry, draft) {
         entry.odd.map(([field, reason]) => el("li", {}, `${field || "The entry"} ${reason}.`)),
       ),
     descriptionOf(entry.entry),
-    el(
-      "form",
-      {
-        on: {
-          submit: (event) => (event.preventDefault(), buttons.length && call()),
-          keydown: (event) => submitKeys(event, call),
-        },
-      },
-      request.element,
-      buttons.length ? optionsOf(request) : [],
+    form,
+    copyButtons(
+      () => [request.method, request.params()],
+      copyButton("Copy arguments", () => {
+        const { arguments: values, ...others } = request.params();
+        return jsonText(values ?? others, 2);
+      }),
     ),
-    outcome,
-    copyButtons(() => [request.method, request.params()]),
     el(
       "details",
       { class: "raw" },
       el("summary", {}, "As the server describes it"),
       jsonTree(entry.entry, "Definition", 1),
+      copyButton("Copy definition", () => jsonText(entry.entry, 2), "small"),
     ),
   );
   showLatestCall(request.method, entry.key, outcome);
@@ -88,8 +136,9 @@ export function submitKeys(event, call) {
   }
 }
 
-function optionsOf(request) {
+function optionsOf(request, timeout) {
   request.timeout = el("input", {
+    value: timeout ?? "",
     inputmode: "decimal",
     class: "short",
     placeholder: "30",

@@ -2,6 +2,7 @@
 // The right pane: everything that crossed the wire, in lanes, and the filters of it.
 
 import { get } from "./api.js";
+import { addressRecord } from "./detail.js";
 import { announce, byId, calm, el, fill } from "./dom.js";
 import { showView } from "./layout.js";
 import { recordParts } from "./record.js";
@@ -331,6 +332,7 @@ async function showRecord(number) {
   }
   if (wireView.chosen !== number || wire.name !== known.chosen) return;
   wireView.partner = row?.partner ?? null;
+  addressRecord(number);
   timeline.refresh();
   recordView.hidden = false;
   recordView.scrollTop = 0;
@@ -340,12 +342,13 @@ async function showRecord(number) {
 function closeRecord() {
   recordView.hidden = true;
   Object.assign(wireView, { chosen: null, partner: null });
+  addressRecord(null);
   timeline.refresh();
   timeline.element.focus();
 }
 
 /** Show a record, whatever the filters hide. */
-function goTo(number) {
+export function goTo(number) {
   if (isFiltered()) {
     resetFilters();
     filterAnew();

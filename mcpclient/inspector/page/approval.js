@@ -1,0 +1,75 @@
+// @ts-check
+// The consent sheet of a server that needs approval: what would be started, and the decision.
+
+import { get, post } from "./api.js";
+import { announce, el, fill } from "./dom.js";
+import { known, mayCall } from "./store.js";
+import { errorBox } from "./tree.js";
+
+/** The sheet of the chosen server, which says everything that the user would agree to. */
+export function approvalView(name) {
+  const place = el("section", { class: "approval", "aria-label": "Approval" });
+  const load = async () => {
+    try {
+      drawSheet(place, name, await get("/api/sheet", { server: name }));
+    } catch (error) {
+      fill(place, errorBox(error.facts));
+    }
+  };
+  load();
+  return place;
+}
+
+function drawSheet(place, name, sheet) {
+  const says = el("div");
+  const rows = Object.entries(sheet.fields);
+  const files = sheet.files.map(({ path, sha256 }) => [
+    `file ${path}`,
+    sha256 ? `sha256 ${sha256.slice(0, 12)}…` : "cannot be read",
+  ]);
+  const agree = async () => {
+    try {
+      fill(says, el("p", { class: "quiet" }, "Connecting…"));
+      await post("/api/approve", { server: name, sha256: sheet.sha256 });
+      // Where the entry has changed meanwhile, there is another sheet to agree to.
+      const waits = known.servers.get(name)?.status === "needs_approval";
+      if (waits && place.isConnected)
+        drawSheet(place, name, await get("/api/sheet", { server: name }));
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  const refuse = () => {
+    fill(says, el("p", { class: "quiet" }, "Nothing is started, and nothing is remembered."));
+    announce("Nothing is started");
+  };
+  fill(
+    place,
+    el("h3", {}, "This server needs your agreement"),
+    el(
+      "p",
+      {},
+      "It comes from ",
+      el("code", {}, sheet.source),
+      ". If you agree, this is started or reached, now and from now on. ",
+      "An entry that changes needs a new agreement.",
+    ),
+    el(
+      "dl",
+      { class: "facts sheet" },
+      [...rows, ...files].map(([label, value]) => [
+        el("dt", {}, label),
+        el("dd", { class: "mono", dir: "auto" }, value),
+      ]),
+    ),
+    mayCall()
+      ? el(
+          "div",
+          { class: "buttons" },
+          el("button", { class: "primary", on: { click: agree } }, "Agree and connect"),
+          el("button", { on: { click: refuse } }, "Do not start it"),
+        )
+      : el("p", { class: "quiet" }, "This page may only look."),
+    says,
+  );
+}

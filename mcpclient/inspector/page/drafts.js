@@ -1,0 +1,31 @@
+// @ts-check
+// What has been typed and not sent: it outlives the choice of something else, and a reload.
+
+const PREFIX = "inspector-draft ";
+
+/** Return what was typed under a key, or undefined. */
+export function draftOf(key) {
+  try {
+    return JSON.parse(sessionStorage.getItem(PREFIX + key) ?? "null") ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function saveDraft(key, value) {
+  try {
+    sessionStorage.setItem(PREFIX + key, JSON.stringify(value));
+  } catch {
+    sessionStorage.removeItem(PREFIX + key); // too large to keep, such as the bytes of a file
+  }
+}
+
+export function forgetDraft(key) {
+  sessionStorage.removeItem(PREFIX + key);
+}
+
+/** Save what `make` returns whenever something is typed or chosen in an element. */
+export function keepDraft(element, key, make) {
+  const save = () => saveDraft(key, make());
+  for (const event of ["input", "change", "click"]) element.addEventListener(event, save);
+}

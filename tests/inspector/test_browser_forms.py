@@ -1,0 +1,199 @@
+"""F-SHOW-14: forms are checked, nothing that was typed is lost, and what happened is in sight."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.inspector.browser import Chromium, shown
+from tests.inspector.scenes import Scene
+from tests.inspector.showcase import Showcase
+from tests.inspector.test_browser import choose
+
+pytestmark = pytest.mark.needs_browser
+
+STRICT = {
+    "type": "object",
+    "required": ["who", "years"],
+    "additionalProperties": False,
+    "properties": {
+        "who": {"type": "string", "minLength": 2, "pattern": "^[A-Z]"},
+        "years": {"type": "integer", "minimum": 18},
+        "mail": {"type": "string", "format": "email"},
+        "tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
+        "home": {"type": "object", "properties": {"zip": {"type": "string", "pattern": "^\\d+$"}}},
+        "slow": {"type": "string", "pattern": "^(a+)+$"},
+    },
+}
+
+
+def strict() -> Scene:
+    tools = [{"name": "strict", "inputSchema": STRICT}, {"name": "other", "inputSchema": STRICT}]
+    return Scene(Showcase(tools=tools))
+
+
+def calls_of(scene: Scene) -> list[Any]:
+    return [each for each in scene.showcase.received if each.get("method") == "tools/call"]
+
+
+async def lacks(page: Page, label: str) -> str:
+    field = page.locator("#detail .field").filter(has=page.get_by_label(label, exact=False)).last
+    return await field.locator(".lacks").last.inner_text()
+
+
+def test_a_form_is_checked_before_it_is_sent(chromium: Chromium) -> None:
+    """F-SHOW-14: required, type, limits, pattern and format; each field is marked."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "strict")
+        await page.locator("#call").click()
+        await shown(page, ".lacking", "who is required")
+        assert await page.evaluate("document.activeElement.getAttribute('aria-invalid')") == "true"
+        await page.get_by_label("who").fill("ada")
+        await page.get_by_label("years").fill("seventeen")
+        await page.get_by_label("mail").fill("nowhere")
+        await page.get_by_role("button", name="Add to tags").click()
+        await page.get_by_label("tags, item 1").fill("long")
+        await page.get_by_label("zip").fill("x")
+        await page.get_by_label("slow").fill("a" * 40 + "!")  # only a server can afford to look
+        await page.locator("#call").click()
+        await expect(page.locator(".lacking li")).to_have_count(5)
+        text = await page.locator(".lacking").inner_text()
+        for expected in (
+            *("who must match ^[A-Z]", "years must be an integer", "mail must be an email address"),
+            *("tags[0] must have at most 3 characters, not 4", "home.zip must match"),
+        ):
+            assert expected in text
+        assert await lacks(page, "years") == "must be an integer."
+        assert await lacks(page, "zip") == "must match ^\\d+$."
+        await expect(page.locator("[aria-invalid=true]")).to_have_count(5)
+        assert calls_of(scene) == []
+        await page.get_by_label("years").fill("17")
+        await shown(page, ".lacking", "years must be at least 18")  # as it is typed
+        await page.get_by_label("years").fill("18")
+        await page.get_by_role("button", name="Send anyway").click()
+        await page.locator(".outcomes .state").wait_for()
+        assert calls_of(scene)[0]["params"]["arguments"]["who"] == "ada"
+
+    chromium.visit(strict(), work)
+
+
+def test_json_is_checked_as_well(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "strict")
+        await page.get_by_role("button", name="JSON").click()
+        await page.get_by_label("Arguments as JSON").fill('{"who": "Ada", "years": 20, "extra": 1}')
+        await page.locator("#call").click()
+        await shown(page, ".lacking", "extra is not allowed here")
+        await page.get_by_label("Arguments as JSON").fill('{"who": "Ada", "years": 20}')
+        await page.locator("#call").click()
+        await page.locator(".outcomes .state").wait_for()
+        assert len(calls_of(scene)) == 1
+
+    chromium.visit(strict(), work)
+
+
+def test_drafts_survive_another_choice_a_reload_and_back(chromium: Chromium) -> None:
+    """F-SHOW-14: also one that is no JSON yet, and the timeout."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "strict")
+        await page.get_by_label("who").fill("Ada")
+        await page.get_by_label("Timeout").fill("7")
+        await choose(page, "other")
+        assert await page.get_by_label("who").input_value() == ""
+        await page.get_by_role("button", name="JSON").click()
+        await page.get_by_label("Arguments as JSON").fill('{"who": ')
+        await page.go_back()
+        await shown(page, "#detail h2", "strict")
+        await expect(page.get_by_label("who")).to_have_value("Ada")
+        await page.reload()
+        await shown(page, "#detail h2", "strict")
+        await expect(page.get_by_label("who")).to_have_value("Ada")
+        await expect(page.get_by_label("Timeout")).to_have_value("7")
+        await choose(page, "other")
+        await expect(page.get_by_label("Arguments as JSON")).to_have_value('{"who": ')
+
+    chromium.visit(strict(), work)
+
+
+def test_the_address_names_server_tool_and_record(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "strict")
+        await page.locator("#wire .row", has_text="tools/list").first.click()
+        await page.locator(".record .tree").first.wait_for()
+        number = await page.locator(".record h3").inner_text()
+        assert f"tools=strict&record={number[1:]}" in page.url
+        assert "server=" in page.url
+        await page.reload()
+        await shown(page, "#detail h2", "strict")
+        await shown(page, ".record h3", number)
+
+    chromium.visit(strict(), work)
+
+
+def test_an_answer_that_does_not_fit_stays_open(chromium: Chromium) -> None:
+    """F-SHOW-14: and what was typed for it survives a reload."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "ask_user")
+        await page.locator("#call").click()
+        question = page.locator(".question")
+        await question.wait_for()
+        assert await page.evaluate("document.activeElement.closest('.question') !== null")
+        await question.get_by_role("button", name="Answer").click()
+        await shown(page, ".question .lacking", "name is required")
+        assert await question.get_by_role("button", name="Send anyway").count() == 0
+        await question.get_by_label("Your name").fill("Ada")
+        await page.reload()
+        await expect(question.get_by_label("Your name")).to_have_value("Ada")
+        await question.get_by_role("button", name="Answer").click()
+        await expect(question).to_have_count(0)
+        await shown(page, "#tab-calls .number", "1")
+
+    chromium.visit(Scene(), work)
+
+
+def test_what_happened_is_in_sight(chromium: Chromium) -> None:
+    """F-SHOW-14: the outcome above a long form, and the button that shows the call."""
+    properties = {f"field{number}": {"type": "string"} for number in range(60)}
+    tools = [{"name": "echo", "inputSchema": {"type": "object", "properties": properties}}]
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "echo")
+        last = page.get_by_label("field59")
+        await last.scroll_into_view_if_needed()
+        await last.fill("x")
+        await page.keyboard.press("Control+Enter")
+        await page.locator(".outcomes .state").wait_for()
+        await expect(page.locator(".outcomes .state")).to_be_in_viewport()
+
+    chromium.visit(Scene(Showcase(tools=tools)), work)
+
+
+def test_the_button_shows_that_a_call_runs(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "slow")
+        await page.locator("#call").click()
+        await expect(page.locator("#call")).to_have_attribute("aria-busy", "true")
+        await page.locator(".running button").click()
+        await expect(page.locator("#call")).to_have_attribute("aria-busy", "false")
+
+    chromium.visit(Scene(), work)
+
+
+def test_a_question_comes_to_the_front(chromium: Chromium) -> None:
+    """F-SHOW-14: on a narrow screen, too; and it is announced."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.locator(".views [data-view=wire]").click()
+        asking = asyncio.ensure_future(scene.client.call_tool("ask_user", {}))
+        await expect(page.locator(".question")).to_be_in_viewport()
+        await expect(page.locator("#news")).to_contain_text("asks: Who are you?")
+        await page.get_by_role("button", name="Decline").click()
+        await asking
+
+    chromium.visit(Scene(), work, width=400)
