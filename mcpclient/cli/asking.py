@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +15,7 @@ from typing import Any
 
 from ..client.answers.elicitation import accept_defaults, form_problem
 from ..client.connection.targets import short_name
-from ..errors import McpError, UsageError
+from ..errors import McpError
 from ..framing.escaping import escape, escape_line
 from ..net.clocks import steady_seconds
 from ..net.login.browser import open_browser
@@ -201,22 +199,6 @@ _MIN_QUOTED = 20
 _BACK, _DECLINE, _CANCEL = "/back", "/decline", "/cancel"
 
 
-def model_words(command: str | None) -> list[str]:
-    """Return the words of ``--model``: a program that reads a question and prints the answer.
-
-    No shell is involved. Raises `UsageError` when there is no such program.
-    """
-    if command is None:
-        return []
-    try:
-        words = shlex.split(command, posix=sys.platform != "win32")
-    except ValueError as error:
-        raise UsageError(f"--model {command!r}: {error}") from None
-    if not words or shutil.which(words[0]) is None:
-        raise UsageError(f"--model: there is no program {words[0] if words else ''!r}")
-    return words
-
-
 class _Left(Exception):
     """The user left the form. ``answer``: the result of the handler."""
 
@@ -231,8 +213,8 @@ class Asking:
     ``choice``: ``"ask"``: the user answers; without a terminal, questions are declined.
     ``"accept"``: forms get their defaults. ``"decline"``. The user sees every automatic answer.
 
-    ``model``: a program and its arguments that answers in place of a language model, see
-    `model_words`. Without one the user is asked.
+    ``model``: a program and its arguments that answers in place of a language model. It reads the
+    question on stdin. Without one the user is asked.
 
     ``server``: the only server that asks. None: several may ask, and each request names its own.
 
@@ -354,15 +336,18 @@ class Asking:
         self._screen.say(f"declined: {why}")
         return False
 
-    async def _line(self, prompt: str) -> str | None:
-        """Return a typed line, None at the end of the input. Raises `_Left`."""
+    async def _line(self, prompt: str, at_end: str = _CANCEL) -> str:
+        """Return a typed line, at the end of the input ``at_end``.
+
+        Raises `_Left` for ``/cancel`` and ``/decline``.
+        """
         self._screen.say_safely(prompt)
         reading = self._reading = asyncio.ensure_future(self._terminal.read_line())
         try:
             await asyncio.wait({reading})
-            return reading.result()
+            line = reading.result()
         except EOFError:
-            return None
+            line = at_end
         except asyncio.CancelledError:
             if reading.cancelled():
                 raise _Left(None) from None
@@ -370,13 +355,14 @@ class Asking:
         finally:
             self._reading = None
             reading.cancel()
+        if line.lower() in (_CANCEL, _DECLINE):
+            raise _Left(None if line.lower() == _CANCEL else False)
+        return line
 
-    async def _answer_lines(self) -> str | None:
+    async def _answer_lines(self) -> str:
         lines: list[str] = []
         while True:
-            line = await self._line(">")
-            if line in (_DECLINE, _CANCEL) or (line is None and not lines):
-                return None
+            line = await self._line(">", "" if lines else _CANCEL)
             if not line:
                 return "\n".join(lines)
             lines.append(line)
@@ -404,11 +390,11 @@ class Asking:
             return left.answer
 
     async def _agreed(self, prompt: str) -> bool | None:
-        with suppress(_Left):
-            line = await self._line(prompt)
-            if line is not None and line.lower() not in ("cancel", _CANCEL):
-                return line.lower() in ("y", "yes")
-        return None
+        try:
+            line = (await self._line(prompt)).lower()
+        except _Left as left:
+            return left.answer
+        return None if line == "cancel" else line in ("y", "yes")
 
     async def _ask_fields(self, fields: Sequence[Field], content: dict[str, Any]) -> None:
         """Ask for fields one after the other. Earlier answers are the defaults."""
@@ -432,10 +418,8 @@ class Asking:
             self._screen.say_safely(f"  {number}. {field.title}: {shown}")
         while True:
             line = await self._line(_REVIEW)
-            if line is None or line.lower() in ("cancel", _CANCEL):
+            if line.lower() == "cancel":
                 raise _Left(None)
-            if line == _DECLINE:
-                raise _Left(False)
             if line.lower() in ("", "y", "yes"):
                 return None
             if line.isascii() and line.isdigit() and 1 <= int(line) <= len(fields):
@@ -445,10 +429,6 @@ class Asking:
         prompt = "\n".join(field.question())
         while True:
             line = await self._line(prompt)
-            if line is None or line == _CANCEL:
-                raise _Left(None)
-            if line == _DECLINE:
-                raise _Left(False)
             if line == _BACK:
                 return _BACK
             try:

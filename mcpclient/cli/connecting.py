@@ -34,6 +34,11 @@ else:
     login = OnDemand(".auth", __name__)  # half of the library, for remote servers only
     rights = OnDemand("..sandbox.rights", __name__)
 
+# Options of the command line that are those of a client.
+_SAME = (
+    *("timeout", "max_timeout", "protocol_version", "transport", "cwd", "trace", "audit"),
+    *("ca_file", "proxy"),
+)
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
 
@@ -72,18 +77,10 @@ def client_options(
     for note in server.notes:
         screen.say(note)
     given = {
-        "timeout": options.timeout,
-        "max_timeout": options.max_timeout,
+        **{name: getattr(options, name) for name in _SAME},
         "headers": dict(options.header) or None,
         "env": dict(options.env) or None,
-        "cwd": options.cwd,
         "sandbox": _sandbox(server, options),
-        "protocol_version": options.protocol_version,
-        "transport": options.transport,
-        "trace": options.trace,
-        "audit": options.audit,
-        "ca_file": options.ca_file,
-        "proxy": options.proxy,
         "verify": False if options.insecure else None,
         "proxy_auth": Negotiate() if options.proxy_negotiate else None,
         "auth": options.bearer or _login(server, options, screen, show_login),
@@ -102,10 +99,8 @@ def client_options(
     if options.account and merged.get("auth") is not given["auth"]:
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
-    # Imported with the first question; with --model at once, since that has to be checked.
+    # Imported with the first question.
     asking = lru_cache(maxsize=1)(partial(asking_for, screen, options, server))
-    if options.model:
-        asking()
     return {**merged, **answers_of(asking, options), **others}
 
 
@@ -157,12 +152,11 @@ def answers_of(asking: Callable[[], Asking], options: argparse.Namespace) -> dic
 
 
 def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Asking:
-    """Return the `Asking` for these options. Raises `UsageError`.
+    """Return the `Asking` for these options.
 
     ``server``: the only one that asks; None: there may be several, each with a name.
     """
-    model = asking_module.model_words(options.model)
-    return asking_module.Asking(screen, options.elicit, model=model, server=server)
+    return asking_module.Asking(screen, options.elicit, model=options.model, server=server)
 
 
 def _login(

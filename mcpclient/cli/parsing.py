@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -349,6 +350,17 @@ def _is_name(word: str, config: str | None) -> bool:
     return is_configured
 
 
+def _program(command: str) -> list[str]:
+    """Return the words of a command for which no shell is needed. Raises `UsageError`."""
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32")
+    except ValueError as error:
+        raise UsageError(f"--model {command!r}: {error}") from None
+    if not words or shutil.which(words[0]) is None:
+        raise UsageError(f"--model: there is no program {words[0] if words else ''!r}")
+    return words
+
+
 HEADER = repeated(
     "--header", "'NAME: VALUE'", "header of every HTTP request", type=pair(":", "--header")
 )
@@ -389,7 +401,11 @@ CONNECTING = (
         default="ask",
     ),
     option(
-        "--model", "COMMAND", "program that prints the answers of a language model to the server"
+        "--model",
+        "COMMAND",
+        "program that prints the answers of a language model to the server",
+        type=_program,
+        default=[],
     ),
 )
 """The options for connecting."""
