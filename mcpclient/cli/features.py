@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..client.client import Client
@@ -26,11 +26,15 @@ from .screen import Screen
 async def _run_info(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     server = client.server_info
     name = " ".join(filter(None, [server.name, server.version])) or "unknown"
+    abilities = []
+    for ability, details in sorted(client.capabilities.items()):
+        flags = [key for key in details if details[key]] if isinstance(details, dict) else []
+        abilities.append(one_line(f"{ability} ({', '.join(flags)})" if flags else ability))
     rows = [
         ("server", one_line(f"{server.title} ({name})" if server.title else name)),
         ("revision", one_line(client.protocol_version)),
         ("transport", client.transport_name),
-        ("capabilities", ", ".join(_abilities(client.capabilities)) or "none"),
+        ("capabilities", ", ".join(abilities) or "none"),
     ]
     columns = screen.style.columns
     text = definitions(rows, columns and columns - 1)
@@ -44,12 +48,6 @@ async def _run_info(client: Client, screen: Screen, options: argparse.Namespace)
         "instructions": client.instructions,
     }
     return Answer(raw, text)
-
-
-def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
-    for name, details in sorted(capabilities.items()):
-        flags = [key for key in details if details[key]] if isinstance(details, dict) else []
-        yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
 
 
 @Command("ping")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
@@ -63,20 +63,16 @@ def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Reque
     if inner is None:
 
         async def show(screen: Screen) -> Answer:
-            return _overview(recording.conversation.calls, screen)
+            found = [_described(call) for call in recording.conversation.calls]
+            header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
+            text = table(header, map(_row, found), screen.style, "this session has no calls")
+            return Answer({"calls": found}, text)
 
         return LocalRequest(show, options)
     # The server may still be named as in the command that was recorded.
     for name in (*NEEDED, "transport"):
         setattr(inner.options, name, [] if name in ("header", "env") else None)
     return inner._replace(server=Server(recording))
-
-
-def _overview(calls: Iterable[Call], screen: Screen) -> Answer:
-    found = [_described(call) for call in calls]
-    header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
-    text = table(header, map(_row, found), screen.style, "this session has no calls")
-    return Answer({"calls": found}, text)
 
 
 def _row(call: Mapping[str, Any]) -> Sequence[str]:
@@ -108,18 +104,14 @@ def _described(call: Call) -> dict[str, Any]:
 
 def _outcome(call: Call) -> str:
     if call.answer is not None:
-        return _answer(call.answer)
+        error, result = call.answer.get("error"), call.answer.get("result")
+        if isinstance(error, dict):
+            return f"error {error.get('code')}: {error.get('message')}"
+        failed = isinstance(result, dict) and result.get("isError") is True
+        return "the tool failed" if failed else "ok"
     last = call.steps[-1] if call.steps and call.ended_at is not None else None
     if isinstance(last, Refused):
         return f"HTTP {last.status}"
     if isinstance(last, Failed):
         return str(last.error.get("text", "failed"))
     return "no answer"
-
-
-def _answer(message: Mapping[str, Any]) -> str:
-    error, result = message.get("error"), message.get("result")
-    if isinstance(error, dict):
-        return f"error {error.get('code')}: {error.get('message')}"
-    failed = isinstance(result, dict) and result.get("isError") is True
-    return "the tool failed" if failed else "ok"

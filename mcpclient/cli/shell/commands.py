@@ -206,9 +206,7 @@ async def _trace(session: Session, words: Sequence[Word]) -> Answer:
     target = words[0].text
     if target not in ("on", "off"):
         check_trace(target)
-    for end in session.traces:
-        end()
-    session.traces.clear()
+    session.end_traces()
     if target == "off":
         return Answer()
     for server in session.manager.servers.values():
@@ -255,9 +253,9 @@ async def _listen(session: Session, words: Sequence[Word]) -> Answer:
 
 
 async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Answer:
-    declared = client.capabilities
+    declared = [client.capabilities.get(name) for name in ("tools", "prompts", "resources")]
     tools, prompts, resources = (
-        _tells_changes(declared, name) for name in ("tools", "prompts", "resources")
+        isinstance(each, dict) and each.get("listChanged") is True for each in declared
     )
     if not (uris or tools or prompts or resources):
         raise UsageError(f"{server} does not announce changes; name a resource's URI")
@@ -268,16 +266,9 @@ async def _hear(session: Session, client: Client, server: str, uris: Sequence[st
     return Answer(text=f"{server} has ended the subscription")
 
 
-def _tells_changes(capabilities: object, name: str) -> bool:
-    declared = capabilities.get(name) if isinstance(capabilities, dict) else None
-    return isinstance(declared, dict) and declared.get("listChanged") is True
-
-
 def end_watching(session: Session) -> None:
     """End every trace and restore the level of the log."""
-    for end in session.traces:
-        end()
-    session.traces.clear()
+    session.end_traces()
     _SERVER_LOG.setLevel(logging.NOTSET)
 
 

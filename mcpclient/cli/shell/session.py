@@ -95,14 +95,11 @@ class Jobs:
         self._count += 1
         task = asyncio.get_running_loop().create_task(work)
         job = self._jobs[self._count] = Job(self._count, line, task)
-        task.add_done_callback(lambda _: self._end(job))
-        return job
-
-    def _end(self, job: Job) -> None:
+        task.add_done_callback(lambda _: self._ended(job))
         ended = [each.number for each in self if each.state != "running"]
         for number in ended[:-_MAX_ENDED]:
             del self._jobs[number]
-        self._ended(job)
+        return job
 
     def find(self, number: str) -> Job:
         """Return a job by its number as it was typed. Raises `UsageError`."""
@@ -184,6 +181,11 @@ class Session:
         """Return the server and the tool that a name means, whether or not they exist."""
         server, tool = split_name(name, self.manager.servers)
         return (server, tool) if server else (self.server, name)
+
+    def end_traces(self) -> None:
+        """End all active traces."""
+        while self.traces:
+            self.traces.pop()()
 
     def learn(self, listed: Mapping[str, Any]) -> None:
         """Store listed prompts or resources of the server in use."""

@@ -139,8 +139,8 @@ class Shell:
         return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
     def _job_ended(self, job: Job) -> None:
-        outcome = self._outcome_of(job)
-        self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
+        text = self._outcome_of(job).text
+        self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {text}")
 
     def _outcome_of(self, job: Job) -> Answer:
         if job.task.cancelled():

@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
@@ -41,11 +42,6 @@ class Word:
     text: str
     typed: str
     start: int
-
-    @property
-    def is_quoted(self) -> bool:
-        """Whether it is always a string, whatever it looks like."""
-        return self.typed[:1] in ("'", '"')
 
 
 @dataclass(frozen=True)
@@ -112,9 +108,12 @@ def split_words(text: str, *, unfinished: bool = False) -> list[Word]:
     words = []
     position = _skip_spaces(text, 0)
     while position < len(text) and text[position] != "#":
-        content, end = _take_word(text, position, unfinished)
-        words.append(Word(content, text[position:end], position))
-        position = _skip_spaces(text, end)
+        start, content = position, ""
+        while position < len(text) and text[position] not in _SPACES:
+            piece, position = _take_piece(text, start, position, unfinished)
+            content += piece
+        words.append(Word(content, text[start:position], start))
+        position = _skip_spaces(text, position)
     return words
 
 
@@ -124,20 +123,11 @@ def _skip_spaces(text: str, position: int) -> int:
     return position
 
 
-def _take_word(text: str, start: int, unfinished: bool) -> tuple[str, int]:
-    pieces: list[str] = []
-    position = start
-    while position < len(text) and text[position] not in _SPACES:
-        piece, position = _take_piece(text, start, position, unfinished)
-        pieces.append(piece)
-    return "".join(pieces), position
-
-
 def _take_piece(text: str, start: int, position: int, unfinished: bool) -> tuple[str, int]:
     character = text[position]
     if character in "[{" or (character == '"' and text.endswith(":=", start, position)):
-        end = _end_of_json(text, position)
-        if end:
+        with suppress(ValueError, RecursionError):  # it is not JSON
+            end = _DECODER.raw_decode(text, position)[1]
             return text[position:end], end
     if character in "\"'":
         return _take_quoted(text, position, unfinished)
@@ -145,14 +135,6 @@ def _take_piece(text: str, start: int, position: int, unfinished: bool) -> tuple
         return text[position + 1 : position + 2], min(position + 2, len(text))
     plain = _PLAIN.match(text, position)
     return (plain[0], plain.end()) if plain else (character, position + 1)
-
-
-def _end_of_json(text: str, position: int) -> int:
-    """Return the end of the JSON that begins here; 0 if it is not JSON."""
-    try:
-        return _DECODER.raw_decode(text, position)[1]
-    except (ValueError, RecursionError):
-        return 0
 
 
 def _take_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
@@ -259,12 +241,8 @@ def _complaint(value: Any, key: Key) -> str:
         if isinstance(value, (list, tuple)):
             return f"has {len(value)} items, numbered from 0, and no {key!r}"
         return f"is {_kind(value)} and has no {key!r}"
-    hint = did_you_mean(str(key), names) or f"it has {_listed(names)}"
-    return f"has no {key!r}; {hint}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
+    listed = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
+    return f"has no {key!r}; {did_you_mean(str(key), names) or f'it has {listed}'}"
 
 
 def _kind(value: Any) -> str:
@@ -372,7 +350,7 @@ def parse_expectation(words: Sequence[Word]) -> Expectation:
 
 def _value(word: Word) -> Any:
     """Return the value of a word; of a path, the tuple of its keys."""
-    if word.is_quoted:
+    if word.typed[:1] in ("'", '"'):
         return word.text
     if is_path(word.text):
         return parse_path(word.text)
