@@ -184,7 +184,6 @@ class Acceptor(McpOverHttp):
         acceptor, made = address(), gssapi._Buffer()
         given = gssapi._Buffer.of(token)
         bindings = gssapi._Bindings(application=gssapi._Buffer.of(self._binding))
-        library.gss_accept_sec_context.argtypes = [address] * 11
         major = library.gss_accept_sec_context(
             *(by(minor), by(acceptor), None, by(given), by(bindings), None, None),
             *(by(made), by(flags), None, None),

@@ -120,11 +120,15 @@ class _Request:
         """Return the header to send now, to ``url`` after a redirect; none to another origin."""
         if url is not None:  # a message serves only once
             self._url, self._credentials, self._is_eager = url, "", self._owner.is_eager
-        if parse_url(self._url).origin != self._owner.url.origin:
+        if not self._is_ours:
             return {}
         if self._is_eager and not self._credentials:
             await self._begin()
         return {"Authorization": self._credentials} if self._credentials else {}
+
+    @property
+    def _is_ours(self) -> bool:
+        return parse_url(self._url).origin == self._owner.url.origin
 
     async def _begin(self) -> None:
         owner = self._owner
@@ -136,15 +140,14 @@ class _Request:
         handshake = self._handshake
         if handshake is None or not self._credentials:
             return
-        mutual = self._owner.options.mutual and 200 <= head.status < 300
+        mutual = self._owner.options.mutual and head.status < 300
         handshake.finish(head.headers.get("www-authenticate", ""), mutual=mutual)
         self._owner.is_eager = handshake.messages == 1
 
     async def recover(self, head: ResponseHead) -> bool:
         """Go on with the login, or begin one; False when the server has refused it."""
         message = challenge_in(head.headers.get("www-authenticate", ""))
-        is_ours = parse_url(self._url).origin == self._owner.url.origin
-        if head.status != 401 or message is None or not is_ours:
+        if head.status != 401 or message is None or not self._is_ours:
             return False
         if message and self._handshake is not None:
             self._credentials = await self._handshake.answer(message)

@@ -39,25 +39,14 @@ class _Buffers(ctypes.Structure):
 
 
 def sspi_library() -> Any:
-    """Return the library of this Windows with the types of its functions. Raises `UsageError`."""
+    """Return the library of this Windows. Raises `UsageError`.
+
+    Its functions need no types here: they are given structures, addresses and small numbers.
+    """
     try:
-        library = ctypes.WinDLL("secur32")  # type: ignore[attr-defined,unused-ignore]
+        return ctypes.WinDLL("secur32")  # type: ignore[attr-defined,unused-ignore]
     except (AttributeError, OSError):
         raise UsageError("Negotiate needs secur32.dll of Windows, which cannot be loaded") from None
-    text = ctypes.c_wchar_p
-    for function, arguments in (
-        ("AcquireCredentialsHandleW", [text, text, _number, *[_address] * 6]),
-        (
-            "InitializeSecurityContextW",
-            [_address, _address, text, *[_number] * 3, _address, _number, *[_address] * 4],
-        ),
-        ("FreeContextBuffer", [_address]),
-        ("FreeCredentialsHandle", [_address]),
-        ("DeleteSecurityContext", [_address]),
-    ):
-        getattr(library, function).argtypes = arguments
-        getattr(library, function).restype = _number
-    return library
 
 
 class SspiContext:
@@ -102,7 +91,7 @@ class SspiContext:
         )
         answer = ctypes.string_at(made.data, made.size) if made.size else b""
         if made.data:
-            library.FreeContextBuffer(made.data)
+            library.FreeContextBuffer(_address(made.data))
         self._check(status)
         self._context = after
         self.is_complete = status != _CONTINUE
@@ -110,11 +99,9 @@ class SspiContext:
         return answer
 
     def _check(self, status: int) -> None:
-        if status >= 0x80000000:
-            told = getattr(ctypes, "FormatError", hex)(status)
-            raise AuthError(
-                f"Negotiate with HTTP/{self._host} failed: {told} ({status:#x})"
-            ).advise(
+        if status < 0:
+            told, code = getattr(ctypes, "FormatError", hex)(status), status & 0xFFFFFFFF
+            raise AuthError(f"Negotiate with HTTP/{self._host} failed: {told} ({code:#x})").advise(
                 "Look at your tickets with klist; the name of the service has to be that of the "
                 "host in the URL, or Negotiate(host=…)."
             )

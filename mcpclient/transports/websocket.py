@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Callable, NamedTuple, Protocol
 
 from ..errors import (
     ConnectFailed,
@@ -121,8 +121,10 @@ class WebSocketTransport(ConnectedTransport):
             self._websocket = await self._open(headers)
         return self._websocket
 
-    async def _open(self, headers: list[tuple[str, str]]) -> WebSocketConnection:
-        return await open_websocket(self._dialer, self.url, headers, self, self._settings)
+    async def _open(
+        self, headers: list[tuple[str, str]], note: Callable[[ResponseHead], None] | None = None
+    ) -> WebSocketConnection:
+        return await open_websocket(self._dialer, self.url, headers, self, self._settings, note)
 
     async def _open_authorized(
         self, headers: list[tuple[str, str]], authorization: RequestAuthorization
@@ -130,7 +132,7 @@ class WebSocketTransport(ConnectedTransport):
         while True:
             own = await authorization.headers()
             try:
-                return await self._open(merged(headers, own.items()))
+                return await self._open(merged(headers, own.items()), authorization.note)
             except HttpError as refusal:
                 head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
                 if refusal.status not in (401, 403) or not await authorization.recover(head):
@@ -322,13 +324,15 @@ async def open_websocket(
     headers: Iterable[tuple[str, str]],
     receiver: WebSocketReceiver,
     settings: WebSocketSettings,
+    note: Callable[[ResponseHead], None] | None = None,
 ) -> WebSocketConnection:
     """Connect to ``url``, sending ``headers`` along; messages go to ``receiver`` from then on.
 
-    Raises `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for a
-    101 that breaks the rules. Safe to cancel: nothing stays open.
+    ``note``: called with the head of a 101; its `McpError` rejects that. Raises `ConnectFailed`,
+    `HttpError` for a status other than 101, and `ProtocolViolation` for a 101 that breaks the
+    rules. Safe to cancel: nothing stays open.
     """
-    opening = _Opening(dialer, url, receiver, settings)
+    opening = _Opening(dialer, url, receiver, settings, note)
     stream = await dialer.dial(url, lambda: Stream(opening))
     try:
         return await opening.run(stream, headers)
@@ -341,8 +345,14 @@ class _Opening:
     """The stream's receiver until it is a WebSocket."""
 
     def __init__(
-        self, dialer: Dialer, url: Url, receiver: WebSocketReceiver, settings: WebSocketSettings
+        self,
+        dialer: Dialer,
+        url: Url,
+        receiver: WebSocketReceiver,
+        settings: WebSocketSettings,
+        note: Callable[[ResponseHead], None] | None,
     ) -> None:
+        self._note = note
         self._dialer = dialer
         self._url = url
         self._receiver = receiver
@@ -411,6 +421,12 @@ class _Opening:
             self._channel.head_received(head)
         answer = self._handshake.check_response(head.status, head.headers)
         if not isinstance(answer, Rejected):
+            try:
+                if self._note is not None:
+                    self._note(head)
+            except McpError as error:
+                self._fail(error)
+                return
             self._open(
                 WebSocketProtocol(
                     deflate=answer.deflate, max_message_size=self._settings.max_message_size

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Client, OAuth, UsageError
+from mcpclient import Client, Negotiate, OAuth, UsageError
 from mcpclient.cli.command import Server
 from mcpclient.cli.connecting import client_for
 from mcpclient.cli.main import command_named
@@ -80,6 +80,18 @@ def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
     printed = {"X-One": "1", "X-Two": "2", "Authorization": "given"}
     assert asyncio.run(main()) == printed
     assert helper.fixed == {"X-Two": "2"}
+
+
+def test_the_user_of_the_system() -> None:
+    """F-SHOW-1, F-HTTP-15: at the server and at the proxy; then there is no other login."""
+    server = Server("https://host/mcp", {"headers": {"X-One": "1"}})
+    options = options_of(server, "--negotiate", "--proxy-negotiate", "--proxy", "http://p:1")
+    assert options.auth == options.network.proxy_auth == Negotiate()
+    assert options_of(server).network.proxy_auth is None
+    with pytest.raises(UsageError, match="--account needs a server with a login"):
+        made(server, "--negotiate", "--account", "work")
+    with pytest.raises(UsageError, match="--negotiate needs an HTTP or WebSocket URL"):
+        made(Server(["server"]), "--negotiate")
 
 
 def test_headers_are_collected() -> None:

@@ -22,6 +22,7 @@ from mcpclient.net.negotiate import NegotiateAuthorizer, challenge_in, context_m
 from tests.net.certificates import Authority
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import Proxy, join, serve
+from tests.net.websocket_peer import TEXT, Peer, frame, websocket_server
 
 
 class Context:
@@ -314,6 +315,31 @@ def test_without_a_library_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(UsageError, match="needs the GSSAPI"):
         over_http(server)
     assert server.heads == []
+
+
+@pytest.mark.parametrize("proof", [b"proof", b"wrong", b""])
+def test_the_server_of_a_websocket_proves_its_identity(proof: bytes) -> None:
+    """F-HTTP-15: before any of its messages counts."""
+    requests: list[str] = []
+
+    async def script(peer: Peer) -> None:
+        if not requests:
+            await peer.read_request()
+            challenge = b"WWW-Authenticate: Negotiate\r\nContent-Length: 0\r\n\r\n"
+            peer.writer.write(b"HTTP/1.1 401 No\r\n" + challenge)
+        else:
+            fields = [f"WWW-Authenticate: {encoded(proof)}"] if proof else []
+            await peer.accept("Sec-WebSocket-Protocol: mcp", *fields, then=frame(TEXT, b"{}"))
+            await peer.receive()
+        requests.append(peer.request)
+
+    async def main() -> None:
+        async with websocket_server(script) as url, mcpclient.connect(url, auth=Negotiate()):
+            pass
+
+    expected = AuthError if proof != b"proof" else mcpclient.ConnectionLost
+    with pytest.raises(expected):
+        asyncio.run(main())
 
 
 # Proxies
