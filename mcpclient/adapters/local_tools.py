@@ -92,7 +92,7 @@ def search_tool(
     async def search(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
-            return refusal("Give a query: some words of what the tool should do.")
+            return refusal("Give a query: some words that say what the tool should do.")
         known = {definition.binding.tool.name: definition for definition in definitions()}
         tools = [definition.binding.tool for definition in known.values()]
         matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]

@@ -161,7 +161,7 @@ class Contents(Requests):
     ) -> ReadResourceResult:
         """Read and verify another file of a skill; ``path`` as the skill's text names it, or a URI.
 
-        Raises `SkillVerificationError` when the file is not what the entry says. A file that the
+        Raises `SkillVerificationError` when the file differs from its entry. A file that the
         entry does not list is not even read, since a new file is a change of the skill.
         """
         self._need_skills()
@@ -174,7 +174,7 @@ class Contents(Requests):
         return contents
 
     async def read_directory(self, uri: str, **options: Unpack[QueryOptions]) -> list[Resource]:
-        """Return what is directly inside a directory resource (MIME type ``inode/directory``).
+        """Return the entries directly inside a directory resource (MIME type ``inode/directory``).
 
         A file found there does not belong to a skill unless the skill's entry lists it. Raises
         `UsageError` when the server does not offer to read directories.

@@ -79,7 +79,7 @@ def canonical_url(text: str) -> CanonicalUrl:
 def canonical_host(host: str) -> str:
     """Return a host in lower case, ASCII, without a trailing dot, an address in its usual form.
 
-    Raises `UsageError` for what is neither a name nor an address.
+    Raises `UsageError` for anything that is neither a name nor an address.
     """
     host = ascii_host(host)
     if "%" in host:

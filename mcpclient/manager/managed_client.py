@@ -154,7 +154,7 @@ class ManagedClient(Client):
     async def _ready(
         self, time: CallDeadline, limits: RequestOptions
     ) -> tuple[ManagedClient, RequestOptions]:
-        """Wait for the connection; return its client, and what is left of the call's limits."""
+        """Wait for the connection; return its client, and the rest of the call's limits."""
         seconds = limits.timeout or math.inf
         seconds = min(seconds, time.rest_of(limits).max_timeout or math.inf)
         client = await self._server.ready(None if seconds == math.inf else seconds)

@@ -265,7 +265,7 @@ class Manager(Calls):
 
         Events of closing are delivered before it returns. Calls that wait for an answer raise
         `ClientClosed`, and those that wait for a connection `ServerUnavailable`. Works from any
-        task, event loop and thread. Cancelling it aborts what is left at once.
+        task, event loop and thread. Cancelling it aborts the rest at once.
         """
         if self._home.loop is None or self._home.is_inherited:
             return

@@ -54,7 +54,7 @@ def confined(
 
     ``env``: the server's whole environment. ``directory``: its working directory. ``executable``:
     the path of its program. Raises `UsageError` for a path that does not exist, and
-    `SandboxUnavailable` where this system cannot deny what the sandbox does not grant.
+    `SandboxUnavailable` where this system cannot deny all that the sandbox does not grant.
     """
     directory = os.path.abspath(directory or ".")
     read = [*system_files(), *program_files(command, env, directory, executable)]
@@ -172,7 +172,7 @@ def _with_launcher(orders: Mapping[str, object]) -> Launch:
         source = ["-c", __loader__.get_source(f"{package}.launcher")]  # type: ignore[name-defined]
     python = interpreter()
     assert python is not None
-    # The launcher's own environment is empty: the server's variables may change what it loads.
+    # The launcher's own environment is empty: the server's variables may name libraries to load.
     return Launch([python, "-I", "-S", *source, str(file)], {}, (file,))
 
 

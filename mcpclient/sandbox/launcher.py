@@ -240,7 +240,7 @@ class _Keeper:
             self._finish()
         listener = _received_descriptor(ours)
         ours.close()
-        _drop_streams(2)  # stderr stays open, for reports of what was denied
+        _drop_streams(2)  # stderr stays open, for reports of denied rights
         status = self._serve(server, wake, listener)
         self._finish(status=status)
 

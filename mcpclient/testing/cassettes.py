@@ -79,7 +79,7 @@ class Cassette:
         return client.connect()
 
     def _choose(self, target: Target, options: dict[str, Any]) -> tuple[Target, Any]:
-        """Return what the client of a test is to reach, and with which options."""
+        """Return the target for the client of a test, and its options."""
         if options.get("trace") is not None:
             raise UsageError("a cassette writes the trace itself: leave out trace=")
         if self._new_path is None and (self.is_recording or self._is_completed):
