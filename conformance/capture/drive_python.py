@@ -257,9 +257,15 @@ async def main() -> None:
             note({"connected": failure_of(error)})
             return
         await streams.settled()
-        names = {"protocolVersion": "protocol_version", "serverInfo": "server"}
-        known = ("protocolVersion", "serverInfo", "capabilities", "instructions")
-        note({"connected": {names.get(n, n): result[n] for n in known if n in result}})
+        known = {"protocol_version": "protocolVersion", "server": "serverInfo"}
+        known.update({name: name for name in ("capabilities", "instructions")})
+        note(
+            {
+                "connected": {
+                    name: result[on_wire] for name, on_wire in known.items() if on_wire in result
+                }
+            }
+        )
         await user.run()
     note({"closed": True})
 

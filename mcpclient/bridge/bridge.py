@@ -8,7 +8,9 @@ they were read; otherwise `translation` and `rounds` say what becomes of them.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import IO, Any, Callable
 
 from ..client.client import Client
@@ -20,7 +22,7 @@ from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
-from ..jsonrpc.verbatim import decode_verbatim
+from ..jsonrpc.verbatim import LARGE, decode_verbatim
 from ..protocol.era import REPEATABLE
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
@@ -146,7 +148,8 @@ class Bridge(Observer):
         client = self._make_client(**options)
         connection = connection_of(client)
         connection.options.handlers.forward_to(self._ask_host, capabilities)
-        connection.decode = decode_verbatim
+        large = math.inf if client.reads_params else LARGE
+        connection.decode = partial(decode_verbatim, large=large)
         connection.observers.append(self)
         return await client.connect()
 
@@ -215,6 +218,8 @@ class Bridge(Observer):
         """Send a request; one that only reads again, if the server was lost meanwhile."""
         options = self._limits._replace(fresh=True, is_raw=is_raw)
         client = await self._restore()
+        if params is not None and client.reads_params:
+            params = whole(params)
         try:
             return await client.forward(method, params, options)
         except ConnectionLost:
@@ -254,7 +259,7 @@ class Bridge(Observer):
             if following is not None:
                 following.cancel()
         elif method != "ping":
-            return await self._send(method, whole(params))
+            return await self._send(method, {**whole(params)})
         return {}
 
     async def _ask_handshake(
@@ -312,7 +317,7 @@ class Bridge(Observer):
 
     async def _ask_host(self, method: str, params: Params) -> Params:
         if not self._version:
-            return await self._rounds.ask(method, whole(params))
+            return await self._rounds.ask(method, {**whole(params)})
         await self._is_ready.wait()
         return await self._host.ask(method, params)
 

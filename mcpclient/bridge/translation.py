@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonrpc.codec import VerbatimObject, decode
-from ..jsonrpc.verbatim import LARGE
 from ..protocol.listen import SUBSCRIPTION_ID, EventsMissed, ListenEvent, ListenFilter
 from ..protocol.negotiation import STATELESS_VERSIONS, Agreement
 
@@ -57,12 +56,11 @@ def _server_info(agreement: Agreement) -> dict[str, Any]:
     return {"name": "server", "version": "", **agreement.server_info}
 
 
-def whole(params: Params) -> dict[str, Any]:
+def whole(params: Params) -> Params:
     """Return params or a result with all of their members."""
-    if isinstance(params, VerbatimObject) and len(params.text) >= LARGE:
-        found: dict[str, Any] = decode(bytes(params.text))  # type: ignore[arg-type]
-        return found
-    return dict(params)
+    if isinstance(params, VerbatimObject) and isinstance(params.text, memoryview):
+        return VerbatimObject(decode(bytes(params.text)), params.text)
+    return params
 
 
 def for_handshake(params: Params) -> dict[str, Any]:

@@ -99,6 +99,12 @@ class Requests:
             params = with_meta(params, meta)
         return await self.forward(method, params, limits, around)
 
+    @property
+    def reads_params(self) -> bool:
+        """Whether a hook, the audit or a transcript reads the params of requests."""
+        recorder = self._connection.options.network.recorder
+        return self._is_wrapped or (recorder is not None and recorder.is_on)
+
     async def forward(
         self,
         method: str,
@@ -359,11 +365,11 @@ class Requests:
 
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        if not self._is_wrapped and self._caller.guard is None:
+        if not self._is_wrapped and self._connection.guard is None:
             return
 
         async def agree(call: hooks.Call) -> CallToolResult:
-            guard = self._caller.guard
+            guard = self._connection.guard
             return CallToolResult((guard and guard(method, {"uri": uri})) or {})
 
         result = await self._call_through(self._around, agree, uri, None, None, None, method=method)

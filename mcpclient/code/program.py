@@ -22,8 +22,8 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, Callable
@@ -48,10 +48,14 @@ class Host:
         os.dup2(null, 0)
         os.dup2(2, 1)  # other programs that the code starts print to stderr
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._waiting: dict[int, Callable[[dict[str, Any]], object]] = {}
+        self._answers: dict[int, SimpleQueue[dict[str, Any]]] = {}
         self._ids = itertools.count(1)
         self._sending = threading.Lock()
         self._room = threading.Semaphore(_AT_ONCE)
+
+    @cached_property
+    def _pool(self) -> Any:
+        return import_module("concurrent.futures").ThreadPoolExecutor(_AT_ONCE)
 
     def send(self, **message: Any) -> None:
         """Send a message. Raises `TypeError` or `ValueError` if it is not JSON."""
@@ -67,48 +71,25 @@ class Host:
                 message = json.loads(line)
                 if "method" in message:
                     self.runs.put(message)
-                    continue
-                self._room.release()
-                with suppress(KeyError, RuntimeError):  # a loop that has ended
-                    self._waiting.pop(message["id"])(message["result"])
+                else:
+                    self._answers.pop(message["id"]).put(message["result"])
         os._exit(0)
 
     def call(self, path: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool and wait for its value."""
-        answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._begin(path, arguments, answers.put)
-        return _value(answers.get())
+        """Call a tool and wait for its value. Raises `ToolError`."""
+        number = next(self._ids)
+        answers = self._answers[number] = SimpleQueue()
+        with self._room:
+            self.send(id=number, method="call", params={"path": path, "arguments": arguments})
+            answer = answers.get()
+        if "error" in answer:
+            raise ToolError(answer["error"])
+        return answer["value"]
 
     async def call_async(self, path: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool and await its value."""
+        """Call a tool and await its value. Raises `ToolError`."""
         loop = import_module("asyncio").get_running_loop()
-        future = loop.create_future()
-
-        def resolve(answer: dict[str, Any]) -> None:
-            if not future.done():
-                future.set_result(answer)
-
-        self._begin(path, arguments, lambda answer: loop.call_soon_threadsafe(resolve, answer))
-        return _value(await future)
-
-    def _begin(
-        self, path: str, arguments: dict[str, Any], deliver: Callable[[dict[str, Any]], object]
-    ) -> None:
-        number = next(self._ids)
-        self._room.acquire()
-        self._waiting[number] = deliver
-        try:
-            self.send(id=number, method="call", params={"path": path, "arguments": arguments})
-        except BaseException:
-            del self._waiting[number]
-            self._room.release()
-            raise
-
-
-def _value(answer: dict[str, Any]) -> Any:
-    if "error" in answer:
-        raise ToolError(answer["error"])
-    return answer["value"]
+        return await loop.run_in_executor(self._pool, self.call, path, arguments)
 
 
 class Tools:
@@ -160,19 +141,14 @@ def _run(code: str, names: dict[str, Any]) -> None:
         print(value if isinstance(value, str) else repr(value))
 
 
-@contextmanager
-def _explained() -> Iterator[list[str]]:
-    """Catch any exception of the code, and collect the last lines of its traceback."""
-    lines: list[str] = []
-    try:
-        yield lines
-    except SystemExit as error:
-        lines += [f"SystemExit: {error.code}"] * (error.code not in (None, 0))
-    except BaseException as error:
-        told = traceback.TracebackException.from_exception(error)
-        own = [frame for frame in told.stack if frame.filename != "<string>"]
-        told.stack = traceback.StackSummary.from_list(own[-_SHOWN_FRAMES:])
-        lines += told.format()
+def _failure(error: BaseException) -> str:
+    """Return the last lines of a traceback, without those of this program."""
+    if isinstance(error, SystemExit):
+        return "" if error.code in (None, 0) else f"SystemExit: {error.code}"
+    told = traceback.TracebackException.from_exception(error)
+    own = [frame for frame in told.stack if frame.filename != "<string>"]
+    told.stack = traceback.StackSummary.from_list(own[-_SHOWN_FRAMES:])
+    return "".join(told.format())
 
 
 def main() -> None:
@@ -189,10 +165,13 @@ def main() -> None:
     while True:
         run = host.runs.get()
         names.update(tools)
-        with _explained() as lines:
+        failure = ""
+        try:
             _run(run["params"]["code"], names)
-        print("".join(lines), end="", flush=True)
-        host.send(id=run["id"], result={"failed": bool(lines)})
+        except BaseException as error:
+            failure = _failure(error)
+        print(failure, end="", flush=True)
+        host.send(id=run["id"], result={"failed": bool(failure)})
 
 
 if __name__ == "__main__":

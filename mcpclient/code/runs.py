@@ -11,7 +11,8 @@ import inspect
 import os
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, ProcessExited, UsageError
 from ..jsonrpc.messages import Message, RequestId, request, response
@@ -40,6 +41,8 @@ _MAX_AT_ONCE = 64
 _CANCELLING = 1.0
 # It ends as soon as its input does, unless its code prevents that.
 _LADDER = StopLadder(close_input=0.3, terminate=0.2)
+
+_OVER = {"error": "the run is over"}
 
 Answer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Takes the path and the arguments of a call; returns its ``value`` or the text of an ``error``."""
@@ -77,59 +80,57 @@ class CodeMode:
         return replace(own, memory=own.memory or _MEMORY, processes=own.processes or _PROCESSES)
 
 
-class Finished(NamedTuple):
-    """A run that is over: what it printed, with the reason of a failure, and whether it failed."""
-
-    text: str
-    failed: bool
-
-
 class _Run:
     """One piece of code that runs: its output, its calls, and its time.
 
     ``stop``: called with the reason when it exceeds a limit.
     """
 
-    def __init__(
-        self, number: int, seconds: float, answer: Answer, stop: Callable[[str], None]
-    ) -> None:
+    def __init__(self, number: int, seconds: float, stop: Callable[[str], None]) -> None:
         self.number = number
-        self.answer = answer
+        self.under_way = 0
         self._stop = stop
-        self.printed: list[str] = []
-        self.calls = self.under_way = self._size = 0
-        self.over: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
+        self._printed: list[str] = []
+        self._size = self._calls = 0
         self._loop = asyncio.get_running_loop()
+        self.over: asyncio.Future[tuple[str, bool]] = self._loop.create_future()
         self._left = self._seconds = seconds
-        self._since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self.resume()
+        self._go_on()
 
-    def resume(self) -> None:
-        """Let time count: no call is under way."""
+    def _go_on(self) -> None:
         self._since = self._loop.time()
         said = f"The run took more than {self._seconds:g} seconds and was ended."
         self._timer = self._loop.call_later(self._left, self._stop, said)
 
-    def pause(self) -> None:
-        """Stop counting time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._left -= self._loop.time() - self._since
-
     def print(self, text: str) -> None:
         """Keep output."""
         self._size += len(text)
-        self.printed.append(text)
+        self._printed.append(text)
         if self._size > _MAX_OUTPUT:
             self._stop(f"The run printed more than {_MAX_OUTPUT:,} characters and was ended.")
 
+    def call_begins(self) -> None:
+        """Count a call; no time counts while one is under way."""
+        if not self.under_way:
+            self._timer.cancel()
+            self._left -= self._loop.time() - self._since
+        self.under_way += 1
+        self._calls += 1
+        if self._calls > _MAX_CALLS:
+            self._stop(f"The run made more than {_MAX_CALLS:,} calls and was ended.")
+
+    def call_ends(self) -> None:
+        """Let time count again, if it was the last call under way."""
+        self.under_way -= 1
+        if not (self.under_way or self.over.done()):
+            self._go_on()
+
     def end(self, reason: str = "", *, failed: bool = True) -> None:
         """End the run; ``reason``: added to its output."""
-        self.pause()
-        text = "".join(self.printed)
+        self._timer.cancel()
+        text = "".join(self._printed)
         gap = "\n" if reason and text and not text.endswith("\n") else ""
-        resolve(self.over, Finished(f"{text}{gap}{reason}", failed))
+        resolve(self.over, (f"{text}{gap}{reason}", failed))
 
 
 class CodeProcess:
@@ -138,13 +139,15 @@ class CodeProcess:
     def __init__(self, mode: CodeMode) -> None:
         self._mode = mode
         self._runs = 0
-        self._run: _Run | None = None
+        self._run: _Run  # the latest one: threads of its code may go on after it
+        self._answer: Answer | None = None
         self._calls = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self.is_usable: bool = True
         self.transport = StdioTransport(
             _command(),
-            env=_environment(),
+            # Without this variable Windows starts no program.
+            env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
             inherit_env="none",
             stderr="discard",
             ladder=_LADDER,
@@ -153,21 +156,25 @@ class CodeProcess:
             peer="the model's code",
         )
 
-    async def run(self, code: str, answer: Answer) -> Finished:
-        """Run code, with ``answer`` for its calls. Raises `McpError` if it cannot be started."""
-        if not self._runs:
-            await self.transport.open(self)
+    async def run(self, code: str, answer: Answer) -> tuple[str, bool]:
+        """Run code, and return its output and whether it failed; ``answer``: makes its calls.
+
+        Raises `McpError` if it cannot be started.
+        """
         self._runs += 1
-        self._run = run = _Run(self._runs, self._mode.seconds, answer, self._break)
+        self._run = run = _Run(self._runs, self._mode.seconds, self._break)
+        self._answer = answer
         try:
+            if self._runs == 1:
+                await self.transport.open(self)
             self.transport.send(Outgoing(request(run.number, "run", {"code": code})))
             return await run.over
         finally:
-            run.pause()
-            self._run = None
+            self.is_usable = self.is_usable and run.over.done() and not run.over.cancelled()
+            run.end()
+            self._answer = None
             self._calls.cancel()
             await self._calls.wait(_CANCELLING)
-            self.is_usable = self.is_usable and not run.over.cancelled()
 
     @property
     def is_here(self) -> bool:
@@ -177,61 +184,56 @@ class CodeProcess:
     async def close(self) -> None:
         """End the process and all that it started. Idempotent."""
         self.is_usable = False
-        if self._runs and self.is_here:
+        if self.is_here:
             await self.transport.close()
         else:
             self.transport.abort()
 
     def _break(self, reason: str) -> None:
+        """End the run; between two runs, where no call waits for a reason, end the process."""
         self.is_usable = False
-        if self._run is not None:
-            self._run.end(reason)
+        if self._run.over.done():
+            self.transport.abort()
+        self._run.end(reason)
 
     # transports.base.Receiver
 
     def message_received(self, message: Message) -> None:
         """Handle output, a call, or the end of the run."""
-        run, params = self._run, message.get("params")
-        if run is None:  # a thread that goes on after its run
-            return
+        run, params, result = self._run, message.get("params"), message.get("result")
         method, number = message.get("method"), message.get("id")
         given = params if isinstance(params, dict) else {}
         if method == "output" and isinstance(given.get("text"), str):
             run.print(given["text"])
         elif method == "call" and _is_call(number, given) and run.under_way < _MAX_AT_ONCE:
-            run.calls += 1
-            if run.calls > _MAX_CALLS:
-                self._break(f"The run made more than {_MAX_CALLS:,} calls and was ended.")
-                return
-            if not run.under_way:
-                run.pause()
-            run.under_way += 1
-            self._calls.start(self._answer(run, number, given["path"], given["arguments"]))
-        elif method is None and number == run.number and isinstance(message.get("result"), dict):
-            run.end(failed=bool(message["result"].get("failed")))
+            run.call_begins()
+            call = self._calls.start(self._answered(run, given["path"], given["arguments"]))
+            call.add_done_callback(partial(self._respond, run, number))
+        elif method is None and number == run.number and isinstance(result, dict):
+            run.end(failed=bool(result.get("failed")))
         else:
             self._break(_INVALID)
 
-    async def _answer(self, run: _Run, number: Any, path: str, arguments: dict[str, Any]) -> None:
+    async def _answered(self, run: _Run, path: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if self._answer is None or run.over.done():
+            return _OVER
+        return await self._answer(path, arguments)
+
+    def _respond(self, run: _Run, number: Any, call: asyncio.Task[dict[str, Any]]) -> None:
+        # Here and not in the call, which may be cancelled before it has begun.
+        run.call_ends()
+        found = _OVER if call.cancelled() or call.exception() else call.result()
         try:
-            found = await run.answer(path, arguments)
             try:
                 self.transport.send(Outgoing(response(number, found)))
             except UsageError as error:  # a server's NaN, for example
                 self.transport.send(Outgoing(response(number, {"error": str(error)})))
         except McpError:
             self._break("The run was ended: it does not read the results of its calls.")
-        finally:
-            run.under_way -= 1
-            if not run.under_way and not run.over.done():
-                run.resume()
 
     def message_rejected(self, error: McpError, request_id: RequestId | None) -> None:
         """End the run: the program itself sends only messages."""
         self._break(_INVALID)
-
-    def output_skipped(self, data: bytes) -> None:
-        """Do nothing: broken JSON has been rejected, and nothing else is lost."""
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """End the run."""
@@ -240,13 +242,16 @@ class CodeProcess:
     def channel_lost(self, error: McpError) -> None:
         """Do nothing: there is one channel only."""
 
+    def output_skipped(self, data: bytes) -> None:
+        """Do nothing: broken JSON has been rejected, and nothing else is lost."""
+
     def connection_lost(self, error: McpError) -> None:
         """End the run, with the end of stderr."""
-        if not isinstance(error, ProcessExited):
-            self._break(_INVALID)
-            return
-        ended = f"Python ended before the code did (exit code {error.exit_code})."
-        self._break(f"{ended} {error.stderr}".rstrip())
+        said = _INVALID
+        if isinstance(error, ProcessExited):
+            code = "" if error.exit_code is None else f" (exit code {error.exit_code})"
+            said = f"Python ended before the code did{code}. {error.stderr}"
+        self._break(said.rstrip())
 
 
 def _is_call(number: object, params: Mapping[str, Any]) -> bool:
@@ -259,11 +264,6 @@ def _command() -> list[str]:
     """Return the command: the source is an argument, so that no file of ours has to be read."""
     source = inspect.getsource(program)
     return [confine.interpreter() or "python3", "-I", "-S", "-X", "utf8", "-c", source]
-
-
-def _environment() -> dict[str, str]:
-    """Return the variables without which Windows starts no program."""
-    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 
 def require_confinement(mode: CodeMode) -> None:

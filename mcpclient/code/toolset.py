@@ -51,7 +51,7 @@ class CodeTools:
         self._kept: list[CodeProcess] = []
         weakref.finalize(self, _abort, self._kept)
         self._paths: dict[str, str] = {}
-        self._taken: dict[str, set[str]] = {}
+        self._names: dict[str, dict[str, str]] = {}
         self._functions: dict[str, Definition] = {}
         self._known: object = None
 
@@ -95,13 +95,13 @@ class CodeTools:
         self, process: CodeProcess, code: str, options: Mapping[str, Any]
     ) -> CallToolResult:
         try:
-            finished = await process.run(code, partial(self._answer, options))
+            text, failed = await process.run(code, partial(self._answer, options))
         finally:
             if not (self._mode.keep and process.is_usable):
                 await process.close()
-        is_lost = self._mode.keep and not process.is_usable
-        note = "\nThe variables are lost; the next run starts anew." if is_lost else ""
-        return CallToolResult({**text_result(finished.text + note).raw, "isError": finished.failed})
+        if self._mode.keep and not process.is_usable:
+            text += "\nThe variables are lost; the next run starts anew."
+        return CallToolResult({**text_result(text).raw, "isError": failed})
 
     async def _answer(
         self, options: Mapping[str, Any], path: str, arguments: Mapping[str, Any]
@@ -128,30 +128,28 @@ class CodeTools:
         definitions = self._definitions()
         if definitions is not self._known:
             if len(self._paths) > _MAX_PATHS:
-                self._paths, self._taken = {}, {}
+                self._paths, self._names = {}, {}
             self._known = definitions
             self._functions = {self._path(each.binding.tool): each for each in definitions}
         return self._functions
 
     def _path(self, tool: Tool) -> str:
-        if tool.name not in self._paths:
-            server, prefix = getattr(tool, "server", None), ""
-            if server is not None:
-                key = f"{server}."  # no tool has this name, since a path has no dot at its end
-                if key not in self._paths:
-                    self._paths[key] = f"{self._free('', server)}."
-                prefix = self._paths[key]
-            own = getattr(tool, "raw_name", tool.name)
-            self._paths[tool.name] = prefix + self._free(prefix, own)
-        return self._paths[tool.name]
+        known = self._paths.get(tool.name)
+        if known is None:
+            server = getattr(tool, "server", None)
+            prefix = "" if server is None else f"{self._free('', server)}."
+            known = self._free(prefix, getattr(tool, "raw_name", tool.name))
+            known = self._paths[tool.name] = f"{prefix}{known}"
+        return known
 
     def _free(self, prefix: str, text: str) -> str:
-        taken = self._taken.setdefault(prefix, set())
+        """Return a name that nothing else has; for the same text below ``prefix`` the same."""
+        names = self._names.setdefault(prefix, {})
         name = identifier(text, fallback="tool")
-        if name in taken:  # a digest: numbers would be slow for thousands of names that are alike
-            name = f"{name}_{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
-        name = identifier(name, taken)
-        taken.add(name)
+        while names.setdefault(name, text) != text:
+            # A digest: numbers would be slow for thousands of names that are alike.
+            digest = hashlib.sha256(f"{name} {text}".encode("utf-8", "replace")).hexdigest()
+            name = f"{identifier(text, fallback='tool')}_{digest[:6]}"
         return name
 
     def _signature(self, tool: Tool, annotations: Annotations) -> Signature:

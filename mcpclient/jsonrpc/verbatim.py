@@ -29,21 +29,24 @@ _NOT_JSON = re.compile("NaN|Infinity")
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _SCALAR = re.compile(rb"[^ \t\r\n,\]}]+")
-_STRUCTURE = re.compile(rb'["\[\]{}]')
-# The quote at the end of a string, after an even number of backslashes. The bound is one on
-# memory, which a long run of them would take a hundred times over.
-_END_OF_STRING = re.compile(rb'(?<!\\)(?:\\\\){0,500}"')
-_LONG_RUN = b"\\" * 1001
+# The text up to a bracket or a quote that has to be looked at: strings without escapes, objects and
+# arrays of these are skipped at once. Each repetition has a bound, since it costs memory.
+_TEXT, _STRING = rb'[^"\[\]{}]*', rb'"[^"\\]*"'
+_FLAT = rb"%b(?:%b%b){0,50}" % (_TEXT, _STRING, _TEXT)
+_SKIPPED = re.compile(
+    rb"%b(?:(?:%b|\{%b\}|\[%b\])%b){0,200}" % (_TEXT, _STRING, _FLAT, _FLAT, _TEXT)
+)
+_STRING_PART = re.compile(rb'[^"\\]*(?:\\.[^"\\]*){0,1000}', re.DOTALL)
 
 
-def decode_verbatim(text: bytes | str) -> Any:
+def decode_verbatim(text: bytes | str, large: float = LARGE) -> Any:
     """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result.
 
-    A message of `LARGE` bytes is not checked as a whole: what is between its brackets may not be
-    JSON. Raises `MalformedMessage`.
+    One of ``large`` bytes or more is not checked as a whole: the text between its brackets may not
+    be JSON. Raises `MalformedMessage`.
     """
-    if len(text) >= LARGE and _LONG_RUN not in (whole := _bytes_of(text)):
-        return _decode_large(_without_line_ends(whole))
+    if len(text) >= large:
+        return _decode_large(_in_one_line(text))
     value = decode(text)
     if isinstance(value, dict) and any(type(value.get(name)) is dict for name in _KEPT):
         string = text if isinstance(text, str) else str(text, "utf-8")
@@ -56,13 +59,10 @@ def decode_verbatim(text: bytes | str) -> Any:
     return value
 
 
-def _bytes_of(text: bytes | str) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-
-
-def _without_line_ends(text: bytes) -> bytes:
-    has_any = b"\n" in text or b"\r" in text
-    return text.translate(bytes.maketrans(b"\r\n", b"  ")) if has_any else text
+def _in_one_line(text: bytes | str) -> bytes:
+    encoded = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    has_any = b"\n" in encoded or b"\r" in encoded
+    return encoded.translate(bytes.maketrans(b"\r\n", b"  ")) if has_any else encoded
 
 
 def _places(string: str) -> dict[str, tuple[int, int]]:
@@ -143,16 +143,26 @@ def _value_end(text: bytes, at: int) -> int:
         return scalar.end()
     depth = 0
     while True:
-        token = _STRUCTURE.search(text, at)
-        if token is None:
+        mark = text[at : at + 1]
+        if mark == b'"':
+            at = _string_end(text, at)
+        elif not mark:
             raise ValueError("Unterminated object or array")
-        at = token.end()
-        if token[0] == b'"':
-            quote = _END_OF_STRING.search(text, at)
-            if quote is None:
-                raise ValueError("Unterminated string")
-            at = quote.end()
         else:
-            depth += 1 if token[0] in b"[{" else -1
+            depth += 1 if mark in b"[{" else -1
+            at += 1
         if depth <= 0:
             return at
+        skipped = _SKIPPED.match(text, at)
+        assert skipped is not None, "it matches nothing as well"
+        at = skipped.end()
+
+
+def _string_end(text: bytes, start: int) -> int:
+    at = start + 1
+    while text[at : at + 1] != b'"':
+        part = _STRING_PART.match(text, at)
+        if part is None or part.end() == at:
+            raise ValueError("Unterminated string")
+        at = part.end()
+    return at + 1

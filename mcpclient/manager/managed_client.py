@@ -56,10 +56,6 @@ class ManagedClient(Client):
         self._home = home
         self._connection.observers.append(_ConnectionObserver(self, server))
 
-    def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
-        """Let every request pass ``guard``, see `CallRecovery`."""
-        self._caller.guard = guard
-
     def share_caps(self, known: dict[str, Caps]) -> None:
         """Continue the counts of an earlier client of the same server."""
         own = self._connection.caps
@@ -89,20 +85,6 @@ class ManagedClient(Client):
         if self._home.loop is asyncio.get_running_loop():
             return work(*arguments)
         return self._home.run(work, *arguments)
-
-    def expect(self, version: str) -> None:
-        """Try the revision of an earlier run first."""
-        self._connection.expect(version)
-
-    def give_up(self, error: McpError) -> None:
-        """Let every call in flight fail with a reason, though the connection looks open."""
-        if self.is_connected:
-            self._connection.session.connection_lost(error)
-
-    @property
-    def idle_limit(self) -> float | None:
-        """Seconds that a tool call waits by default."""
-        return self._connection.options.timeouts.tool
 
     def _full_name(self, method: str, name: str) -> str:
         return self._server.full_name(method, name)

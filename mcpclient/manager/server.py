@@ -144,9 +144,9 @@ class Server:
             options = options_for(self.config, shared.options)
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
-                client.guard_with(self._tools.guard)
+                connection_of(client).guard = self._tools.guard
             client.share_caps(shared.caps)
-            client.expect(self._upkeep.version)
+            connection_of(client).expect(self._upkeep.version)
             self._client = client
         return client
 
@@ -230,7 +230,7 @@ class Server:
         else:
             self._handle(Event.CALL)
         if isinstance(seconds, Default):
-            seconds = self.client.idle_limit
+            seconds = connection_of(self.client).options.timeouts.tool
         loop = asyncio.get_running_loop()
         deadline = None if not seconds else loop.time() + seconds
         while self.status is not Status.CONNECTED:
@@ -374,8 +374,10 @@ class Server:
         self._tools.stop()
         if self._client is None:
             return
-        if self.status is not Status.CLOSED and isinstance(self.error, McpError):
-            self._client.give_up(self.error)  # so that calls in flight learn the reason
+        connection = connection_of(self._client)
+        is_cut_off = self.status is not Status.CLOSED and connection.is_connected
+        if is_cut_off and isinstance(self.error, McpError):
+            connection.session.connection_lost(self.error)  # so that calls in flight learn why
         self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
 
     def _end_later(self, task: asyncio.Task[None]) -> None:

@@ -314,7 +314,7 @@ Credentials = Union[Mapping[str, str], Authorizer]
 def authorizer_in(
     credentials: Credentials | None,
 ) -> tuple[Authorizer | None, Mapping[str, str] | None]:
-    """Split credentials into the authorizer for `start_request` and fixed headers; one is None."""
+    """Split credentials into an authorizer of requests and fixed headers; one is None."""
     if credentials is None or isinstance(credentials, Mapping):
         return None, credentials
     return credentials, None
@@ -322,21 +322,6 @@ def authorizer_in(
 
 Sending = Union[Exchange, "AuthorizedExchange"]
 """A request under way."""
-
-
-def start_request(
-    client: HttpClient,
-    request: HttpRequest,
-    sink: ResponseSink,
-    authorizer: Authorizer | None,
-    *,
-    passive: bool = False,
-) -> Sending:
-    """Start a request; its response goes to ``sink``. ``passive``: see `Authorizer.request`."""
-    if authorizer is None:
-        return client.request(request, sink)
-    authorization = authorizer.request(request.method, http_url(request.url), passive=passive)
-    return AuthorizedExchange(client, request, sink, authorization)
 
 
 class AuthorizedExchange:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable
 from typing import Any, Generic, TypeVar
 
 from ..errors import ConnectionLost, McpError
-from ..framing.uri import Url
+from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.http import HttpClient, HttpRequest, ResponseSink
@@ -25,9 +25,9 @@ from .http_messages import (
     CallerHeaders,
     Credentials,
     HeaderSource,
+    RequestAuthorization,
     Sending,
     authorizer_in,
-    start_request,
 )
 
 # The most answers to the server's requests that are posted at the same time. Each uses a
@@ -130,13 +130,19 @@ class HttpTransport(Transport, Generic[PostT]):
         *,
         passive: bool = False,
     ) -> Sending:
-        """Send a request, which carries a message or opens a stream; see `start_request`."""
-        if self._authorizer is None:
-            if not self._headers.is_printed:
-                return self._http.request(request, sink)
+        """Start a request, which carries a message or opens a stream.
+
+        Its response goes to ``sink``. ``passive``: see `Authorizer.request`.
+        """
+        authorization: RequestAuthorization | None = None
+        if self._authorizer is not None:
+            url = http_url(request.url)
+            authorization = self._authorizer.request(request.method, url, passive=passive)
+        elif self._headers.is_printed:
             authorization = self._headers.authorization(outgoing)
-            return AuthorizedExchange(self._http, request, sink, authorization)
-        return start_request(self._http, request, sink, self._authorizer, passive=passive)
+        if authorization is None:
+            return self._http.request(request, sink)
+        return AuthorizedExchange(self._http, request, sink, authorization)
 
     def forget(self, post: PostT) -> None:
         """Remove a post that has ended."""

@@ -17,7 +17,7 @@ import pytest
 
 from mcpclient import CodeMode, Sandbox, connect_all
 from mcpclient.code import runs
-from mcpclient.code.runs import CodeProcess, Finished
+from mcpclient.code.runs import CodeProcess
 from mcpclient.errors import SandboxUnavailable, UsageError
 from mcpclient.sandbox import confine
 from tests.code.coding import PREFIX, run_python, temporary
@@ -40,8 +40,8 @@ async def no_tools(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": f"no {path}"}
 
 
-def ran(code: str, answer: runs.Answer = no_tools, **mode: Any) -> Finished:
-    async def main() -> Finished:
+def ran(code: str, answer: runs.Answer = no_tools, **mode: Any) -> tuple[str, bool]:
+    async def main() -> tuple[str, bool]:
         process = CodeProcess(CodeMode(**mode))
         try:
             return await process.run(code, answer)
@@ -75,7 +75,7 @@ def test_what_code_gives(code: str, text: str | None, clean: None) -> None:
     """F-CODE-1: what it prints, and its last expression."""
     finished = ran(code)
     if text is None:
-        assert finished.failed
+        assert finished[1]
     else:
         assert finished == (text, False)
 
@@ -99,11 +99,11 @@ def test_what_code_gives(code: str, text: str | None, clean: None) -> None:
 def test_an_exception_is_its_last_lines(code: str, last: str, clean: None) -> None:
     """F-CODE-1: those of the model's code, without the program around it."""
     finished = ran(code)
-    lines = finished.text.rstrip().splitlines()
-    assert finished.failed
+    lines = finished[0].rstrip().splitlines()
+    assert finished[1]
     assert last in lines[-1]
     assert len(lines) < 45
-    assert '"<string>"' not in finished.text
+    assert '"<string>"' not in finished[0]
     assert not code.startswith("print") or lines[0] == "so far"
 
 
@@ -156,8 +156,8 @@ def with_facts(facts: Mapping[str, Any], code: str) -> str:
 def test_hostile_code_does_not_get_out(name: str, facts: dict[str, Any]) -> None:
     """F-CODE-1"""
     finished = ran(with_facts(facts, ESCAPES[name]))
-    assert "it got out" not in finished.text
-    assert "s3cret" not in finished.text
+    assert "it got out" not in finished[0]
+    assert "s3cret" not in finished[0]
     outside = Path(facts["OUTSIDE"])
     assert [each.name for each in outside.iterdir()] == ["key"]
     assert (outside / "key").read_text() == "s3cret"
@@ -178,10 +178,16 @@ def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None
     """F-CODE-1: they reach no tool that the model could not call, and hold nothing up."""
     code, said = FORGERIES[name]
     member = Member("buy", "hidden", "wait")
+    answered = member.script.answers["tools/call"]
+    assert callable(answered)
+    # The tool "wait" has no answer.
+    member.script.answers["tools/call"] = lambda params: (
+        None if params["name"] == "wait" else answered(params)
+    )
 
     async def main() -> None:
         async with connect_all({"shop": member}) as manager:
-            mode = CodeMode(seconds=1)
+            mode = CodeMode(seconds=1 if "1 seconds" in said else 60)
             box = manager.toolbox("openai_responses", exclude=["hidden"], code=mode)
             output = await run_python(box, code)
             assert output.startswith(PREFIX)
@@ -218,8 +224,8 @@ def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None
 def test_code_without_an_end(code: str, said: str, clean: None) -> None:
     """F-CODE-1: time, output, processes and memory are limited."""
     finished = ran(code, seconds=0.5 if "0.5" in said else 60)
-    assert finished.failed
-    assert said in finished.text
+    assert finished[1]
+    assert said in finished[0]
 
 
 @confined
@@ -250,7 +256,7 @@ def test_calls_do_not_count_as_time_of_the_code(clean: None) -> None:
 
     assert ran("tools.a.b()", slow, seconds=0.7) == ("a.b\n", False)
     finished = ran("tools.a.b()\nimport time\ntime.sleep(9)", slow, seconds=0.7)
-    assert "took more than 0.7 seconds" in finished.text
+    assert "took more than 0.7 seconds" in finished[0]
 
 
 @confined
@@ -259,7 +265,7 @@ def test_a_run_has_an_end_of_its_calls(monkeypatch: pytest.MonkeyPatch, clean: N
     monkeypatch.setattr(runs, "_MAX_CALLS", 3)
     code = "for n in range(9):\n    try: tools.a.b()\n    except ToolError: print(n)"
     finished = ran(code)
-    assert finished.text == "0\n1\n2\nThe run made more than 3 calls and was ended."
+    assert finished[0] == "0\n1\n2\nThe run made more than 3 calls and was ended."
 
 
 @confined
@@ -269,7 +275,7 @@ def test_a_value_that_is_not_json_is_an_error(clean: None) -> None:
     async def answer(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": float("nan")}
 
-    assert "ToolError: " in ran("tools.a.b()", answer).text
+    assert "ToolError: " in ran("tools.a.b()", answer)[0]
 
 
 def test_where_code_cannot_be_confined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

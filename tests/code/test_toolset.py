@@ -22,7 +22,7 @@ from mcpclient.sync.loop_thread import end_loop_thread
 from tests.adapters.models import call, names, response, texts
 from tests.code.coding import PREFIX, children, run_python, temporary
 from tests.manager.fleet import Member, tool
-from tests.net.process_helpers import wait_until
+from tests.net.process_helpers import until, wait_until
 
 pytestmark = pytest.mark.needs_landlock
 
@@ -383,26 +383,65 @@ def test_variables_are_kept_on_request() -> None:
 
 
 def test_threads_that_go_on_after_a_run_call_nothing() -> None:
-    """F-CODE-1: a kept process has no turn of the model then."""
+    """F-CODE-1: a kept process has no turn of the model then; its calls are answered so."""
     member = Member("one", "two")
     code = (
-        "import threading, time\n"
+        "import threading\n"
+        "errors, done = [], threading.Event()\n"
         "def later():\n"
-        "    time.sleep(0.2)\n"
-        "    tools.a.two()\n"
-        "threading.Thread(target=later, daemon=True).start()"
+        "    for n in range(40):\n"
+        "        try: tools.a.two()\n"
+        "        except ToolError as error: errors.append(str(error))\n"
+        "    done.set()\n"
+        "real = tools._call.__self__.send\n"
+        "def send(**message):\n"
+        "    real(**message)\n"
+        "    if 'result' in message: threading.Thread(target=later, daemon=True).start()\n"
+        "tools._call.__self__.send = send"
     )
 
     async def main() -> None:
         async with connect_all({"a": member}) as manager:
             box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
             await run_python(box, code)
-            await asyncio.sleep(0.6)
+            process = box._code._kept[0]  # type: ignore[union-attr]
+            await until(lambda: process._run._calls == 40, "it has called")
+            code_after = "tools._call.__self__.send = real\ndone.wait()\nset(errors)"
+            assert await run_python(box, code_after) == "{'the run is over'}\n"
             assert await run_python(box, "tools.a.one()") == "one\n"
             await box.close()
 
     asyncio.run(main())
     assert member.calls == ["one"]
+
+
+@pytest.mark.parametrize(
+    "flood", ["print('x' * 100_000, flush=True)", "host.send(method='x')", "os.close(host._output)"]
+)
+def test_a_process_that_floods_between_two_runs_is_ended(flood: str) -> None:
+    """F-CODE-1: the next run has another one."""
+    code = (
+        "import os, threading\n"
+        "host = tools._call.__self__\n"
+        "real = host.send\n"
+        "def later():\n"
+        f"    while True: {flood}\n"
+        "def send(**message):\n"
+        "    real(**message)\n"
+        "    if 'result' in message: threading.Thread(target=later, daemon=True).start()\n"
+        "host.send = send"
+    )
+
+    async def main() -> None:
+        async with connect_all({"a": Member("one")}) as manager:
+            box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
+            await run_python(box, code)
+            process = box._code._kept[0]  # type: ignore[union-attr]
+            await until(lambda: not process.is_usable, "it is ended")
+            assert "NameError" in await run_python(box, "host")
+            await box.close()
+
+    asyncio.run(main())
 
 
 def test_a_kept_process_ends_with_its_box() -> None:
@@ -448,7 +487,7 @@ def test_names_that_are_alike_and_names_that_are_long(monkeypatch: pytest.Monkey
             found = await searched(box, " ".join(alike))
             assert "tools.s_t." in found
             paths = {path: name for name, path in paths_of(box).items()}
-            assert len(paths) == len(alike) + 3
+            assert len(paths) == len(alike) + 1
             assert all(
                 part.isidentifier() for path in paths for part in path.rstrip(".").split(".")
             )
@@ -459,7 +498,7 @@ def test_names_that_are_alike_and_names_that_are_long(monkeypatch: pytest.Monkey
             monkeypatch.setattr(toolset, "_MAX_PATHS", 3)
             await manager.remove("s-t")
             await searched(box, "one")
-            assert len(paths_of(box)) == 5
+            assert len(paths_of(box)) == 3
 
     asyncio.run(main())
 

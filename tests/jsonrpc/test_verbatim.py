@@ -26,11 +26,6 @@ MESSAGES = st.builds(
 )
 
 
-@pytest.fixture
-def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verbatim, "LARGE", 0)
-
-
 def text_of(value: Any) -> str:
     assert isinstance(value, VerbatimObject)
     return value.text if isinstance(value.text, str) else bytes(value.text).decode()
@@ -70,27 +65,23 @@ def test_a_large_message_is_read_like_a_small_one(
 ) -> None:
     """F-BRIDGE-1: its brackets and strings are found without decoding it."""
     text = json.dumps(message, separators=separators, ensure_ascii=ascii_only)
-    with pytest.MonkeyPatch.context() as patch:
-        small = decode_verbatim(text.encode("utf-8", "surrogatepass"))
-        patch.setattr(verbatim, "LARGE", 0)
-        large = decode_verbatim(text.encode("utf-8", "surrogatepass"))
+    small = decode_verbatim(text.encode("utf-8", "surrogatepass"))
+    large = decode_verbatim(text.encode("utf-8", "surrogatepass"), 0)
     assert large == small == message
     for name in ("params", "result"):
-        if isinstance(message.get(name), dict):
+        if isinstance(small.get(name), VerbatimObject):
             assert text_of(large[name]) == text_of(small[name])
 
 
-@pytest.mark.usefixtures("everything_is_large")
 def test_a_large_object_holds_only_its_small_members(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-BRIDGE-1: the rest of it is never decoded."""
     monkeypatch.setattr(verbatim, "_SMALL", 20)
     long = "x" * 30
-    message = decode_verbatim(f'{{"id":7,"params":{{"name":"t","arguments":"{long}"}}}}')
+    message = decode_verbatim(f'{{"id":7,"params":{{"name":"t","arguments":"{long}"}}}}', 0)
     assert message == {"id": 7, "params": {"name": "t"}}
     assert text_of(message["params"]) == f'{{"name":"t","arguments":"{long}"}}'
 
 
-@pytest.mark.usefixtures("everything_is_large")
 @pytest.mark.parametrize(
     "text",
     [
@@ -101,11 +92,10 @@ def test_a_large_object_holds_only_its_small_members(monkeypatch: pytest.MonkeyP
 def test_a_large_message_that_is_cut_off_is_malformed(text: str) -> None:
     """F-BRIDGE-1: as a small one is."""
     with pytest.raises(MalformedMessage):
-        decode_verbatim(text)
+        decode_verbatim(text, 0)
 
 
-@pytest.mark.usefixtures("everything_is_large")
 def test_a_long_run_of_backslashes_is_read_by_the_decoder() -> None:
     """F-BRIDGE-1: the expression for strings looks at a thousand of them at most."""
     text = json.dumps({"result": {"a": "\\" * 2000, "b": 1}})
-    assert text_of(decode_verbatim(text)["result"]) == text[len('{"result": ') : -1]
+    assert text_of(decode_verbatim(text, 0)["result"]) == text[len('{"result": ') : -1]

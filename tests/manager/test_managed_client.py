@@ -125,7 +125,8 @@ def test_a_call_waits_for_a_connection() -> None:
         async with client_of(server, Member("x"), timeout=9) as client:
             server.is_connected = False
             assert (await client.call_tool("x")).text == "x"
-            assert (server.waited, server.client.idle_limit) == ([9], 9)
+            limits = server.client._connection.options.timeouts
+            assert (server.waited, limits.tool) == ([9], 9)
 
     run(main())
 
@@ -139,8 +140,8 @@ def test_what_happens_is_told_to_its_server() -> None:
         await client.connect()
         member.script.notify("notifications/message", level="info", data="x")
         await turns()
-        client.give_up(RESET)
-        client.give_up(RESET)
+        client._connection.session.connection_lost(RESET)
+        client._connection.session.connection_lost(RESET)
         await client.close()
         assert server.heard == ["renewed", "answered", "lost", "closed"]
 
@@ -162,15 +163,6 @@ def test_hooks_learn_the_full_name() -> None:
         assert names == ["a__x"]
 
     run(main())
-
-
-def test_what_it_spoke_in_an_earlier_run_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-14"""
-    expected: list[str] = []
-    client = client_of(RecordingServer(), Member())
-    monkeypatch.setattr(client._connection, "expect", expected.append)
-    client.expect(HANDSHAKE)
-    assert expected == [HANDSHAKE]
 
 
 @pytest.mark.parametrize(("loss", "raised"), [(RESET, ConnectionLost), (None, ClientClosed)])

@@ -14,8 +14,10 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, ServerConfig, ToolsUpdated
+from mcpclient.client.connection.connection import Connection
 from mcpclient.manager import memory as memory_module
 from mcpclient.manager.memory import Memory, Remembered, memory_key
+from tests.client.scripted_server import HANDSHAKE
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run
 
@@ -65,6 +67,23 @@ def test_a_definition_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
                 event = await events.__anext__()
                 updates = [event] if isinstance(event, ToolsUpdated) else []
             assert updates == [ToolsUpdated("a", added=("a__y",), changed=("a__x",))]
+
+    run(main())
+
+
+def test_what_it_spoke_in_an_earlier_run_is_tried_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F-MANY-14"""
+    expected: list[str] = []
+    monkeypatch.setattr(Connection, "expect", lambda _, version: expected.append(version))
+
+    async def main() -> None:
+        path = tmp_path / "tools.json"
+        await first_run(Member("x"), path)
+        async with Manager({"a": config(Member("x"))}, lazy=True, memory=path) as manager:
+            assert manager["a"]
+        assert expected == ["", HANDSHAKE]
 
     run(main())
 

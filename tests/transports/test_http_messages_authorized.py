@@ -15,8 +15,16 @@ from mcpclient.framing.uri import http_url, parse_url
 from mcpclient.net.clocks import PausableClocks
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest, ResponseSink
-from mcpclient.transports.http_messages import AuthorizedExchange, authorizer_in, start_request
+from mcpclient.transports.http_messages import AuthorizedExchange, authorizer_in
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+
+
+def start_request(client: Any, request: Any, sink: Any, authorizer: Any) -> Any:
+    """Start a request as transports do."""
+    if authorizer is None:
+        return client.request(request, sink)
+    authorization = authorizer.request(request.method, http_url(request.url), passive=False)
+    return AuthorizedExchange(client, request, sink, authorization)
 
 
 class Script:

@@ -171,8 +171,7 @@ class CallRecovery:
     """Makes calls over a connection, and retries them where that is safe.
 
     ``refresh_tools`` lists the tools again, with the headers that they require. ``cache`` answers
-    instead of the server where it may. ``guard`` takes method and params of every request, and
-    returns a result to use instead of the server's, or None, or raises.
+    instead of the server where it may.
     """
 
     def __init__(
@@ -181,7 +180,6 @@ class CallRecovery:
         refresh_tools: Callable[[], Awaitable[object]],
         cache: ClientCache | None,
     ) -> None:
-        self.guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._connection = connection
         self._takes_tasks = connection.options.tasks
         self._cache = cache
@@ -204,8 +202,9 @@ class CallRecovery:
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
         `ProtocolViolation` for a result of unknown type and for a server that never stops asking.
         """
-        if self.guard is not None:
-            refused = self.guard(method, params or {})
+        guard = self._connection.guard
+        if guard is not None:
+            refused = guard(method, params or {})
             if refused is not None:
                 return refused
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
@@ -222,7 +221,10 @@ class CallRecovery:
         outcome: dict[str, Any] | McpError
         try:
             outcome = await session.answer_to(session.begin(method, params, options))
-            if options.is_raw or self._asked(session, method, outcome) is None:
+            era, takes_tasks = session.era, self._takes_tasks
+            assert era is not None, "there is a result, so there was an agreement"
+            is_raw = options.is_raw
+            if is_raw or era.input_requests(method, outcome, takes_tasks=takes_tasks) is None:
                 if cached is not None:
                     cached.keep(outcome)
                 return outcome

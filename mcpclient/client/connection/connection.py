@@ -71,6 +71,9 @@ class Connection(LoopBound):
         # Why it may start, for the audit log.
         self.decision: str = ""
         self.generation: int = 0
+        self.guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None
+        """Takes method and params of every request; returns a result to use instead of the
+        server's, or None, or raises."""
         self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
         """Takes method, params and options of a request that a replay does not have."""
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Hashable, Mapping
 from typing import Any, Callable, NamedTuple
 
-from ...errors import McpError, PeerError
+from ...errors import McpError
 from ...protocol.caching import CACHEABLE, ResponseCache, key_of
 from ..events.callbacks import Observer
 from .connection import Connection
@@ -20,15 +20,15 @@ class Lookup(NamedTuple):
     keep: Callable[[Mapping[str, Any]], None]
 
 
-class ClientCache(Observer):
+class ClientCache(ResponseCache, Observer):
     """Caches results for as long as the server allows, in the stateless era only.
 
     Each new session begins with an empty cache: it may reach another server.
     """
 
     def __init__(self, connection: Connection) -> None:
+        super().__init__()
         self._connection = connection
-        self._responses = ResponseCache()
         connection.observers.append(self)
 
     def lookup(
@@ -37,17 +37,17 @@ class ClientCache(Observer):
         """Begin a request; None when its result cannot be kept."""
         if method not in CACHEABLE:
             return None
-        era, key, responses = self._connection.era, key_of(method, params), self._responses
+        era, key = self._connection.era, key_of(method, params)
         if era is None or not era.caches_answers or key is None:
             return None
-        context, invalidations = self._context(options.headers), responses.invalidations
+        context, invalidations = self._context(options.headers), self.invalidations
         clock = asyncio.get_running_loop().time
 
         def keep(result: Mapping[str, Any]) -> None:
-            if responses.invalidations == invalidations:  # nothing became stale meanwhile
-                responses.keep(key, context, result, clock())
+            if self.invalidations == invalidations:  # nothing became stale meanwhile
+                self.keep(key, context, result, clock())
 
-        return Lookup(None if options.fresh else responses.find(key, context, clock()), keep)
+        return Lookup(None if options.fresh else self.find(key, context, clock()), keep)
 
     def _context(self, headers: Mapping[str, str]) -> Hashable:
         """Return a key for the authorization a request is made under; None when it is not known."""
@@ -58,17 +58,10 @@ class ClientCache(Observer):
         own = tuple(sorted((name.lower(), value) for name, value in headers.items()))
         return own, connection.session.transport.cookies
 
-    def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
-        """Drop the entries that an error response casts doubt on."""
-        self._responses.refused(method, params, error)
-
     # Observer
 
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        self._responses.notified(method, params)
-
     def connected(self) -> None:
-        self._responses.clear()
+        self.clear()
 
     def lost(self, error: McpError) -> None:
-        self._responses.clear()
+        self.clear()

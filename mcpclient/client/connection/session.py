@@ -75,8 +75,10 @@ class Session:
         tasks: BackgroundTasks,
         recorder: Recorder | None = None,
     ) -> None:
+        self.transport: Transport = transport
+        self.log: MessageLog | None = None
+        """The transcript of its traffic, where the transport does not write one by itself."""
         self._recorder = recorder
-        self._take_transport(transport)
         self.era: EraRules | None = None
         self.log_level: str | None = None
         self.state: State = step(State.UNOPENED, Event.OPEN)
@@ -387,19 +389,15 @@ class Session:
 
     # Its transport, and the transcript of what passes through it
 
-    def _take_transport(self, transport: Transport) -> None:
-        self.transport: Transport = transport
-        self.log: MessageLog | None = None  # where the transport writes none by itself
-        recorder = self._recorder
+    async def open_transport(self) -> None:
+        """Establish the connection, and begin its transcript. Raises what `Transport.open` does."""
+        transport, recorder = self.transport, self._recorder
         if recorder is not None:
             recorder.begin(transport.name, transport.description)
             if recorder.is_on and not transport.records_itself:
                 self.log = recorder.message_log(transport.name)
-
-    async def open_transport(self) -> None:
-        """Establish the connection. Raises what `Transport.open` does."""
         try:
-            await self.transport.open(self)
+            await transport.open(self)
         except McpError as error:
             if self.log is not None:
                 self.log.lost(error, "never opened")
@@ -430,8 +428,8 @@ class Session:
     def use_transport(self, transport: Transport) -> None:
         """Continue over another transport, after the first has shown which one the server needs."""
         self._move(Event.SWITCH)
-        self._take_transport(transport)
-        self.ended = None
+        self.transport = transport
+        self.log = self.ended = None
 
     def _end(self, event: Event, error: McpError) -> None:
         self._move(event)

@@ -208,7 +208,7 @@ def _of_error(
         decision, by = "refused", _BY_STATUS.get(error.status, "connection")
     elif (
         isinstance(error, CallRefused) and by != "audit"
-    ):  # of a prompt or a resource, by `CallRecovery.guard`
+    ):  # of a prompt or a resource, by `Connection.guard`
         decision, by = "refused", "pin"
     elif isinstance(error, SandboxUnavailable):
         decision, by = "refused", "sandbox"

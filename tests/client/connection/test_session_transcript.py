@@ -102,8 +102,10 @@ def test_what_a_transport_records_itself_is_left_to_it() -> None:
         inner, tasks = Scripted(), BackgroundTasks()
         inner.records_itself = True
         events = EventCallbacks("server", [], Events(), tasks)
-        assert Session(inner, Handlers(), events, tasks).log is None
-        assert Session(inner, Handlers(), events, tasks, Recorder(lines.append)).log is None
+        for recorder in (None, Recorder(lines.append)):
+            session = Session(inner, Handlers(), events, tasks, recorder)
+            await session.open_transport()
+            assert session.log is None
 
     run(main())
     assert json.loads(lines[0])["transport"] == "ws"
@@ -205,6 +207,7 @@ def test_another_transport_begins_another_transcript() -> None:
         taped.session.connection_lost(ConnectionLost("gone"))
         await taped.session.close_transport()
         taped.session.use_transport(Scripted())
+        await taped.session.open_transport()
 
     done = taped(work)
     last = json.loads(done.lines[-1])
@@ -219,10 +222,13 @@ def test_a_recorder_that_is_off_costs_nothing() -> None:
     async def main() -> None:
         tasks, recorder, lines = BackgroundTasks(), Recorder(), list[str]()
         events = EventCallbacks("server", [], Events(), tasks)
-        assert Session(Scripted(), Handlers(), events, tasks, recorder).log is None
+        session = Session(Scripted(), Handlers(), events, tasks, recorder)
+        await session.open_transport()
+        assert session.log is None
         recorder.add(lines.append)
         assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
-        assert Session(Scripted(), Handlers(), events, tasks, recorder).log is not None
+        await session.open_transport()
+        assert session.log is not None
 
     run(main())
 
@@ -231,6 +237,7 @@ def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:
     """F-SHOW-14: a banner, and bytes that are not UTF-8."""
 
     async def work(tape: Taped) -> None:
+        await tape.open()
         tape.session.output_skipped(b"Server started")
         tape.session.output_skipped(b"caf\xe9")
 

@@ -1,0 +1,263 @@
+"""A bridge between a host of one era and a server of the other."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.bridge.sides import PREFIX, bridged, modern
+from tests.support.mcp_server import STATELESS, McpServer
+from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.needs_posix
+
+SUBSCRIPTION = PREFIX + "subscriptionId"
+FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+class StatelessServer(McpServer):
+    """It asks for input in rounds, and tells the changes that are listened for."""
+
+    def __init__(self) -> None:
+        super().__init__("stateless")
+        self.capabilities = {
+            "tools": {"listChanged": True},
+            "resources": {"subscribe": True},
+            "logging": {},
+        }
+
+    def take_other(self, message: Any, params: Any, send: Any) -> None:
+        if message["method"] == "subscriptions/listen":
+            meta = {SUBSCRIPTION: message["id"]}
+            wanted = params["notifications"]
+            told = {"_meta": meta, "notifications": wanted}
+            self.tell(send, "notifications/subscriptions/acknowledged", told)
+            if "toolsListChanged" in wanted:
+                self.tell(send, "notifications/tools/list_changed", {"_meta": meta})
+            for uri in wanted.get("resourceSubscriptions", ()):
+                told = {"_meta": {**meta, "x": 1}, "uri": uri}
+                self.tell(send, "notifications/resources/updated", told)
+        else:
+            super().take_other(message, params, send)
+
+    def tell(self, send: Any, method: str, params: Any) -> None:
+        send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def call_tool(self, message: Any, name: str, arguments: Any, send: Any) -> None:
+        params = message["params"]
+        if name != "ask" or "inputResponses" in params:
+            said = {"text": str(params.get("inputResponses"))}
+            super().call_tool(message, "echo", said, send)
+            return
+        result = {
+            "resultType": "input_required",
+            "inputRequests": {
+                "who": {"method": "elicitation/create", "params": FORM},
+                "where": {"method": "roots/list"},
+            },
+            "requestState": "s",
+        }
+        send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def test_a_handshake_host_in_front_of_a_stateless_server() -> None:
+    """F-BRIDGE-1: input rounds become requests, and subscriptions a request that stays open."""
+
+    async def scenario() -> None:
+        server = StatelessServer()
+        async with bridged(server) as (host, side):
+            opened = await host.initialize(elicitation={"form": {}}, roots={})
+            assert opened["protocolVersion"] == "2025-11-25"
+            assert opened["serverInfo"]["name"] == "test-server"
+            assert opened["capabilities"] == server.capabilities
+            changed = await host.message()
+            assert changed == {
+                "jsonrpc": "2.0",
+                "method": "notifications/tools/list_changed",
+                "params": {},
+            }
+            assert (await host.request("ping"))["result"] == {}
+            assert (await host.request("logging/setLevel", {"level": "info"}))["result"] == {}
+
+            host.write({"id": "c", "method": "tools/call", "params": {"name": "ask"}})
+            asked = {each["method"]: each for each in [await host.message(), await host.message()]}
+            assert asked["elicitation/create"]["params"] == FORM
+            answer = {"action": "accept", "content": {"name": "Ada"}}
+            host.write({"id": asked["elicitation/create"]["id"], "result": answer})
+            host.write({"id": asked["roots/list"]["id"], "result": {"roots": []}})
+            result = (await host.message())["result"]
+            assert result["content"][0]["text"] == str({"who": answer, "where": {"roots": []}})
+            sent = server.messages("tools/call")[-1]["params"]
+            assert sent["requestState"] == "s"
+            assert sent["_meta"][PREFIX + "clientCapabilities"]["elicitation"] == {"form": {}}
+            assert sent["_meta"][PREFIX + "logLevel"] == "info"
+
+            assert (await host.request("resources/subscribe", {"uri": "x:1"}))["result"] == {}
+            updated = await host.message()
+            assert updated["method"] == "notifications/resources/updated"
+            assert updated["params"] == {"uri": "x:1", "_meta": {"x": 1}}
+            assert (await host.request("resources/unsubscribe", {"uri": "x:1"}))["result"] == {}
+            await side.came("notifications/cancelled")
+
+    run(scenario())
+
+
+def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
+    """F-BRIDGE-1: it discovers the server, and is asked in rounds by the calls it makes."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.capabilities = {"tools": {"listChanged": True}, "logging": {}, "tasks": {}}
+        async with bridged(server) as (host, _):
+            found = (await host.request("server/discover", modern(roots={})))["result"]
+            assert found["supportedVersions"] == [STATELESS]
+            assert found["resultType"] == "complete"
+            assert found["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
+            assert found["_meta"][PREFIX + "serverInfo"]["name"] == "test-server"
+            assert found["instructions"] == "Be gentle."
+            assert server.messages("initialize")[0]["params"]["capabilities"] == {"roots": {}}
+
+            listed = (await host.request("tools/list", modern()))["result"]
+            assert (listed["resultType"], listed["ttlMs"]) == ("complete", 0)
+            assert server.messages("tools/list")[0]["params"] == {}
+
+            call = {"name": "ask", "arguments": {"method": "roots/list"}, "x": 1}
+            params = modern(call)
+            params["_meta"][PREFIX + "logLevel"] = "error"
+            params["_meta"]["progressToken"] = 7
+            asked = (await host.request("tools/call", params))["result"]
+            assert server.messages("logging/setLevel")[0]["params"] == {"level": "error"}
+            assert server.messages("tools/call")[0]["params"] == {
+                **call,
+                "_meta": {"progressToken": 7},
+            }
+            assert asked["resultType"] == "input_required"
+            ((key, question),) = asked["inputRequests"].items()
+            assert question == {"method": "roots/list", "params": {}}
+            answers = {
+                "inputResponses": {key: {"roots": []}},
+                "requestState": asked["requestState"],
+            }
+            done = (await host.request("tools/call", modern({**call, **answers})))["result"]
+            assert done["resultType"] == "complete"
+            assert done["content"][0]["text"] == "{'roots': []}"
+            assert len(server.messages("tools/call")) == 1
+
+    run(scenario())
+
+
+def test_a_stateless_host_listens_to_a_handshake_server() -> None:
+    """F-BRIDGE-1: each event bears the id of the host's own request, until that is cancelled."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+        server.answers["resources/subscribe"] = server.answers["resources/unsubscribe"] = {}
+        async with bridged(server) as (host, side):
+            wanted = {
+                "toolsListChanged": True,
+                "promptsListChanged": True,
+                "resourceSubscriptions": ["x:1"],
+            }
+            host.write(
+                {
+                    "id": "L",
+                    "method": "subscriptions/listen",
+                    "params": modern({"notifications": wanted}),
+                }
+            )
+            agreed = await host.message()
+            assert agreed["method"] == "notifications/subscriptions/acknowledged"
+            assert agreed["params"]["notifications"] == {
+                "toolsListChanged": True,
+                "resourceSubscriptions": ["x:1"],
+            }
+            side.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+            side.say(
+                '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}'
+            )
+            told = [await host.message(), await host.message()]
+            assert {each["method"].split("/")[1] for each in told} == {"tools", "resources"}
+            assert all(each["params"]["_meta"] == {SUBSCRIPTION: "L"} for each in told)
+            host.write({"method": "notifications/cancelled", "params": {"requestId": "L"}})
+            await side.came("resources/unsubscribe")
+
+    run(scenario())
+
+
+def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
+    """F-BRIDGE-1: and is withdrawn from the queue when the server withdraws it, or nobody calls."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            await host.request("server/discover", modern(roots={}))
+            side.say('{"jsonrpc":"2.0","id":1,"method":"roots/list"}')
+            side.say('{"jsonrpc":"2.0","id":2,"method":"roots/list"}')
+            side.say(
+                '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}'
+            )
+            call = {"name": "echo", "arguments": {"text": "hi"}}
+            asked = (await host.request("tools/call", modern(call)))["result"]
+            assert len(asked["inputRequests"]) == 1
+            retry = {**call, "inputResponses": {}, "requestState": asked["requestState"]}
+            done = (await host.request("tools/call", modern(retry)))["result"]
+            assert done["content"][0]["text"] == "hi"
+            assert (await side.came('"error"'))["id"] == 1
+            side.say('{"jsonrpc":"2.0","id":3,"method":"roots/list"}')
+            await asyncio.sleep(61)  # virtual seconds
+            assert (await side.came('"id":3'))["error"][
+                "message"
+            ] == "no call of the host is in flight"
+
+    run(scenario())
+
+
+def test_a_stateless_host_and_server_pass_input_rounds_on() -> None:
+    """F-BRIDGE-1: in one era they are results like any other, with the host's own metadata."""
+
+    async def scenario() -> None:
+        server = StatelessServer()
+        async with bridged(server) as (host, side):
+            found = (await host.request("server/discover", modern()))["result"]
+            assert found == server._discovered()
+            params = modern({"name": "ask", "n": 1.50})
+            asked = (await host.request("tools/call", params))["result"]
+            assert asked["requestState"] == "s"
+            assert b'"n": 1.5' in side.lines[-1]
+            assert server.messages("tools/call")[0]["params"] == params
+            wanted = {"notifications": {"resourceSubscriptions": ["x:1"]}}
+            host.write({"id": "L", "method": "subscriptions/listen", "params": modern(wanted)})
+            agreed, updated = await host.message(), await host.message()
+            assert agreed["params"]["_meta"] == {SUBSCRIPTION: "L"}
+            assert updated["params"]["_meta"] == {SUBSCRIPTION: "L", "x": 1}
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ({"method": "tools/list"}, -32600),
+        (
+            {
+                "method": "tools/list",
+                "params": {"_meta": {PREFIX + "protocolVersion": "2099-01-01"}},
+            },
+            -32022,
+        ),
+    ],
+)
+def test_a_request_of_no_known_era_is_refused(message: Any, code: int) -> None:
+    """F-BRIDGE-1: without a handshake, or with a revision that is not known."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, side):
+            host.write({"id": 1, **message})
+            assert (await host.message())["error"]["code"] == code
+            assert side.opened == 0
+            assert (await host.request("ping"))["result"] == {}
+
+    run(scenario())

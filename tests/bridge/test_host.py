@@ -1,0 +1,280 @@
+"""The host's side of a bridge: odd hosts, slow ones, and those that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpclient import Client, ConnectionLost
+from mcpclient.bridge.bridge import Bridge
+from mcpclient.client.connection.limits import RequestOptions
+from tests.bridge.sides import HostSide, ServerSide, bridged, modern
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.needs_posix
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"pi', -32700),
+        (b"\x00", -32700),
+        (b"\xff\xfe{}", -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}}', -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (b"{}", -32600),
+        (b'{"id":1}', -32600),
+        (b'{"id":1,"method":7}', -32600),
+        (b'{"id":null,"method":"ping"}', -32600),
+        (b'{"id":1.5,"method":"ping"}', -32600),
+        (b'{"id":true,"method":"ping"}', -32600),
+        (b'{"id":{"a":1},"method":"ping"}', -32600),
+        (b'{"id":1,"method":"ping","params":[1]}', -32602),
+        (b'{"id":1,"method":"ping","params":"x"}', -32602),
+    ],
+)
+def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: int) -> None:
+    """F-BRIDGE-1: a bad message costs itself only."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            host.write(line)
+            assert (await host.message())["error"]["code"] == code
+            await host.initialize()
+            assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
+
+    run(scenario())
+
+
+def test_requests_in_an_array_are_served_one_by_one() -> None:
+    """F-BRIDGE-1: revision 2025-03-26 has them, and no other."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            host.write('[{"id":1,"method":"ping"},{"id":"2","method":"ping"}, 3]')
+            answers = [await host.message() for _ in range(3)]
+            assert sorted(str(each["id"]) for each in answers) == ["1", "2", "None"]
+
+    run(scenario())
+
+
+def test_an_id_is_used_once_at_a_time() -> None:
+    """F-BRIDGE-1: and unknown responses and cancellations are ignored."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            await host.initialize()
+            host.write({"id": 5, "result": {}})
+            host.write({"id": None, "error": {"code": 1, "message": "x"}})
+            for request_id in (77, None, [1], "x"):
+                cancelled = {
+                    "method": "notifications/cancelled",
+                    "params": {"requestId": request_id},
+                }
+                host.write(cancelled)
+            for _ in range(2):
+                host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})
+            refused = await host.message()
+            assert (refused["id"], refused["error"]["message"]) == (9, "its id is in use")
+            assert "initialize" in (await host.request("initialize"))["error"]["message"]
+
+    run(scenario())
+
+
+def test_a_host_that_leaves_ends_everything() -> None:
+    """F-BRIDGE-1: the calls under way are cancelled, and the server is closed."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            await host.initialize()
+            host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})
+            await side.came("never")
+        assert server.messages("notifications/cancelled")
+        assert side.receiver is None
+
+    run(scenario())
+
+
+def test_a_host_that_does_not_read_stops_the_server() -> None:
+    """F-BRIDGE-1: nothing is lost meanwhile, and the order stays."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, side):
+            await host.initialize()
+            host.reader.hold(is_held=True)
+            padding = "x" * 1000
+            count = 0
+            while not side.is_held:
+                side.say('{"method":"n","params":{"n":%d,"x":"%s"}}' % (count, padding))  # noqa: UP031
+                count += 1
+                await asyncio.sleep(0)
+            assert count < 1000  # the pipe, and 64 KiB
+            host.reader.hold(is_held=False)
+            found = [(await host.message())["params"]["n"] for _ in range(count)]
+            assert found == [*range(count)]
+            assert not side.is_held
+
+    run(scenario())
+
+
+def test_a_server_that_does_not_read_stops_the_host() -> None:
+    """F-BRIDGE-1: and what it has written is passed on when the server reads again."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, side):
+            await host.initialize()
+            side.congested = asyncio.Event()
+            for number in range(2):
+                host.write({"method": f"n/{number}"})
+                await side.came("n/0")
+            host.write({"method": "n/2", "params": {"x": "x" * 300_000}})
+            await asyncio.sleep(5)
+            assert not side.server.messages("n/2")
+            side.congested.set()
+            await side.came("n/2")
+
+    run(scenario())
+
+
+def test_a_host_that_leaves_while_it_is_not_read_is_noticed() -> None:
+    """F-BRIDGE-1: though its end of input is not read either."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, side):
+            await host.initialize()
+            side.congested = asyncio.Event()
+            host.write({"method": "n/0"})
+            await side.came("n/0")
+            await asyncio.sleep(5)
+        assert side.receiver is None
+
+    run(scenario())
+
+
+def test_threads_move_the_bytes_where_no_loop_can() -> None:
+    """F-BRIDGE-1: as on Windows, and where stdin is a file."""
+
+    async def scenario(threads: bool) -> None:
+        server = ServerSide(McpServer("handshake"))
+        bridge = Bridge(
+            lambda **others: Client(server, cache=False, **others),
+            lambda: None,
+            str,
+            RequestOptions(None, None),
+        )
+        host_reads, bridge_writes = os.pipe()
+        file = os.memfd_create("stdin")
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        line = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        os.write(file, json.dumps(line).encode() + b"\n")
+        os.lseek(file, 0, os.SEEK_SET)
+        stdout = os.fdopen(bridge_writes, "wb", 0)
+        await bridge.serve(os.fdopen(file, "rb", 0), stdout, threads=threads)
+        with os.fdopen(host_reads, "rb") as output:
+            for found in output.read().splitlines():
+                assert json.loads(found)["id"] == 1
+
+    asyncio.run(scenario(threads=True))
+    asyncio.run(scenario(threads=False))
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+METHODS = st.sampled_from(
+    [
+        *("initialize", "ping", "tools/list", "tools/call", "logging/setLevel", "server/discover"),
+        *("subscriptions/listen", "resources/subscribe", "resources/unsubscribe", "prompts/get"),
+        *("notifications/initialized", "notifications/cancelled", "notifications/progress", "x"),
+        *("roots/list", "elicitation/create", "sampling/createMessage", "tasks/get"),
+        *("notifications/tools/list_changed", "notifications/subscriptions/acknowledged"),
+    ]
+)
+IDS = st.sampled_from([0, 1, 2, "a", "1", None, 1.5, True, -7, 10**30])
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0"),
+        "id": IDS,
+        "method": METHODS | st.none(),
+        "params": JUNK | st.dictionaries(st.sampled_from(["name", "uri", "_meta", "level"]), JUNK),
+        "result": JUNK,
+        "error": JUNK | st.fixed_dictionaries({"code": st.integers(), "message": st.text()}),
+    },
+)
+
+
+def as_line(message: Any, cut: int) -> bytes:
+    text = json.dumps(message).encode("utf-8", "surrogatepass").replace(b"\n", b" ")
+    return text[:cut] if cut < len(text) else text
+
+
+LINES = st.builds(as_line, MESSAGES, st.integers(1, 60) | st.just(10**6))
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+@pytest.mark.parametrize("is_modern", [False, True])
+@settings(
+    max_examples=75,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from("hhs"), LINES), max_size=12), dies=st.integers(0, 20)
+)
+def test_hostile_hosts_and_servers(
+    era: str, is_modern: bool, steps: list[tuple[str, bytes]], dies: int
+) -> None:
+    """F-BRIDGE-1: only messages are written, and a good request is served after all of that."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer(era)) as (host, side):
+            if is_modern:
+                await host.request("server/discover", modern())
+            else:
+                await host.initialize()
+            for number, (who, line) in enumerate(steps):
+                if who == "h":
+                    host.write(line)
+                elif side.receiver is not None:
+                    side.say(line)
+                if number == dies and side.receiver is not None:
+                    side.receiver.connection_lost(ConnectionLost("gone"))
+                await asyncio.sleep(0)
+            await still_serves(host, is_modern=is_modern)
+
+    run(scenario())
+
+
+async def still_serves(host: HostSide, *, is_modern: bool) -> None:
+    call = {"name": "echo", "arguments": {"text": "still here"}}
+    params = modern(call) if is_modern else call
+    host.write({"id": "the last", "method": "tools/call", "params": params})
+    while True:
+        message = await host.message()
+        assert isinstance(message, dict)
+        if message.get("id") == "the last":
+            break
+        if message.get("method") and "id" in message:  # a question of the hostile server
+            host.write({"id": message["id"], "result": {}})
+    result = message["result"]
+    if result.get("resultType") == "input_required":
+        answers: dict[str, Any] = {key: {} for key in result["inputRequests"]}
+        retry = {**params, "inputResponses": answers, "requestState": result["requestState"]}
+        host.write({"id": "again", "method": "tools/call", "params": retry})
+        while message.get("id") != "again":
+            message = await host.message()
+        result = message["result"]
+    assert result["content"][0]["text"] == "still here"
