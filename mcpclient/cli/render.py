@@ -83,18 +83,13 @@ def picture(image: ImageContent, way: str) -> str:
     text = base64.b64encode(data).decode()
     if way == "iterm":
         return f"\x1b]1337;File=inline=1;size={len(data)}:{text}\a"
-    if way == "kitty" and data.startswith(_PNG):
-        return "".join(_kitty_chunks(text))
-    return ""
-
-
-def _kitty_chunks(text: str) -> list[str]:
-    pieces = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
-    last = len(pieces) - 1
-    return [
-        f"\x1b_G{'f=100,a=T,' if index == 0 else ''}m={int(index < last)};{piece}\x1b\\"
-        for index, piece in enumerate(pieces)
-    ]
+    if way != "kitty" or not data.startswith(_PNG):
+        return ""
+    return "".join(
+        f"\x1b_G{'' if start else 'f=100,a=T,'}m={int(start + _CHUNK < len(text))};"
+        f"{text[start : start + _CHUNK]}\x1b\\"
+        for start in range(0, len(text), _CHUNK)
+    )
 
 
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
@@ -281,23 +276,17 @@ def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") 
         lines.insert(0, list(header))
     widths = [max(width_of(cell) for cell in column) for column in zip(*lines)]
     if style.columns is not None:
-        widths = _fitting(widths, style.columns)
-    shown = [_aligned(cells, widths) for cells in lines]
+        before = [*widths[:1], *(min(width, _MAX_WIDTH_BETWEEN) for width in widths[1:-1])]
+        left = style.columns - sum(before) - 2 * len(before)
+        widths = [*before, max(min(widths[-1], left), _NARROWEST_LAST)]
+    shown = []
+    for line in lines:
+        cut = [shorten(cell, width) for cell, width in zip(line, widths)]
+        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(cut, widths)]
+        shown.append("  ".join(padded).rstrip())
     if header:
         shown[0] = style.bold(shown[0])
     return "\n".join(shown)
-
-
-def _fitting(widths: list[int], columns: int) -> list[int]:
-    before = [*widths[:1], *(min(width, _MAX_WIDTH_BETWEEN) for width in widths[1:-1])]
-    left = columns - sum(before) - 2 * len(before)
-    return [*before, max(min(widths[-1], left), _NARROWEST_LAST)]
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    cut = [shorten(cell, width) for cell, width in zip(cells, widths)]
-    padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(cut, widths)]
-    return "  ".join(padded).rstrip()
 
 
 def contents(blocks: Iterable[Content | ResourceContents], style: Style) -> str:
@@ -405,9 +394,8 @@ def _plain(value: Any) -> str:
 
 
 def _aligned_pairs(value: Mapping[str, Any], style: Style) -> str:
-    names = [one_line(name) for name in value]
-    widest = max(map(width_of, names))
-    rows = zip(names, (one_line(_plain(each)) for each in value.values()))
+    rows = [(one_line(name), one_line(_plain(each))) for name, each in value.items()]
+    widest = max(width_of(name) for name, _ in rows)
     return "\n".join(
         f"{style.bold(name + ':')}{' ' * (widest - width_of(name) + 1)}{text}"
         for name, text in rows

@@ -46,10 +46,10 @@ from .screen import Screen
 _PATTERN = ("*", "?", "[")
 
 
-def _one_name(words: Sequence[str]) -> str | None:
+def _one_name(words: Sequence[str]) -> str:
     if len(words) > 1:
         raise UsageError(f"tools does not take {words[1]!r}")
-    return words[0] if words else None
+    return words[0] if words else "*"
 
 
 @Command(
@@ -72,7 +72,7 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
     raw = {"tools": [tool.raw for tool in tools]}
     if options.pick is not None:
         text = options.pick(raw)
-    elif wanted is not None and not _is_pattern(wanted):
+    elif not _is_pattern(wanted):
         line = command_line(options, "call", *example_words(tools[0]))
         text = described(tools[0], screen.style, line)
     else:
@@ -117,9 +117,7 @@ def _memory_of(options: argparse.Namespace) -> Path | None:
     return state_folder(os.environ) / "tools" / f"{digest[:32]}.json"
 
 
-def _wanted(tools: Sequence[Tool], wanted: str | None, server: str = "") -> list[Tool]:
-    if wanted is None:
-        return list(tools)
+def _wanted(tools: Sequence[Tool], wanted: str, server: str = "") -> list[Tool]:
     if not _is_pattern(wanted):
         return [tool_named(wanted, tools, server)]
     return [tool for tool in tools if fnmatchcase(tool.name.lower(), wanted.lower())]
