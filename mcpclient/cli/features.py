@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from ..client.client import Client
@@ -183,20 +184,39 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
     server, uris = find_server(options), options.words
 
     async def work(screen: Screen) -> Answer:
-        heard = _Heard(screen, options.count, as_json=options.json)
-        client = client_for(
-            server,
-            options,
-            screen,
-            on_notification=heard.take,
-            on_close=heard.closed,
-        )
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        shown = count(1)
+
+        def end(error: BaseException | None = None) -> None:
+            if not over.done():
+                over.set_exception(error) if error is not None else over.set_result(None)
+
+        def heard(method: str, params: Mapping[str, Any]) -> None:
+            if over.done():
+                return
+            raw = {"method": method, "params": params}
+            try:
+                screen.show(json.dumps(raw) if options.json else line_of(method, params))
+            except McpError as error:  # stdout is closed, or full
+                end(error)
+            if options.count is not None and next(shown) >= options.count:
+                end()
+
+        def closed(reason: McpError | None) -> None:
+            end(reason or ConnectionLost("the server closed the connection"))
+
+        def listened(listening: asyncio.Task[None]) -> None:
+            error = None if listening.cancelled() else listening.exception()
+            if error is not None:
+                end(error)
+
+        client = client_for(server, options, screen, on_notification=heard, on_close=closed)
         try:
             await client.connect()
             listening = asyncio.ensure_future(_listen(client, uris, options.log_level, screen))
-            listening.add_done_callback(heard.listened)
+            listening.add_done_callback(listened)
             try:
-                await heard.over
+                await over
             finally:
                 listening.cancel()
                 await asyncio.gather(listening, return_exceptions=True)
@@ -205,40 +225,6 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
         return Answer(is_shown=True)
 
     return work
-
-
-class _Heard:
-    """An observer that shows notifications until their count is reached, or the connection ends."""
-
-    def __init__(self, screen: Screen, count: int | None, *, as_json: bool) -> None:
-        self._screen = screen
-        self._left = count
-        self._as_json = as_json
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def take(self, method: str, params: Mapping[str, Any]) -> None:
-        if self.over.done():
-            return
-        raw = {"method": method, "params": params}
-        try:
-            self._screen.show(json.dumps(raw) if self._as_json else line_of(method, params))
-        except McpError as error:  # stdout is closed, or full
-            self.over.set_exception(error)
-            return
-        if self._left is not None:
-            self._left -= 1
-            if self._left <= 0:
-                self.over.set_result(None)
-
-    def listened(self, listening: asyncio.Task[None]) -> None:
-        error = None if listening.cancelled() else listening.exception()
-        if error is not None and not self.over.done():
-            self.over.set_exception(error)
-
-    def closed(self, reason: McpError | None) -> None:
-        if not self.over.done():
-            error = reason or ConnectionLost("the server closed the connection")
-            self.over.set_exception(error)
 
 
 async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
