@@ -122,14 +122,15 @@ DECLARED: dict[str, Any] = {}
 class _Declared(Generic[Function]):
     """A command, which is used as the decorator of its function.
 
-    ``usage`` shows its words. ``options``: those of its own, beside those for connecting.
-    ``details`` are for ``--help``.
+    ``usage`` shows its words. ``options``: those of its own, beside those for connecting, which it
+    has if it ``takes_server``. ``details`` are for ``--help``.
     """
 
     name: str
     usage: str = ""
     options: Sequence[Option] = ()
     details: str = ""
+    takes_server: bool = False
     function: Function = field(init=False)
 
     def __call__(self: Self, function: Function) -> Self:
@@ -151,6 +152,7 @@ class Command(_Declared[Run]):
     the latter into ``options.arguments`` before anything is started.
     """
 
+    takes_server: bool = True
     required: tuple[str, ...] = ()
     more: str | None = None
     read: Callable[[Sequence[str]], Any] = list
@@ -184,7 +186,6 @@ class LocalCommand(_Declared[Prepare]):
     command line after ``--``; see `parsing.find_server`. ``takes_command``: only the latter.
     """
 
-    takes_server: bool = False
     takes_command: bool = False
 
 

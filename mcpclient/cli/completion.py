@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
-from .command import Answer, AnyCommand, Command, LocalCommand, LocalWork
+from .command import Answer, AnyCommand, LocalCommand, LocalWork
 from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .screen import Screen
@@ -139,8 +139,7 @@ def _words_of(
         yield from _TOPICS.get(command.name, ())
         if command.name == "help":
             yield from (*help.CHAPTERS, *COMMANDS)
-        takes_server = isinstance(command, Command) or command.name in ("remove", "lock")
-        if takes_server or (isinstance(command, LocalCommand) and command.takes_server):
+        if command.takes_server or command.name in ("remove", "lock"):
             yield from (f"@{name}" for name in session_sockets.session_names(os.environ))
             names = configured.load(options.config).servers
             yield from (name for name in names if not name.startswith("-"))

@@ -27,7 +27,6 @@ from ..recording.redaction import Redactor
 from .command import (
     AnyCommand,
     Command,
-    LocalCommand,
     LocalRequest,
     OuterCommand,
     Request,
@@ -161,7 +160,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         usage = command.usage
     summary = COMMANDS[command.name]
-    paragraphs = [command.details, f"{_SERVER}." if _takes_server(command) else ""]
+    paragraphs = [command.details, f"{_SERVER}." if command.takes_server else ""]
     parser = _Parser(
         prog=f"mcpclient {command.name}",
         usage=_wrapped(f"mcpclient {command.name} {usage}"),
@@ -178,7 +177,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     parser.set_defaults(named=[], config=None, command=command.name)
     for add in command.options:
         add(parser)
-    if _takes_server(command):
+    if command.takes_server:
         group: Any = parser.add_argument_group("connecting")
         for add in CONNECTING:
             add(group)
@@ -193,11 +192,6 @@ def _wrapped(usage: str) -> str:
     indent = " " * len("usage: ")
     lines = wrap(indent + usage, _COLUMNS, subsequent_indent=indent + "  ", break_on_hyphens=False)
     return "\n".join(lines).strip()
-
-
-def _takes_server(command: AnyCommand) -> bool:
-    is_local = isinstance(command, LocalCommand) and command.takes_server
-    return isinstance(command, Command) or is_local
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
