@@ -19,7 +19,6 @@ class AuthorizationRequired(AuthError):
     """
 
     def __init__(self, url: str) -> None:
-        super().__init__(url)
         self.url = url
 
     def __str__(self) -> str:
@@ -37,7 +36,6 @@ class AuthorizationDenied(AuthError):
     """
 
     def __init__(self, error: str, description: str = "") -> None:
-        super().__init__(error, description)
         self.error = error
         self.description = description
 
@@ -53,7 +51,6 @@ class RegistrationRequired(AuthError):
     """
 
     def __init__(self, issuer: str, reason: str) -> None:
-        super().__init__(issuer, reason)
         self.issuer = issuer
         self.reason = reason
 
@@ -73,7 +70,6 @@ class TokenRequestFailed(AuthError):
     """
 
     def __init__(self, error: str, description: str, status: int) -> None:
-        super().__init__(error, description, status)
         self.error = error
         self.description = description
         self.status = status
@@ -103,7 +99,6 @@ class InsufficientScope(AuthError):
     """
 
     def __init__(self, required: Sequence[str], requested: Sequence[str]) -> None:
-        super().__init__(required, requested)
         self.required: tuple[str, ...] = tuple(required)
         self.requested: tuple[str, ...] = tuple(requested)
 
@@ -120,7 +115,6 @@ class SsrfError(AuthError):
     """
 
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(url, reason)
         self.url = url
         self.reason = reason
 

@@ -63,7 +63,6 @@ class ConnectFailed(NetworkError):
         attempts: Sequence[BaseException] = (),
         kind: ConnectKind = ConnectKind.OTHER,
     ) -> None:
-        super().__init__(target, reason, attempts)
         self.kind = kind
         self.target = target
         self.reason = reason
@@ -109,7 +108,6 @@ class ServersFailed(ConnectFailed):
         names = ", ".join(failures)
         texts = "; ".join(f"{name}: {error}" for name, error in failures.items())
         super().__init__(names, texts, tuple(failures.values()))
-        self.args: tuple[Any, ...] = (failures,)
         self.failures: dict[str, McpError] = dict(failures)
 
     def __str__(self) -> str:
@@ -133,7 +131,6 @@ class ConnectionLost(NetworkError):
     """
 
     def __init__(self, reason: str, kind: LossKind = LossKind.OTHER) -> None:
-        super().__init__(reason)
         self.reason = reason
         self.kind = kind
 
@@ -197,7 +194,6 @@ class CallTimeout(NetworkError):
     def __init__(
         self, method: str, seconds: float, limit: str = "idle", waiting_for: str | None = None
     ) -> None:
-        super().__init__(method, seconds, limit, waiting_for)
         self.method = method
         self.seconds = seconds
         self.limit = limit

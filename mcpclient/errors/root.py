@@ -98,11 +98,19 @@ class McpError(Exception):
         except RecursionError:  # a field holds deeply nested data of a server
             return f"{type(self).__name__}({', '.join(safe_repr(field) for field in self.args)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copied without its constructor: ``args`` has only what was given by position.
+        return _remade, (type(self), self.args), self.__dict__
+
     def again(self: AnyMcpError) -> AnyMcpError:
         """Return a copy to raise again, so that every waiter gets a traceback of its own."""
         twin = copy.copy(self)
         twin.__cause__ = self.__cause__
         return twin
+
+
+def _remade(kind: type[McpError], arguments: tuple[Any, ...]) -> McpError:
+    return kind.__new__(kind, *arguments)
 
 
 class NotChecked(McpError):
@@ -112,7 +120,6 @@ class NotChecked(McpError):
     """
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
         self.reason = reason
 
     def __str__(self) -> str:

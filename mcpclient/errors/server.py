@@ -23,7 +23,6 @@ class PeerError(ServerError):
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(code, message, data)
         self.method = self.subject = self.target = ""
         self.code = code
         self.message = message
@@ -61,7 +60,6 @@ class ToolError(ServerError):
     """
 
     def __init__(self, tool: str, result: Any) -> None:
-        super().__init__(tool, result)
         self.tool = tool
         self.result = result
 
@@ -77,7 +75,6 @@ class ResultMismatch(ServerError):
     """
 
     def __init__(self, tool: str, place: str, problem: str, result: Any) -> None:
-        super().__init__(tool, place, problem, result)
         self.tool = tool
         self.place = place
         self.problem = problem
@@ -96,7 +93,6 @@ class TaskFailed(ServerError):
     """
 
     def __init__(self, task_id: str, status: str, message: str | None = None) -> None:
-        super().__init__(task_id, status, message)
         self.task_id = task_id
         self.status = status
         self.message = message
@@ -123,7 +119,6 @@ class ProtocolViolation(ServerError):
     """
 
     def __init__(self, reason: str, kind: ViolationKind = ViolationKind.OTHER) -> None:
-        super().__init__(reason)
         self.reason = reason
         self.kind = kind
 
@@ -139,7 +134,6 @@ class MessageTooLarge(ProtocolViolation):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the server sent a message larger than {limit} bytes")
-        self.args: tuple[Any, ...] = (limit,)
         self.limit = limit
 
 
@@ -156,7 +150,6 @@ class SchemaError(ProtocolViolation):
 
     def __init__(self, fault: str, location: str) -> None:
         super().__init__(f"the JSON Schema cannot be used, at {location}: {fault}")
-        self.args: tuple[Any, ...] = (fault, location)
         self.fault = fault
         self.location = location
 
@@ -171,7 +164,6 @@ class SkillVerificationError(ProtocolViolation):
 
     def __init__(self, uri: str, check: str, reason: str) -> None:
         super().__init__(reason)
-        self.args: tuple[Any, ...] = (uri, check, reason)
         self.uri = uri
         self.check = check
 
@@ -187,7 +179,6 @@ class TemplateError(ProtocolViolation):
 
     def __init__(self, template: str, position: int, fault: str) -> None:
         super().__init__(f"the URI template {template!r} is malformed at {position}: {fault}")
-        self.args: tuple[Any, ...] = (template, position, fault)
         self.template = template
         self.position = position
         self.fault = fault
@@ -203,7 +194,6 @@ class HttpError(ServerError):
     """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str = "") -> None:
-        super().__init__(status, headers, body, url)
         self.advice = ""
         self.status = status
         self.headers = headers

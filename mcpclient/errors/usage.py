@@ -31,7 +31,6 @@ class CallRefused(UsageError):
     """
 
     def __init__(self, method: str, name: str, reason: str) -> None:
-        super().__init__(method, name, reason)
         self.method = method
         self.name = name
         self.reason = reason
@@ -49,7 +48,6 @@ class HandlerFailed(UsageError):
     """
 
     def __init__(self, method: str, reason: str, code: int = -32603) -> None:
-        super().__init__(method, reason, code)
         self.method = method
         self.reason = reason
         self.code = code
@@ -65,7 +63,6 @@ class SandboxUnavailable(UsageError):
     """
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
         self.reason = reason
 
     def __str__(self) -> str:
@@ -80,7 +77,6 @@ class ServerUnavailable(UsageError):
     """
 
     def __init__(self, server: str, status: str, reason: str) -> None:
-        super().__init__(server, status, reason)
         self.server = server
         self.status = status
         self.reason = reason
@@ -101,7 +97,6 @@ class NotRecorded(UsageError):
     def __init__(
         self, recording: str, method: str, params: Any, recorded: Sequence[Any] = ()
     ) -> None:
-        super().__init__(recording, method, params, recorded)
         self.recording = recording
         self.method = method
         self.params = params
