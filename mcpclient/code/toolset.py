@@ -26,6 +26,8 @@ from .runs import CodeMode, CodeProcess, require_confinement
 
 # The code gets results whole: only its own output is for the model.
 _WHOLE = Limits(max_chars=16 << 20)
+# Runs at the same time: a model may ask for a hundred in one response.
+_AT_ONCE = 4
 # Above this number of paths, those of removed tools are forgotten.
 _MAX_PATHS = 20_000
 
@@ -48,6 +50,7 @@ class CodeTools:
         self._definitions = definitions
         self._call = call
         self._turns = TaskLocks()
+        self._started = 0
         self._kept: list[CodeProcess] = []
         weakref.finalize(self, _abort, self._kept)
         self._paths: dict[str, str] = {}
@@ -83,9 +86,11 @@ class CodeTools:
         code = arguments.get("code")
         if not isinstance(code, str):
             return refusal("Give the code, as a string.")
-        if not self._mode.keep:
-            return await self._run_in(CodeProcess(self._mode), code, options)
-        async with self._turns.lock("run"):
+        self._started += 1
+        slot = 0 if self._mode.keep else self._started % _AT_ONCE
+        async with self._turns.lock(f"run {slot}"):
+            if not self._mode.keep:
+                return await self._run_in(CodeProcess(self._mode), code, options)
             if not (self._kept and self._kept[0].is_usable and self._kept[0].is_here):
                 await self.close()
                 self._kept.append(CodeProcess(self._mode))

@@ -183,6 +183,53 @@ def test_calls_wait_for_each_other_only_if_they_must() -> None:
     assert most == 32
 
 
+def test_a_hundred_runs_in_one_response_take_turns() -> None:
+    """F-CODE-1: each may use the memory of its sandbox."""
+    most = 0
+
+    async def around(one: Call, proceed: Proceed) -> CallToolResult:
+        nonlocal most
+        most = max(most, len(children()))
+        return await proceed(one)
+
+    async def main() -> None:
+        before = len(children())
+        async with connect_all({"a": Member("one")}) as manager:
+            box = manager.toolbox("openai_responses", code=CodeMode())
+            code = json.dumps({"code": "tools.a.one()"})
+            asked = response(*(call("run_python", code, f"id{n}") for n in range(12)))
+            assert texts(await box.run(asked, around=[around])) == ["one\n"] * 12
+        assert 1 < most - before <= 4
+
+    asyncio.run(main())
+
+
+def test_a_lock_file_holds_for_code(tmp_path: Path) -> None:
+    """F-CODE-1: a tool that is not as it was locked is not called."""
+    path = tmp_path / "lock.json"
+
+    def servers(member: Member) -> dict[str, mcpclient.ServerConfig]:
+        return {"a": mcpclient.ServerConfig("a", target=member, raw={"command": "a"})}
+
+    changed = Member({**tool("one"), "description": "Other."}, "two")
+    code = (
+        "for name in ('one', 'two'):\n"
+        "    try: print(getattr(tools.a, name)())\n"
+        "    except ToolError as error: print('refused')"
+    )
+
+    async def main() -> None:
+        async with connect_all(servers(Member("one", "two"))) as manager:
+            manager.lock(mcpclient.Pins(path))
+        pins = mcpclient.Pins(path, mode="refuse")
+        async with connect_all(servers(changed), pins=pins) as manager:
+            box = manager.toolbox("openai_responses", code=CodeMode())
+            assert await run_python(box, code) == "refused\ntwo\n"
+
+    asyncio.run(main())
+    assert changed.calls == ["two"]
+
+
 def test_a_user_who_refuses_in_the_middle() -> None:
     """F-CODE-1: each run and each call of it is asked for; what is refused raises."""
     asked: list[tuple[str, str]] = []
