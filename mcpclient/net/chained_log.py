@@ -147,12 +147,13 @@ class ChainedLog:
         self._end = size + len(line), link
 
 
-_logs: WeakValueDictionary[str, ChainedLog] = WeakValueDictionary()
+_logs: WeakValueDictionary[tuple[str, int, int], ChainedLog] = WeakValueDictionary()
 
 
 def log_at(path: str, max_size: int) -> ChainedLog:
-    """Return the log at a path, the same one as long as anything uses it."""
-    return _logs.setdefault(path, ChainedLog(path, max_size))
+    """Return the log at a path, the same one as long as anything in this process uses it."""
+    key = path, max_size, os.getpid()  # a thread may have had the lock of a fork's log
+    return _logs.setdefault(key, ChainedLog(path, max_size))
 
 
 def open_log(path: str) -> int:

@@ -138,6 +138,7 @@ class Audit:
         self, method: str, name: str, arguments: Mapping[str, Any], schema: Any
     ) -> dict[str, Any]:
         line: dict[str, Any] = {"kind": "call", "server": self._server, **self._about}
+        name = _shown(name) if ":" in name else name  # a URI may hold a secret
         line.update(method=method, name=name, decision="refused", by="hook", reason="")
         try:
             shown = masked(dict(arguments), schema, schema, lambda secret: "…")

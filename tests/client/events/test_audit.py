@@ -294,12 +294,14 @@ def test_calls_as_tasks_and_subscriptions_are_lines(path: Path) -> None:
 
 def test_the_account_of_a_login_stands_in_each_line(path: Path) -> None:
     """F-AUDIT-1"""
-    auth = mcpclient.OAuth(account="work")
+    auth = mcpclient.OAuth(account="work")  # and a secret in a URI does not
     client = mcpclient.connect("https://example.com/mcp", auth=auth, audit=path)
     audit = client._connection.audit
     assert audit is not None
     audit.refused_start("", ConnectFailed("x", "y"))
-    assert records(path)[0]["account"] == "work"
+    audit.refused_call("resources/read", "db://u:hunter2@h/?api_key=s3cret", None, UsageError("z"))
+    assert [each["account"] for each in records(path)] == ["work"] * 2
+    assert "hunter2" not in path.read_text() and "s3cret" not in path.read_text()
 
 
 def test_what_may_be_given_as_a_log() -> None:
