@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from .files import replace_file
 from .locks import lock_descriptor, release_descriptor
 from .regular_files import make_private, make_private_folder, open_regular, real_path
 
@@ -129,7 +128,8 @@ class ChainedLog:
         else:
             last = START
         link, line = _line_after(last, {**record, "torn": _digest(torn)} if torn else record)
-        if size and size + len(line) > self._max_size and is_ended and not torn:
+        is_full = size and size + len(line) > self._max_size
+        if is_full and is_ended and not torn and os.name == "posix":  # else an open file stays
             with suppress(OSError):  # one that cannot be rotated grows
                 _rotate(self._path, line)
                 self._process_id = 0
@@ -240,7 +240,7 @@ def _rotate(path: str, line: bytes) -> None:
         if not earlier or not earlier[-1].samefile(real):
             number = int(earlier[-1].name.rpartition(".")[2]) if earlier else 0
             os.link(real, f"{real}.{number + 1}")
-        replace_file(name, real)
+        os.replace(name, real)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)

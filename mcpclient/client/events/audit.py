@@ -84,7 +84,7 @@ class Audit:
         ]
         self._server = server
         self._about = about
-        self._complained = False
+        self._failing: set[AuditLog] = set()
 
     async def call(
         self, call: Call, hooks: Sequence[Around], make: Proceed, schema: Any
@@ -171,9 +171,10 @@ class Audit:
                 continue
             try:
                 _append(log, file, {**line, "outcome": "sent"})
-            except OSError as error:
+            except Exception as error:
                 line.update(decision="refused", by="audit")
-                reason = f"the audit log {log.path} cannot be written: {error.strerror or error}"
+                cause = getattr(error, "strerror", None) or error
+                reason = f"the audit log {log.path} cannot be written: {cause}"
                 if line["kind"] == "start":
                     raise ConnectFailed(self._server, reason) from None
                 raise CallRefused(line["method"], line["name"], reason) from None
@@ -182,10 +183,10 @@ class Audit:
         for log, file in self._logs:
             try:
                 _append(log, file, line)
-                self._complained = False
-            except OSError as error:
-                if not self._complained:
-                    self._complained = True
+                self._failing.discard(log)
+            except Exception as error:  # which must not replace the outcome of the call
+                if log not in self._failing:
+                    self._failing.add(log)
                     _logger.error("the audit log %s cannot be written: %s", log.path, error)
 
 

@@ -234,7 +234,8 @@ def test_a_log_that_is_not_required_holds_nothing_up(
     foreign = tmp_path / "notes.txt"
     foreign.write_text("mine\n")
     with caplog.at_level(logging.ERROR):
-        used(foreign, use)
+        used([foreign, AuditLog(tmp_path / "calls.jsonl")], use)
+    assert len(calls(tmp_path / "calls.jsonl")) == 3
     assert foreign.read_text() == "mine\n"
     assert [each.message for each in caplog.records] == [
         f"the audit log {foreign} cannot be written: [Errno 22] it is not an audit log"
