@@ -428,6 +428,7 @@ _BY_STATE = {
     "denied": "Change the rule that denies it, or ask whoever wrote it.",
     "disabled": "Enable the server in its file, or with manager.enable(NAME).",
     "closed": "Connect the server again, or open the manager again.",
+    "failing": "Call again later, and look up why its calls fail.",
 }
 
 Hint = Union[str, Callable[[Any], str]]

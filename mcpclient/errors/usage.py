@@ -70,10 +70,10 @@ class SandboxUnavailable(UsageError):
 
 
 class ServerUnavailable(UsageError):
-    """A call needs a server that its manager does not connect.
+    """A call needs a server that its manager does not connect, or whose breaker refuses calls.
 
-    Fields: ``server`` (its name), ``status`` (such as ``"disabled"`` or ``"closed"``) and
-    ``reason``: why, and what to do about it.
+    Fields: ``server`` (its name), ``status`` (such as ``"disabled"``, ``"closed"`` or
+    ``"failing"``) and ``reason``: why, and what to do about it.
     """
 
     def __init__(self, server: str, status: str, reason: str) -> None:

@@ -370,6 +370,10 @@ def test_links_and_devices(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify_log(link).lines == 9
     with pytest.raises(OSError, match="not a regular file"):
         open_log("/dev/null")
+    if os.geteuid() == 0:  # who may give a link away
+        os.chown(link, 12345, -1, follow_symlinks=False)
+        with pytest.raises(OSError, match="belongs to another user"):
+            open_log(str(link))
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     for each in (link, path):

@@ -145,8 +145,7 @@ class Caps:
             return True
         left = max(self._rests_until - now, 0.0)
         reason = f"{self._failures} calls in a row failed; the next is tried in {left:.0f} s"
-        error = ServerUnavailable(self._server, "failing", reason)
-        raise error.advise("Call again later, and look up why its calls fail.")
+        raise ServerUnavailable(self._server, "failing", reason)
 
     def _ended(self, has_failed: bool, now: float) -> None:
         self._failures = self._failures + 1 if has_failed else 0

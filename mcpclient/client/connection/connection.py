@@ -79,10 +79,10 @@ class Connection(LoopBound):
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
         self.watchers: list[Watcher] = []
-        for hook in options.around:
-            if isinstance(hook, hooks.Watcher):
-                self.watchers.append(hook)
-                self.observers.append(hook.session_observer(partial(self.described, "session")))
+        for each in options.around:
+            if isinstance(each, hooks.Watcher):
+                self.watchers.append(each)
+                self.observers.append(each.session_observer(partial(self.described, "session")))
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
         self.decode: Callable[[bytes | str], Any] = decode
@@ -202,9 +202,11 @@ class Connection(LoopBound):
             opening = Opening(self.route, self.options, session, starts_once=eras.starts_once(key))
             agreed = None
             try:
-                with self.options.hooks.reporting(self.name, "connect"), self._audited():
-                    run = self._watched if self.watchers else Opening.run
-                    agreement = await run(opening, eras.recall(key))
+                with self.options.hooks.reporting(self.name, "connect"):
+                    if self.audit is None and not self.watchers:
+                        agreement = await opening.run(eras.recall(key))
+                    else:
+                        agreement = await self._observed(opening, eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -228,7 +230,8 @@ class Connection(LoopBound):
             if self.options.hooks.on_connect is not None:
                 await self._report(session, agreement)
 
-    async def _watched(self, opening: Opening, remembered: Era | None) -> Agreement:
+    async def _observed(self, opening: Opening, remembered: Era | None) -> Agreement:
+        """Open a session, with the hooks that watch that around it, and a line in the audit log."""
         agreed = []
 
         async def make(call: hooks.Call) -> CallToolResult:
@@ -238,17 +241,15 @@ class Connection(LoopBound):
             return CallToolResult({"method": opened, "protocolVersion": era.version})
 
         session = self._connecting
+        line: AbstractContextManager[None] = nullcontext()
         facts = {"transport": session.transport.name} if session is not None else {}
-        call = self.described("connect", protocol_version=None, **facts)
-        await hooks.surrounded(self.watchers, make)(call)
+        if self.audit is not None:
+            confined = bool(self.options.sandbox)
+            line = self.audit.starting(self.route.shown, self.decision, sandbox=confined)
+        with line:
+            call = self.described("connect", protocol_version=None, **facts)
+            await hooks.surrounded(self.watchers, make)(call)
         return agreed[0]
-
-    def _audited(self) -> AbstractContextManager[None]:
-        if self.audit is None:
-            return nullcontext()
-        return self.audit.starting(
-            self.route.shown, self.decision, sandbox=bool(self.options.sandbox)
-        )
 
     async def _leave(self, session: Session) -> None:
         if session.loop is asyncio.get_running_loop():

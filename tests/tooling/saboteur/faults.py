@@ -714,8 +714,8 @@ OTHERS = [
     Fault(
         "client.requests",
         "calls made together miss the hooks given to them",
-        'self._is_wrapped or options.get("around") or options',
-        "self._is_wrapped or options",
+        'or options.get("around")\n',
+        "or False\n",
     ),
     Fault(
         "client.connection.response_cache",
