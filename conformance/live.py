@@ -104,7 +104,7 @@ def _meet(meeting: Meeting) -> list[Row]:
     if plan.needs and shutil.which(plan.needs) is None:
         return [row(outcome=NOT_RUN, detail=f"{plan.needs} is not on PATH")]
     try:
-        with _target(plan, [*command, *plan.arguments]) as target:
+        with target_of(plan, [*command, *plan.arguments]) as target:
             ours = asyncio.run(asyncio.wait_for(_ask(meeting, target), ASK_LIMIT))
             return [_beside(name, meeting, target, ours) for name in meeting.references]
     except Exception as error:
@@ -112,7 +112,7 @@ def _meet(meeting: Meeting) -> list[Row]:
 
 
 @contextlib.contextmanager
-def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
+def target_of(plan: Plan, command: list[str]) -> Iterator[Report]:
     """Start a server that listens, or tell how a client starts it."""
     server = peers.SERVERS[plan.server]
     if server.transport == "stdio":
@@ -184,13 +184,13 @@ async def _answer(asking: Awaitable[Any]) -> Any:
 def _beside(reference: str, meeting: Meeting, target: Report, ours: Report) -> Row:
     """Compare with what a reference client gets from the same server."""
     row = partial(meeting.row, name=f"{meeting.name} beside {reference}")
-    command = _command(reference)
+    command = reference_command(reference)
     if command is None:
         return row(outcome=NOT_RUN, detail=peers.why_not(REFERENCES[reference]))
     if ours["protocol_version"] != meeting.revision:
         detail = f"negotiated {ours['protocol_version']}"
         return row(outcome=FAILED, detail=detail, checks=1)
-    theirs = _ask_reference(command, meeting, target)
+    theirs = ask_reference(command, meeting, target)
     compared = compare(reference, theirs, ours, ALLOWANCES)
     row = partial(row, checks=compared.checks, held=compared.held)
     if compared.differences:
@@ -199,7 +199,7 @@ def _beside(reference: str, meeting: Meeting, target: Report, ours: Report) -> R
     return row(outcome=PASSED, detail=f"{compared.checks} answers alike")
 
 
-def _command(reference: str) -> list[str] | None:
+def reference_command(reference: str) -> list[str] | None:
     """Return the command of a reference client, or None if it is not installed."""
     here = Path(__file__).parent
     if reference == PYTHON_SDK:
@@ -210,7 +210,7 @@ def _command(reference: str) -> list[str] | None:
     return [node, str(here / "reference_client.mjs"), modules] if node else None
 
 
-def _ask_reference(command: list[str], meeting: Meeting, target: Report) -> Report:
+def ask_reference(command: list[str], meeting: Meeting, target: Report) -> Report:
     """Ask the same through a reference client, in its own environment."""
     plan = meeting.plan
     request = {

@@ -16,6 +16,7 @@ from typing import IO, Any, Callable
 from ..client.client import Client
 from ..client.connection.connection import Connection
 from ..client.connection.limits import RequestOptions
+from ..client.events.around import not_called
 from ..client.events.callbacks import Observer
 from ..client.listen import Subscription
 from ..client.requests import connection_of
@@ -65,7 +66,7 @@ class Bridge(Observer):
 
     ``make_client`` takes options that come from the host. ``judge`` raises if the server may not
     be started again. ``explain`` returns an error as the host shows it. ``limits``: of each
-    request; the host has its own.
+    request; the host has its own. ``offers`` returns whether the tool of a name is offered.
     """
 
     def __init__(
@@ -74,7 +75,10 @@ class Bridge(Observer):
         judge: Callable[[], None],
         explain: Callable[[McpError], str],
         limits: RequestOptions,
+        offers: Callable[[object], bool] = lambda name: True,
     ) -> None:
+        self._tools: list[dict[str, Any]] = []
+        self._offers = offers
         self._make_client = make_client
         self._judge = judge
         self.explain = explain
@@ -150,6 +154,7 @@ class Bridge(Observer):
         connection.options.handlers.forward_to(self._ask_host, capabilities)
         large = math.inf if client.reads_params else LARGE
         connection.decode = partial(decode_verbatim, large=large)
+        connection.guard = self._guard
         connection.observers.append(self)
         return await client.connect()
 
@@ -208,7 +213,7 @@ class Bridge(Observer):
             return await self._listen(client, request_id, given)
         if self._is_handshake == (meta is None):
             result = await self._send(method, params, is_raw=True)
-            self._learn(method, given, result)
+            self._learn(method, given)
             return result
         if meta is None:
             return await self._ask_stateless(client, method, given)
@@ -221,14 +226,32 @@ class Bridge(Observer):
         if params is not None and client.reads_params:
             params = whole(params)
         try:
-            return await client.forward(method, params, options)
+            result = await client.forward(method, params, options)
         except ConnectionLost:
             if method not in REPEATABLE:
                 raise
-        client = await self._restore()
-        return await client.forward(method, params, options)
+            result = await (await self._restore()).forward(method, params, options)
+        return self._offered(params or {}, result) if method == "tools/list" else result
 
-    def _learn(self, method: str, params: Params, result: Params) -> None:
+    def _offered(self, params: Params, result: Params) -> Params:
+        """Return a page of tools without those that may not be called."""
+        assert self._client is not None, "it has answered"
+        listed = whole(result).get("tools")
+        if not isinstance(listed, list):
+            return result
+        tools = [tool for tool in listed if isinstance(tool, dict)]
+        self._tools = [*(self._tools if "cursor" in params else ()), *tools]
+        valid = {id(tool.raw) for tool in self._client.learn_tools(self._tools)}
+        kept = [each for each in tools if id(each) in valid and self._offers(each.get("name"))]
+        return result if len(kept) == len(listed) else {**whole(result), "tools": kept}
+
+    def _guard(self, method: str, params: Params) -> dict[str, Any] | None:
+        name = params.get("name")
+        if method != "tools/call" or self._offers(name):
+            return None
+        return not_called(str(name), "the configuration of its server leaves it out").raw
+
+    def _learn(self, method: str, params: Params) -> None:
         """Keep what another session of the server has to be told."""
         if method == "logging/setLevel":
             self._connection.session.log_level = str(params.get("level"))
@@ -236,13 +259,6 @@ class Bridge(Observer):
             self._uris[str(params.get("uri"))] = None
         elif method == "resources/unsubscribe":
             self._uris.pop(str(params.get("uri")), None)
-        era = self._connection.era
-        if method == "tools/list" and era is not None and era.header_parameters is not None:
-            for tool in whole(result).get("tools") or ():
-                try:
-                    era.header_parameters.learn(tool)
-                except (ValueError, AttributeError, TypeError) as error:
-                    _logger.debug("a tool without headers: %s", error)
 
     async def _ask_stateless(self, client: Client, method: str, params: Params) -> Params:
         """Return the result of a handshake host's request to a stateless server."""

@@ -13,6 +13,7 @@ from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..errors import McpError, ServerUnavailable
 from ..gate.gate import Gate
+from ..manager.filters import is_offered
 from .command import Answer, LocalCommand, LocalWork, Server
 from .connecting import client_options
 from .parsing import name_server, only_server
@@ -39,6 +40,7 @@ _CONNECTS_WITHIN = 120.0
 def bridge(options: argparse.Namespace) -> LocalWork:
     """Prepare a bridge to the server that the words name."""
     server = only_server(options)
+    config = server.config
 
     async def work(screen: Screen) -> Answer:
         def make_client(**others: object) -> Client:
@@ -50,8 +52,11 @@ def bridge(options: argparse.Namespace) -> LocalWork:
             error.advise(name_server(hints.hint_for(error, hints.SHELL), options, server))
             return error_text(error, stderr_was_shown=True)
 
+        def offers(name: object) -> bool:
+            return config is None or is_offered(str(name), config.include, config.exclude)
+
         limits = RequestOptions(options.timeout, options.max_timeout)
-        between = Bridge(make_client, lambda: _judge(server), explain, limits)
+        between = Bridge(make_client, lambda: _judge(server), explain, limits, offers)
         stdin, stdout = _own_streams()
         await between.serve(stdin, stdout, threads=sys.platform == "win32")
         return Answer({}, "", is_shown=True)

@@ -143,7 +143,10 @@ class Requests:
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
         """
-        tools = await self._list("tools/list", "tools", options)
+        return self.learn_tools(await self._list("tools/list", "tools", options))
+
+    def learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
+        """Remember the tools of all pages; return those that may be called."""
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if mirrored is not None and self._connection.session.transport.carries_headers:
