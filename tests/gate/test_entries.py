@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from mcpclient import Config, ServerConfig, load_config
+from mcpclient.entries.bundles.manifest import open_entry
 from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.manager.configured import same_server
+from mcpclient.net.login.storage import keep_answer
+from tests.entries.bundles.making import manifest, write_bundle
 
 
 @pytest.fixture
@@ -139,3 +142,38 @@ def test_scopes_beside_a_login_limit_it(file: Path) -> None:
     """F-SAFE-3"""
     write(file, s={"url": "https://x/mcp", "scopes": ["a", "b"], "oauth": True})
     assert loaded(file).options["auth"].scopes == ("a", "b")
+
+
+def test_an_entry_with_inputs_of_its_own(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-18: what was answered for it is kept, and for no other entry."""
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(file.parent / "credentials.json"))
+    raw = {"command": "x", "env": {"K": "${input:k}"}, "inputs": [{"id": "k", "required": True}]}
+    write(file, s=raw, t=raw, u={"command": "x", "args": ["${input:k}"]})
+    config = load_config(start=file.parent, scopes=["user"])
+    assert list(config.servers) == ["u"]
+    assert [(each.server, each.field) for each in config.problems if each.severity == "error"] == [
+        ("s", "inputs.k"),
+        ("t", "inputs.k"),
+    ]
+    (spec,) = open_entry(raw, str(file), "", "s").inputs
+    keep_answer(spec.kept, "s3cret")
+    config = load_config(start=file.parent, scopes=["user"])
+    assert list(config.servers) == ["s", "u"]
+    assert config.servers["s"].options["env"] == {"K": "s3cret"}
+    assert config.servers["u"].target == ["x", ""]
+
+
+def test_an_entry_with_a_bundle(file: Path) -> None:
+    """F-MANY-18: it is unpacked once it is ready; its digest is part of the entry."""
+    path = write_bundle(file.parent / "x.mcpb")
+    write(file, s={"bundle": "x.mcpb", "disabled": True})
+    server = loaded(file)
+    assert server.bundle is not None
+    assert (server.state, server.bundle.path) == ("disabled", path)
+    assert not Path(server.bundle.folder).exists()
+    ready = again(server, on=True)
+    assert Path(server.bundle.folder, "server", "main.py").exists()
+    assert ready.options["cwd"] == server.bundle.folder
+    assert ready.raw["sha256"] == server.bundle.sha256
+    write_bundle(file.parent / "x.mcpb", manifest(version="2.0.0"))
+    assert loaded(file).fingerprint() != server.fingerprint()

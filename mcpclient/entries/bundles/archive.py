@@ -47,7 +47,7 @@ _END_SIZE, _LOCAL_SIZE, _MAX_COMMENT = 22, 30, 65_535
 _SIGNATURE, _SIGNATURE_END = b"MCPB_SIG_V1", b"MCPB_SIG_END"
 _ENCRYPTED = 0x1 | 0x20 | 0x40 | 0x2000  # encryption of three kinds, and patches
 _DESCRIBED, _UTF8 = 0x8, 0x800
-_DESCRIPTORS = (12, 16)  # bytes behind a file whose size was not known before
+_DESCRIPTORS = (12, 16, 20, 24)  # bytes behind a file whose size was not known before
 _METHODS = (0, 8)  # stored, deflated
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -212,13 +212,13 @@ def _trimmed(content: bytes) -> bytes:
 def _checked(archive: zipfile.ZipFile, content: bytes) -> dict[str, zipfile.ZipInfo]:
     """Return the files of an archive by name. Raises `EntryError`."""
     files: dict[str, zipfile.ZipInfo] = {}
-    names = _Names()
+    seen: dict[str, tuple[str, bool]] = {}
     end = total = 0
     gaps = [0]
     for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
         name = info.orig_filename  # the other one ends at the first NUL
         is_folder = name.endswith("/")
-        names.add(name[:-1] if is_folder else name, is_folder=is_folder)
+        _check_name(name[:-1] if is_folder else name, is_folder, seen)
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFDIR if is_folder else stat.S_IFREG):
             raise _wrong("is a link or a special file", name)
@@ -257,37 +257,29 @@ def _local_size(info: zipfile.ZipInfo, content: bytes) -> int:
     return int(_LOCAL_SIZE + name + extra)
 
 
-class _Names:
-    """The names in an archive, which are told apart by every file system."""
+def _check_name(name: str, is_folder: bool, seen: dict[str, tuple[str, bool]]) -> None:
+    """Raise `EntryError` for a name that some system takes for another place, or for another name.
 
-    def __init__(self) -> None:
-        self._seen: dict[str, tuple[str, bool]] = {}
-        self._added: set[str] = set()
-
-    def add(self, name: str, *, is_folder: bool) -> None:
-        """Add a name. Raises `EntryError` for one that is not acceptable beside the others."""
-        parts = name.split("/")
-        for part in parts:
-            _check_part(part, name)
-        if len(name.encode()) > _MAX_PATH:
-            raise _wrong("has too long a name", name[:_MAX_NAME])
-        if name in self._added:
-            raise _wrong("is there twice", name)
-        self._added.add(name)
-        for length in range(1, len(parts) + 1):
-            path = "/".join(parts[:length])
-            spelled = path, is_folder or length < len(parts)
-            plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-            if self._seen.setdefault(plain, spelled) != spelled:
-                raise _wrong(f"has the name of {safe_repr(self._seen[plain][0])}", name)
-
-
-def _check_part(part: str, name: str) -> None:
-    if part in ("", ".", ".."):
-        raise _wrong("has an absolute path, or one that leads elsewhere", name)
-    if any(each in "\\:" or unicodedata.category(each) in _INVISIBLE for each in part):
-        raise _wrong("has a backslash, a colon or an invisible character in its name", name)
-    if part[-1] in ". " or part.partition(".")[0].rstrip().casefold() in _DEVICES:
-        raise _wrong("has a name that means something else on Windows", name)
-    if len(part.encode()) > _MAX_NAME:
-        raise _wrong("has too long a name", name[:_MAX_NAME])
+    ``seen``: by what no file system tells apart, the files and folders so far, with their spelling.
+    """
+    parts = name.split("/")
+    for part in parts:
+        if part in ("", ".", ".."):
+            raise _wrong("has an absolute path, or one that leads elsewhere", name)
+        if any(each in "\\:" or unicodedata.category(each) in _INVISIBLE for each in part):
+            raise _wrong("has a backslash, a colon or an invisible character in its name", name)
+        if part[-1] in ". " or part.partition(".")[0].rstrip().casefold() in _DEVICES:
+            raise _wrong("has a name that means something else on Windows", name)
+    if len(name.encode()) > _MAX_PATH or max(len(part.encode()) for part in parts) > _MAX_NAME:
+        raise _wrong("has too long a name", name)
+    for length in range(len(parts), 0, -1):
+        path = "/".join(parts[:length])
+        spelled = path, is_folder or length < len(parts)
+        plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+        known = seen.setdefault(plain, spelled)
+        if known != spelled or (length == len(parts) and not is_folder and known is not spelled):
+            raise _wrong(f"has the name of {safe_repr(known[0])}", name)
+        if known is not spelled:
+            break  # the folders above it were seen with it
+    if len(seen) > 2 * _MAX_FILES:
+        raise _wrong(f"has more than {_MAX_FILES} files")
