@@ -85,9 +85,7 @@ class Requests:
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
-        The options are those of `CallOptions`. ``fresh``: ask the server even where its last answer
-        may still be used. ``around``: for a request that calls a tool or names a prompt or a
-        resource.
+        The options are those of `QueryOptions`.
 
         Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and

@@ -59,14 +59,11 @@ def route_to(target: Target, options: Options) -> Route:
     if isinstance(target, Transport):
         refuse(options, ("auth", "env", "cwd", "sandbox"), "a transport of your own")
         return Route(target.description, None, lambda: target)
-    if isinstance(target, str) and _URL.match(target):
-        return url_routes.route_to_url(target, options)._replace(destination=target)
-    if isinstance(target, (str, os.PathLike)):
-        return _to_command(_command_of(target), options)
-    if isinstance(target, Sequence) and all(
-        isinstance(part, (str, os.PathLike)) for part in target
-    ):
-        return _to_command([os.fspath(part) for part in target], options)
+    destination = destination_of(target)
+    if isinstance(destination, str):
+        return url_routes.route_to_url(destination, options)._replace(destination=destination)
+    if destination is not None:
+        return _to_command(destination, options)
     route = applications.route_to_application(target, options)
     if route is not None:
         return route
@@ -85,7 +82,9 @@ def destination_of(target: Target) -> str | list[str] | None:
         return target
     if isinstance(target, (str, os.PathLike)):
         return _command_of(target)
-    return [os.fspath(part) for part in target] if isinstance(target, Sequence) else None
+    if isinstance(target, Sequence) and all(isinstance(one, (str, os.PathLike)) for one in target):
+        return [os.fspath(part) for part in target]
+    return None
 
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
