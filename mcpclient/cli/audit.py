@@ -50,6 +50,6 @@ def _verified(path: str, head: str) -> Answer:
 
 def _shown(path: str, screen: Screen) -> Answer:
     records = [line.record for line in read_log(path, rotated=False)]
-    rows = [tuple(one_line(str(each.get(name, ""))) for name in _SHOWN) for each in records if each]
-    text = table([name.upper() for name in _SHOWN], rows, screen.style)
-    return Answer({"lines": records}, text if rows else "the log is empty")
+    rows = [tuple(str(each.get(name, "")) for name in _SHOWN) for each in records if each]
+    text = table([name.upper() for name in _SHOWN], rows, screen.style, "the log is empty")
+    return Answer({"lines": records}, text)

@@ -37,14 +37,12 @@ def login_for(
 
     ``show_login``: shows the address in place of the terminal. ``account``: as of `OAuth`.
     """
-    terminal = ScreenTerminal(screen)
-    store = default_store()
-    if show_login is not None:
-        provider = BrowserLogin(store, terminal=terminal, open_browser=show_login)
-        return oauth_with(url, provider, account=account)
-    if terminal.is_interactive:
-        return oauth_with(url, BrowserLogin(store, terminal=terminal), account=account)
-    return oauth_with(url, TwoStepLogin(store), account=account)
+    terminal, store = ScreenTerminal(screen), default_store()
+    provider: BrowserLogin | TwoStepLogin = TwoStepLogin(store)
+    if show_login is not None or terminal.is_interactive:
+        show = show_login or open_browser
+        provider = BrowserLogin(store, terminal=terminal, open_browser=show)
+    return oauth_with(url, provider, account=account)
 
 
 def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:

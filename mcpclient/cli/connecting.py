@@ -43,14 +43,10 @@ _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
 
 def client_for(
-    server: Server,
-    options: argparse.Namespace,
-    screen: Screen,
-    show_login: Callable[[str], Awaitable[bool]] | None = None,
-    **others: Any,
+    server: Server, options: argparse.Namespace, screen: Screen, **others: Any
 ) -> Client:
     """Return a client, not yet connected, with the options of `client_options`."""
-    client = Client(server.target, **client_options(server, options, screen, show_login, **others))
+    client = Client(server.target, **client_options(server, options, screen, **others))
     if server.config is not None:
         connection_of(client).decision = server.config.decision
     return client
@@ -60,6 +56,7 @@ def client_options(
     server: Server,
     options: argparse.Namespace,
     screen: Screen,
+    *,
     show_login: Callable[[str], Awaitable[bool]] | None = None,
     **others: Any,
 ) -> dict[str, Any]:
@@ -130,15 +127,11 @@ def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
 
 
 def with_options(
-    config: ServerConfig,
-    options: argparse.Namespace,
-    screen: Screen,
-    show_login: Callable[[str], Awaitable[bool]] | None = None,
-    **others: Any,
+    config: ServerConfig, options: argparse.Namespace, screen: Screen, **others: Any
 ) -> ServerConfig:
     """Return a configured server with the options of `client_options`."""
     server = Server(config.target, config.options)
-    return replace(config, options=client_options(server, options, screen, show_login, **others))
+    return replace(config, options=client_options(server, options, screen, **others))
 
 
 def answers_of(asking: Callable[[], Asking], options: argparse.Namespace) -> dict[str, Any]:

@@ -86,10 +86,10 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
         screen.say(str(problem))
     questions = Questions(Board())
     answers = _answers(questions)
-    servers = {
-        name: with_options(server, options, screen, partial(questions.show_login, name), **answers)
-        for name, server in config.servers.items()
-    }
+    servers = {}
+    for name, server in config.servers.items():
+        show_login = partial(questions.show_login, name)
+        servers[name] = with_options(server, options, screen, show_login=show_login, **answers)
     async with Manager(servers, wait="none") as manager:
         source = ManagerSource(manager, Approvals())
         inspector = Inspector(source, port=options.port, allow=options.allow, questions=questions)
@@ -112,7 +112,8 @@ def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> I
         def show_login(url: str) -> Awaitable[bool]:
             return questions.show_login(name or client.target, url)
 
-        client = client_for(server, options, screen, show_login, **_answers(questions))
+        answers = _answers(questions)
+        client = client_for(server, options, screen, show_login=show_login, **answers)
         return client
 
     source = ClientSource(client_of(server), lambda name, target: client_of(Server(target), name))

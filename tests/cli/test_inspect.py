@@ -98,9 +98,9 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     chosen = connecting.client_options
 
-    def noting(server: Any, options: Any, screen: Any, show_login: Any, **others: Any) -> Any:
-        found.append(show_login)
-        return chosen(server, options, screen, show_login, **others)
+    def noting(server: Any, options: Any, screen: Any, **others: Any) -> Any:
+        found.append(others["show_login"])
+        return chosen(server, options, screen, **others)
 
     monkeypatch.setattr(connecting, "client_options", noting)
     return found
