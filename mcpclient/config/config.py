@@ -28,6 +28,10 @@ State = Literal["ready", "disabled", "needs_approval", "denied"]
 """Whether a server may be connected, and if not, why not."""
 
 
+SETTINGS = ("include", "exclude", "trusted", "lazy", "naming")
+"""The fields of a server that its entry has, too, and that a program may change."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A mistake in a configuration, or a warning about it.
@@ -122,11 +126,7 @@ class ServerConfig:
             bundle=bundle,
             options={**options, **self.options},
             enabled=self.enabled and entry.enabled,
-            include=self.include or entry.include,
-            exclude=self.exclude or entry.exclude,
-            trusted=self.trusted or entry.trusted,
-            lazy=self.lazy or entry.lazy,
-            naming=self.naming or entry.naming,
+            **{name: getattr(self, name) or getattr(entry, name) for name in SETTINGS},
             raw={**written, "sha256": entry.sha256} if entry.sha256 else written,
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
-from ..config.config import Problem, ServerConfig, Severity
+from ..config.config import SETTINGS, Problem, ServerConfig, Severity
 from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
 from ..config.sheet import NamedFiles, named_files, sheet_of, words_of
 from ..entries.applications import project_of
@@ -92,6 +92,8 @@ class Entries:
             file = written.file
             warn = partial(report, "warning")
             entry = read_entry(written.name, written.entry, file.application, warn)
+            exclude = (*entry.exclude, *_switched_off(entry.name, file.tool_switches))
+            entry = replace(entry, exclude=exclude)
             if file.scope == "project":
                 entry = _limited(entry, warn)
             is_on = written.name in enabled
@@ -151,11 +153,7 @@ class Entries:
             source=file.path,
             target=written_target(entry),
             enabled=entry.enabled,
-            include=entry.include,
-            exclude=(*entry.exclude, *_switched_off(entry.name, file.tool_switches)),
-            trusted=entry.trusted,
-            lazy=entry.lazy,
-            naming=entry.naming,
+            **{name: getattr(entry, name) for name in SETTINGS},
             raw=raw,
             written=written_target(entry),
             sheet=sheet_of(entry, written.entry, (file.scope, file.path), inputs, find),
@@ -241,7 +239,7 @@ def _with_changes(fresh: ServerConfig, issued: ServerConfig, server: ServerConfi
     """Return the fresh server with the changes that lead from the issued one to ``server``."""
     changed = {
         name: getattr(server, name)
-        for name in ("name", "include", "exclude", "trusted", "lazy", "naming")
+        for name in ("name", *SETTINGS)
         if getattr(server, name) != getattr(issued, name)
     }
     missing = object()
