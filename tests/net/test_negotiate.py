@@ -17,8 +17,10 @@ from mcpclient import Negotiate
 from mcpclient.errors import AuthError, ConnectFailed, HttpError, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import parse_url
 from mcpclient.net import gssapi, negotiate, sspi
 from mcpclient.net.negotiate import NegotiateAuthorizer, challenge_in, context_maker
+from mcpclient.net.proxies import Tunnel
 from tests.net.certificates import Authority
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import Proxy, join, serve
@@ -317,6 +319,20 @@ def test_without_a_library_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> N
     assert server.heads == []
 
 
+def test_a_message_serves_once(contexts: list[Context]) -> None:
+    """F-HTTP-15: a request that is sent again, as after a redirect, has one of its own."""
+
+    async def main() -> None:
+        owner = NegotiateAuthorizer(Negotiate(), "https://h/mcp")
+        owner.is_eager = True
+        request = owner.request("GET", "https://h/mcp")
+        await request.headers()
+        await request.headers("https://h/other")
+
+    run(main())
+    assert len(contexts) == 2
+
+
 @pytest.mark.parametrize("proof", [b"proof", b"wrong", b""])
 def test_the_server_of_a_websocket_proves_its_identity(proof: bytes) -> None:
     """F-HTTP-15: before any of its messages counts."""
@@ -395,6 +411,41 @@ def test_a_login_at_a_proxy(contexts: list[Context], messages: int) -> None:
     assert {line.split(" ")[0] for line in proxy.requests} == {"CONNECT"}
     assert len(proxy.given) == messages * len(contexts)
     assert {made.host for made in contexts} == {"localhost"}
+
+
+class Wire(asyncio.Transport):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def write(self, data: Any) -> None:
+        self.written.put_nowait(bytes(data))
+
+    def pause_reading(self) -> None:
+        """Nothing comes by itself."""
+
+
+def test_a_login_goes_on_behind_the_whole_answer() -> None:
+    """F-HTTP-15: the rest of a 407 does not become part of the next answer."""
+    Context.messages = 2
+
+    async def main() -> None:
+        tunnel = Tunnel(parse_url("http://proxy"), parse_url("http://h/"), Negotiate())
+        wire = Wire()
+        tunnel.connection_made(wire)
+        establishing = asyncio.ensure_future(tunnel.establish())
+        await wire.written.get()
+        challenge = f"Proxy-Authenticate: {encoded(b'go on')}\r\n".encode()
+        tunnel.data_received(b"HTTP/1.1 407 No\r\n" + challenge + b"Content-Length: 4\r\n\r\npa")
+        assert not tunnel._established.done()
+        tunnel.data_received(b"ge")
+        assert encoded(b"message 2").encode() in await wire.written.get()
+        tunnel.data_received(b"HTTP/1.1 200 OK\r\n\r\n")
+        await establishing
+
+    run(main())
 
 
 def test_a_proxy_may_prove_its_identity(contexts: list[Context]) -> None:

@@ -58,6 +58,16 @@ def test_verification_can_be_switched_off() -> None:
     assert context.verify_mode is ssl.CERT_NONE
 
 
+def test_reading_an_unknown_certificate_leaves_proxies_verified(tmp_path: Path) -> None:
+    """F-HTTP-15: and shows no certificate of the client."""
+    authority = Authority(tmp_path)
+    made = contexts(ca_file=authority.file, client_cert=authority.client_file())
+    other = made.unverified()
+    assert other.for_server.verify_mode is ssl.CERT_NONE
+    assert other.for_proxy is made.for_proxy
+    assert made.for_server.verify_mode is ssl.CERT_REQUIRED
+
+
 def test_an_own_context_is_used_as_it_is() -> None:
     """F-HTTP-12: for servers and proxies alike."""
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

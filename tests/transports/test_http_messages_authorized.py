@@ -428,3 +428,32 @@ def test_without_an_authorizer_there_is_nothing_in_between() -> None:
 )
 def test_the_url_for_authorization(url: str, expected: str) -> None:
     assert http_url(parse_url(url)) == expected
+
+
+def test_a_login_goes_on_over_the_connection_of_the_refusal() -> None:
+    """F-HTTP-15: another request meanwhile has a connection of its own."""
+
+    async def scenario() -> None:
+        asked, go_on = asyncio.Event(), asyncio.Event()
+
+        class Slow(Script):
+            async def recover(self, head: ResponseHead) -> bool:
+                asked.set()
+                await go_on.wait()
+                return True
+
+        handler = in_turn(answer_with(401), answer_with(200), answer_with(200))
+        async with HttpServer({"/mcp": handler}) as server:
+            client = HttpClient(Dialer())
+            request = HttpRequest("POST", server.url(), [], b"{}")
+            first, second = Sink(), Sink()
+            start_request(client, request, first, Slow([{}, {}]))
+            await asked.wait()
+            client.request(request, second)
+            await second.over
+            go_on.set()
+            await first.over
+            assert [each.connection for each in server.requests] == [1, 2, 1]
+            await client.close()
+
+    asyncio.run(scenario())

@@ -71,10 +71,10 @@ def test_several_requests_wait_for_one_run(tmp_path: Path) -> None:
     brief = counting(tmp_path, expires=0)
 
     async def main() -> None:
-        first = asyncio.ensure_future(made())
+        first, second = asyncio.ensure_future(made()), asyncio.ensure_future(made())
         await asyncio.sleep(0)
         first.cancel()
-        for found in await asyncio.gather(made(), made()):
+        for found in await asyncio.gather(second, made()):
             assert found == {"Authorization": "Bearer 1", "X-Url": "https://x/"}
         assert runs(tmp_path) == 1
         await asyncio.gather(brief(), brief())
@@ -207,6 +207,21 @@ def test_headers_that_stay_the_same_are_refused_for_good(tmp_path: Path) -> None
                     pass
         assert len(guarded.seen) == 1
         assert runs(tmp_path) == 2
+
+    asyncio.run(main())
+
+
+def test_headers_that_change_are_tried_once_more(tmp_path: Path) -> None:
+    """F-HTTP-15: a server that refuses everything does not have the program run for ever."""
+
+    async def main() -> None:
+        guarded = Guarded(StreamableEndpoint(McpServer()).routes, "never")
+        async with HttpServer(guarded.routes) as server:
+            options: dict[str, Any] = {"headers": counting(tmp_path), "transport": "http"}
+            with pytest.raises(HttpError, match="401"):
+                async with mcpclient.connect(str(server.url("/mcp")), **options):
+                    pass
+        assert len(guarded.seen) == runs(tmp_path) == 2
 
     asyncio.run(main())
 
