@@ -48,8 +48,8 @@ Target = Union[
     "AsgiApp",
     "ServerObject",
 ]
-"""A URL, a command (string or list), a path to a script, a configuration mapping, a transport, an
-ASGI application, or a server object of the Python SDK or of fastmcp."""
+"""A URL, a command (string or list), a path to a script or a bundle, a configuration mapping, a
+transport, an ASGI application, or a server object of the Python SDK or of fastmcp."""
 
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
