@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
@@ -223,13 +224,11 @@ class CodeProcess:
         # Here and not in the call, which may be cancelled before it has begun.
         run.call_ends()
         found = _OVER if call.cancelled() or call.exception() else call.result()
-        try:
+        with suppress(McpError):  # it has ended, or does not read: then its time runs out
             try:
                 self.transport.send(Outgoing(response(number, found)))
             except UsageError as error:  # a server's NaN, for example
                 self.transport.send(Outgoing(response(number, {"error": str(error)})))
-        except McpError:
-            self._break("The run was ended: it does not read the results of its calls.")
 
     def message_rejected(self, error: McpError, request_id: RequestId | None) -> None:
         """End the run: the program itself sends only messages."""

@@ -19,7 +19,7 @@ from ..client.connection.client_options import (
     SharedClientOptions,
     SharedQueryOptions,
 )
-from ..client.connection.limits import Seconds
+from ..client.connection.limits import RequestOptions, Seconds
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events import around as hooks
@@ -249,8 +249,18 @@ class Client(_Shared):
         around: Sequence[hooks.Around] = ...,
     ) -> dict[str, Any]: ...
     @property
+    def reads_params(self) -> bool: ...
+    def forward(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        limits: RequestOptions,
+        around: Sequence[hooks.Around] = ...,
+    ) -> dict[str, Any]: ...
+    @property
     def tools_are_stale(self) -> bool: ...
     def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
+    def learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:

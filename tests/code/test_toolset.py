@@ -429,6 +429,27 @@ def test_variables_are_kept_on_request() -> None:
     asyncio.run(main())
 
 
+def test_closing_ends_a_run() -> None:
+    """F-CODE-1: it has a result all the same."""
+
+    async def main() -> None:
+        started = asyncio.Event()
+
+        async def around(one: Call, proceed: Proceed) -> CallToolResult:
+            started.set()
+            return await proceed(one)
+
+        async with connect_all({"a": Member("one")}) as manager:
+            box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
+            code = "tools.a.one()\nimport time\ntime.sleep(600)"
+            running = asyncio.ensure_future(run_python(box, code, around=[around]))
+            await started.wait()
+            await box.close()
+            assert "Python ended before the code did" in await running
+
+    asyncio.run(main())
+
+
 def test_threads_that_go_on_after_a_run_call_nothing() -> None:
     """F-CODE-1: a kept process has no turn of the model then; its calls are answered so."""
     member = Member("one", "two")
