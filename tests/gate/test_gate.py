@@ -216,7 +216,9 @@ NAMED = [{"serverName": "good"}]
 
 def test_a_log_of_the_enterprise_that_cannot_be_read_allows_nothing(etc: Etc) -> None:
     """F-AUDIT-1: nor does one that is required and not named."""
-    for wrong in ({"audit": 5}, {"audit": "x", "audit_required": 1}, {"auditRequired": True}):
+    relative = {"audit": "calls.jsonl"}  # in whichever folder a program runs
+    unclear = {"audit": "/x.jsonl", "audit_required": 1}
+    for wrong in ({"audit": 5}, relative, unclear, {"auditRequired": True}):
         etc("managed-settings.json", wrong)
         assert Gate().admit(ServerConfig("a", target=["x"])).state == "denied"
 

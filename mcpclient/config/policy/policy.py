@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import expanduser, isabs
 from typing import TYPE_CHECKING, Any, Union
 
 from ...auth.options import Endpoints, ServerTrust
@@ -139,10 +140,10 @@ class Policy:
                 raise UsageError("allowedMcpServers and deniedMcpServers are lists of rules")
         path = settings.get("audit")
         required = settings.get("auditRequired", settings.get("audit_required", False))
-        if not isinstance(path, (str, type(None))) or not isinstance(required, bool):
-            raise UsageError("audit is the path of a file, and auditRequired is true or false")
-        if required and not path:
-            raise UsageError("auditRequired needs audit, the path of a file")
+        if path is not None and not (isinstance(path, str) and isabs(expanduser(path))):
+            raise UsageError("audit is the absolute path of a file, or begins with ~")
+        if not isinstance(required, bool) or (required and path is None):
+            raise UsageError("auditRequired is true or false, and needs audit")
         return cls(
             allow,
             deny or (),
