@@ -23,6 +23,8 @@ from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import one_line, writing
 from .screen import Screen
 
+# The applications whose files may have entries that only this library reads.
+_OURS = ("mcpclient", "claude-code")
 _WHICH_FILE = either(
     option(
         "--scope",
@@ -119,7 +121,12 @@ def _in_file(file: str, path: str, options: argparse.Namespace) -> FoundEntry:
     env = dict(options.env)
     if env:
         found.entry["env"] = {**found.entry.get("env", {}), **env}
-    base = project_of(path, kind_of(path))
+    kind = kind_of(path)
+    if kind.application not in _OURS and not found.entry.keys().isdisjoint(("bundle", "inputs")):
+        message = f"{kind.application}, whose file {path} is, could not read this entry"
+        hint = "Leave out --config; of a server.json, give each value with --set."
+        raise UsageError(message).advise(hint)
+    base = project_of(path, kind)
     if options.scope != "user" and found.entry.get("bundle", "").startswith(base + os.sep):
         found.entry["bundle"] = os.path.relpath(found.entry["bundle"], base).replace(os.sep, "/")
     return found

@@ -174,6 +174,19 @@ def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
     assert "server.json: file: it is not JSON" in run(capsys, "add", "server.json", code=2)[1]
 
 
+def test_the_file_of_another_application(capsys: Capture, project: Path) -> None:
+    """F-MANY-18: an entry that only this library reads is not written there; others are."""
+    write_bundle(project / "x.mcpb")
+    document = server(package("npm", "a", environmentVariables=[KEY]))
+    Path("server.json").write_text(json.dumps(document))
+    where = ("--config", ".cursor/mcp.json")
+    for file in ("x.mcpb", "server.json"):
+        told = run(capsys, "add", file, *where, code=2)[1]
+        assert "cursor, whose file .cursor/mcp.json is, could not read this entry" in told
+    run(capsys, "add", "server.json", *where, "--set", "API_KEY=k")
+    assert written(".cursor/mcp.json")["a-server"]["env"] == {"API_KEY": "k"}
+
+
 def test_an_input_that_has_no_value_is_told(capsys: Capture) -> None:
     """F-MANY-18: a server is not started without a value that it needs."""
     document = server(package("npm", "a", environmentVariables=[KEY]))
