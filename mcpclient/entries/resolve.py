@@ -44,7 +44,7 @@ class HeadersHelper(HeadersFrom):
         shell = ["cmd", "/d", "/s", "/c"] if os.name == "nt" else ["/bin/sh", "-c"]
         super().__init__([*shell, line])
         self.fixed = fixed or {}
-        self._name = name
+        self._server, self._program = name, "its headersHelper"
         self._cwd = base
         self._env = {
             "CLAUDE_CODE_MCP_SERVER_NAME": name,
@@ -54,10 +54,6 @@ class HeadersHelper(HeadersFrom):
     def for_url(self, url: str) -> HeadersFrom:
         """Return these headers: a shell reads the line, so no URL may be put into it."""
         return self
-
-    @property
-    def _place(self) -> tuple[str, str]:
-        return self._name, "its headersHelper"
 
 
 if TYPE_CHECKING:

@@ -124,10 +124,7 @@ class GssContext:
         if major & _ERRORS:
             minor = self._minor.value
             told = self._told(minor, _OF_MECHANISM) if minor else self._told(major, _OF_GSS)
-            raise AuthError(f"Negotiate with HTTP@{self._host} failed: {told}").advise(
-                "Look at your tickets with klist, and get one with kinit; the name of the service "
-                "has to be that of the host in the URL, or Negotiate(host=…)."
-            )
+            raise AuthError(f"Negotiate with HTTP@{self._host} failed: {told}")
 
     def _told(self, code: int, kind: int) -> str:
         text, more, minor, by = _Buffer(), _number(), _number(), ctypes.byref

@@ -33,6 +33,10 @@ else:
 _BASE64 = r"(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
 _CHALLENGE = re.compile(rf"(?i)(?:^|,)\s*negotiate(?:[ \t]+({_BASE64}))?\s*(?:,|$)")
 _MAX_MESSAGES = 10  # of one login
+_NO_TICKET = (
+    "Look at your tickets with klist, and get one with kinit; the name of the service has to be "
+    "that of the host in the URL, or Negotiate(host=…)."
+)
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +74,10 @@ class Handshake:
         self.messages += 1
         if self.messages > _MAX_MESSAGES:
             raise AuthError(f"{self._host} did not end the login by Negotiate")
-        token: bytes = await call_in_thread(lambda: self._context.step(message))
+        try:
+            token: bytes = await call_in_thread(lambda: self._context.step(message))
+        except AuthError as error:
+            raise error.advise(_NO_TICKET) from None
         return f"Negotiate {base64.b64encode(token).decode()}"
 
     def finish(self, challenge: str, *, mutual: bool) -> None:

@@ -101,10 +101,7 @@ class SspiContext:
     def _check(self, status: int) -> None:
         if status < 0:
             told, code = getattr(ctypes, "FormatError", hex)(status), status & 0xFFFFFFFF
-            raise AuthError(f"Negotiate with HTTP/{self._host} failed: {told} ({code:#x})").advise(
-                "Look at your tickets with klist; the name of the service has to be that of the "
-                "host in the URL, or Negotiate(host=…)."
-            )
+            raise AuthError(f"Negotiate with HTTP/{self._host} failed: {told} ({code:#x})")
 
     def __del__(self) -> None:  # a thread may still be in `step` when its caller has gone
         if self._context is not None:

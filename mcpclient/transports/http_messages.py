@@ -12,7 +12,6 @@ import inspect
 import json
 import re
 from collections.abc import Awaitable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar, Union
 
 from ..errors import AuthError, HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
@@ -84,18 +83,17 @@ class CallerHeaders:
     ``credentials`` are headers that identify the caller. They replace others of the same name,
     except those of a single call. Headers that the protocol itself sets are left out.
 
-    ``may_wait``: whether a provider has to be asked, which may take time. ``is_printed``: whether
-    that is a program, see `authorization`.
+    ``may_wait``: whether a provider has to be asked, which may take time. ``printed``: that, where
+    it is a program. ``latest``: the headers that it has returned last.
     """
 
     def __init__(
         self, source: HeaderSource, url: Url, credentials: Mapping[str, str] | None = None
     ) -> None:
-        self._printed: headers_from.HeadersFrom | None = None
-        self._latest: Mapping[str, str] = {}
+        self.printed: headers_from.HeadersFrom | None = None
+        self.latest: Mapping[str, str] = {}
         if callable(source) and isinstance(source, headers_from.HeadersFrom):
-            source = self._printed = source.for_url(str(url))
-        self.is_printed: bool = self._printed is not None
+            source = self.printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials or {})
@@ -113,35 +111,21 @@ class CallerHeaders:
         """Return the headers of a message; the provider is asked, where there is one."""
         if self._provider is None:
             return self.fixed_for(outgoing)
-        self._latest = await _asked(self._provider)
-        provided = _checked(self._latest)
+        self.latest = await _asked(self._provider)
+        provided = _checked(self.latest)
         headers = merged(merged(self._fixed, provided), self._credentials)
         if outgoing is not None and outgoing.caller_headers:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
 
-    def authorization(self, outgoing: Outgoing | None) -> PrintedAuthorization:
-        """Return the authorization of a message whose headers a program has printed just now."""
-        assert self._printed is not None
-        again = partial(self.provided_for, outgoing)
-        return PrintedAuthorization(self._printed, self._latest, again)
-
 
 class PrintedAuthorization:
-    """The authorization of a request that was made with ``sent`` headers of a program.
+    """The authorization of a request with ``headers``, which a program has printed just now."""
 
-    ``again``: returns all of the caller's headers, with those that the program prints now.
-    """
-
-    def __init__(
-        self,
-        source: headers_from.HeadersFrom,
-        sent: Mapping[str, str],
-        again: Callable[[], Awaitable[list[tuple[str, str]]]],
-    ) -> None:
-        self._source = source
-        self._sent: Mapping[str, str] | None = sent
-        self._again = again
+    def __init__(self, headers: CallerHeaders, outgoing: Outgoing | None) -> None:
+        self._caller = headers
+        self._outgoing = outgoing
+        self._sent: Mapping[str, str] | None = headers.latest
         self._headers: dict[str, str] = {}
 
     async def headers(self, url: str | None = None) -> Mapping[str, str]:
@@ -154,9 +138,12 @@ class PrintedAuthorization:
     async def recover(self, head: ResponseHead) -> bool:
         """Return True once, after a 401, if the program prints other headers now."""
         sent, self._sent = self._sent, None
-        if sent is None or head.status != 401 or await self._source.replacing(sent) == sent:
+        source = self._caller.printed
+        if source is None or sent is None or head.status != 401:
             return False
-        self._headers = dict(await self._again())
+        if await source.replacing(sent) == sent:
+            return False
+        self._headers = dict(await self._caller.provided_for(self._outgoing))
         return True
 
 

@@ -25,6 +25,7 @@ from .http_messages import (
     CallerHeaders,
     Credentials,
     HeaderSource,
+    PrintedAuthorization,
     RequestAuthorization,
     Sending,
     authorizer_in,
@@ -138,8 +139,8 @@ class HttpTransport(Transport, Generic[PostT]):
         if self._authorizer is not None:
             url = http_url(request.url)
             authorization = self._authorizer.request(request.method, url, passive=passive)
-        elif self._headers.is_printed:
-            authorization = self._headers.authorization(outgoing)
+        elif self._headers.printed is not None:
+            authorization = PrintedAuthorization(self._headers, outgoing)
         if authorization is None:
             return self._http.request(request, sink)
         return AuthorizedExchange(self._http, request, sink, authorization)

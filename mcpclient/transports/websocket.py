@@ -50,6 +50,7 @@ from .http_messages import (
     CallerHeaders,
     Credentials,
     HeaderSource,
+    PrintedAuthorization,
     RequestAuthorization,
     authorizer_in,
 )
@@ -114,8 +115,8 @@ class WebSocketTransport(ConnectedTransport):
         if self._authorizer is not None:
             authorization = self._authorizer.request("GET", http_url(self.url))
             self._websocket = await self._open_authorized(headers, authorization)
-        elif self._headers.is_printed:
-            again = self._headers.authorization(None)
+        elif self._headers.printed is not None:
+            again = PrintedAuthorization(self._headers, None)
             self._websocket = await self._open_authorized(headers, again)
         else:
             self._websocket = await self._open(headers)

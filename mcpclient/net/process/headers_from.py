@@ -41,7 +41,8 @@ class HeadersFrom:
         self._over: Mapping[str, str] = {}  # and these replace printed ones
         self.words: list[str] = list(command)
         """The command that is run, for judging it."""
-        self._url = ""
+        self._server = ""
+        self._program = f"the command for its headers, {self.words[0]!r},"
         self._env: Mapping[str, str] = {}
         self._cwd: str | None = None
         self._by_url: dict[str, HeadersFrom] = {}
@@ -56,7 +57,7 @@ class HeadersFrom:
         if url not in self._by_url:
             self._by_url[url] = bound = copy.copy(self)
             bound.words = [word.replace("{url}", url) for word in self.words]
-            bound._url = url
+            bound._server = url
         return self._by_url[url]
 
     def with_headers(self, headers: Mapping[str, str]) -> HeadersFrom:
@@ -114,13 +115,7 @@ class HeadersFrom:
         headers = merged(self.fixed.items(), found.items())
         return dict(merged(headers, self._over.items()))
 
-    @property
-    def _place(self) -> tuple[str, str]:
-        """The server, and the program, in words."""
-        return self._url, f"the command for its headers, {self.words[0]!r},"
-
     def _failed(self, reason: str) -> ConnectFailed:
-        server, program = self._place
-        return ConnectFailed(server, f"{program} {reason}").advise(
+        return ConnectFailed(self._server, f"{self._program} {reason}").advise(
             "Run it in a terminal: it has to print a JSON object of strings, and exit with code 0."
         )
