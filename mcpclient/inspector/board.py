@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Callable, NamedTuple
@@ -15,10 +16,11 @@ from ..client.answers.sampling import Sampling
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT, Seconds
 from ..client.requests import connection_of
-from ..errors import UsageError
+from ..errors import McpError, UsageError
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
-from ..protocol.types import Progress
+from ..protocol.tasks import Task
+from ..protocol.types import CallToolResult, Progress
 from .described import described_error
 
 _MAX_ITEMS = 1_000
@@ -314,10 +316,13 @@ class Calls:
             if not ended:
                 show("running", progress=step.raw)
 
+        def follow(task: Task) -> None:
+            show("running", task=task.raw)
+
         ended = False
         show("running")
         try:
-            outcome, state = await _perform(client, request, progress)
+            outcome, state = await _perform(client, request, progress, follow)
         except asyncio.CancelledError:
             outcome, state = {"error": {"type": "Cancelled", "text": "it was cancelled"}}, "failed"
         except Exception as error:  # otherwise the page would show the call as running for ever
@@ -329,8 +334,21 @@ class Calls:
         show(state)
 
 
+async def _as_task(
+    client: Client, name: str, arguments: Any, follow: Callable[[Task], None], **options: Any
+) -> CallToolResult:
+    task = await client.call_tool_task(name, arguments, **options)
+    follow(task)
+    try:
+        return await client.await_task(task, on_status=follow)
+    except asyncio.CancelledError:
+        with suppress(McpError):  # it may be over
+            await client.cancel_task(task)
+        raise
+
+
 async def _perform(
-    client: Client, request: PageRequest, progress: Any
+    client: Client, request: PageRequest, progress: Any, follow: Callable[[Task], None]
 ) -> tuple[dict[str, Any], str]:
     """Make a request; return its outcome, and ``done`` or ``failed``."""
     method, params, timeout = request.method, request.params, request.timeout
@@ -338,13 +356,13 @@ async def _perform(
         arguments = params.get("arguments") or {}
         if not isinstance(arguments, dict):
             raise UsageError("the arguments of a tool must be an object")
-        called = await client.call_tool(
-            request.subject,
-            arguments,
-            timeout=timeout,
-            on_progress=progress,
-            meta=params.get("_meta"),
-        )
+        name, meta = request.subject, params.get("_meta")
+        if "task" in params:
+            called = await _as_task(client, name, arguments, follow, timeout=timeout, meta=meta)
+        else:
+            called = await client.call_tool(
+                name, arguments, timeout=timeout, on_progress=progress, meta=meta
+            )
         state = "failed" if called.is_error else "done"
         return {"result": called.raw, "warnings": called.warnings}, state
     if method == "resources/subscribe":

@@ -15,6 +15,7 @@ _IMPORT = {
     "js": re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE),
     "css": re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE),
 }
+_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
 
 
@@ -29,6 +30,7 @@ def bundle(name: str, kind: str) -> str:
 
     They share one scope, in which every top-level name is unique: a module sees what it imports,
     and the linter reports whatever else it uses. Modules may import each other in a circle.
+    Comments stay in the sources.
     """
     bodies: dict[str, str] = {}
 
@@ -39,7 +41,8 @@ def bundle(name: str, kind: str) -> str:
             if imported not in bodies:
                 add(imported)
         del bodies[name]  # it follows the ones it imports
-        bodies[name] = _EXPORT.sub("", _IMPORT[kind].sub("", source))
+        code = _COMMENT.sub("", _IMPORT[kind].sub("", source))
+        bodies[name] = _EXPORT.sub("", code).strip()
 
     add(name)
     return "\n".join(bodies.values())

@@ -1,9 +1,9 @@
-"""The lists that a server offers, and the issues of their entries."""
+"""The lists that a server offers, and the issues of their schemas."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..client.client import Client
@@ -16,7 +16,7 @@ from .described import described_error
 
 Lists = dict[str, Any]
 """``tools``, ``resources``, ``templates``, ``prompts``: each a list of entries as they came.
-``odd``: the issues of entries, by list. ``errors``: the error of a list that failed, by list."""
+``errors``: the error of a list that failed, by list."""
 
 # Of each list: its capability, its name, its method, and its name in results.
 _LISTS = (
@@ -41,7 +41,7 @@ async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
                 found[name] = await _entries(client, method, key, fresh=fresh)
             except McpError as error:
                 errors[name] = described_error(error)
-    return with_issues(found, errors)
+    return {**found, "errors": errors}
 
 
 async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> list[Any]:
@@ -77,20 +77,6 @@ def recorded_lists(conversation: Conversation) -> dict[str, list[Any]]:
     return found
 
 
-def with_issues(found: Mapping[str, list[Any]], errors: Mapping[str, Any]) -> Lists:
-    """Return lists that have been fetched, with the issues of their entries."""
-    odd = {name: listing_issues(name, entries) for name, entries in found.items()}
-    return {**found, "odd": odd, "errors": dict(errors)}
-
-
-# The required fields of each list's entries; the first one identifies an entry.
-_REQUIRED = {
-    "tools": ("name", "inputSchema"),
-    "resources": ("uri", "name"),
-    "templates": ("uriTemplate", "name"),
-    "prompts": ("name",),
-}
-_STRINGS = ("name", "title", "description", "uri", "uriTemplate", "mimeType")
 _SCHEMAS = ("inputSchema", "outputSchema")
 
 # Seconds of checking after which other tasks run.
@@ -104,57 +90,6 @@ class ListingIssue(NamedTuple):
     name: str
     field: str
     reason: str
-
-
-def listing_issues(kind: str, entries: Iterable[Any]) -> list[ListingIssue]:
-    """Return the issues of a list's entries, except for those of schemas: see `schema_issues`.
-
-    ``kind``: ``tools``, ``resources``, ``templates`` or ``prompts``.
-    """
-    found: list[ListingIssue] = []
-    seen: dict[str, int] = {}
-    key = _REQUIRED[kind][0]
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, Mapping):
-            found.append(ListingIssue(index, "", "", f"is {_kind_of(entry)} and not an object"))
-            continue
-        name = entry.get(key)
-        shown = name if isinstance(name, str) else ""
-        found += (ListingIssue(index, shown, *problem) for problem in _problems(kind, entry))
-        if shown and seen.setdefault(shown, index) != index:
-            found.append(
-                ListingIssue(index, shown, key, f"is the same as in entry {seen[shown] + 1}")
-            )
-    return found
-
-
-def _problems(kind: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for field in _REQUIRED[kind]:
-        if field not in entry:
-            yield field, "is missing"
-    for field in _STRINGS:
-        if field in entry and not isinstance(entry[field], str):
-            yield field, f"is {_kind_of(entry[field])} and not a string"
-    if entry.get("name") == "":
-        yield "name", "is empty"
-    for field in (*_SCHEMAS, "annotations", "_meta"):
-        if field in entry and not isinstance(entry[field], Mapping):
-            yield field, f"is {_kind_of(entry[field])} and not an object"
-    schema = entry.get("inputSchema")
-    if kind == "tools" and isinstance(schema, Mapping) and schema.get("type") != "object":
-        yield "inputSchema", 'has a type other than "object"'
-    arguments = entry.get("arguments", [])
-    if kind == "prompts" and not (
-        isinstance(arguments, list) and all(isinstance(each, Mapping) for each in arguments)
-    ):
-        yield "arguments", "is not a list of objects"
-
-
-def _kind_of(value: object) -> str:
-    if value is None:
-        return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "an array" if isinstance(value, list) else "an object")
 
 
 async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:

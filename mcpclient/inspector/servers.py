@@ -27,7 +27,7 @@ from .described import (
     expect_login,
 )
 from .journal import Journal
-from .lists import Lists, fetch_lists, recorded_lists, with_issues
+from .lists import Lists, fetch_lists, recorded_lists
 
 if TYPE_CHECKING:
     from ..config.sheet import Sheet
@@ -298,7 +298,8 @@ class Watch:
         """
         if self._state.recording is not None:
             if self._lists is None:
-                self._lists = with_issues(recorded_lists(self._state.recording.conversation), {})
+                lists = recorded_lists(self._state.recording.conversation)
+                self._lists = {**lists, "errors": {}}
             return self._lists
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
@@ -353,12 +354,12 @@ class Room:
     def observe(self) -> None:
         """Bring the watches and the board up to date with the states of the servers."""
         states = self.source.states()
-        for name, state in states.items():
+        for index, (name, state) in enumerate(states.items()):
             watch = self.watches.get(name)
             if watch is None:
                 watch = self.watches[name] = Watch()
             watch.follow(state)
-            self.board.put("server", name, watch.described())
+            self.board.put("server", name, {"order": index, **watch.described()})
         for name in [name for name in self.watches if name not in states]:
             self.watches.pop(name).stop()
             self.board.put("server", name, None)

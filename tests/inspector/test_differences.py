@@ -12,13 +12,13 @@ import pytest
 from mcpclient.inspector.document import bundle
 
 
-def run(function: str, *arguments: Any) -> Any:
+def run(function: str, *arguments: Any, module: str = "differences") -> Any:
     """Return what a function of the page returns."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
     call = f"{function}(...{json.dumps(arguments)})"
-    source = f"{bundle('differences', 'js')}\nprocess.stdout.write(JSON.stringify({call}));"
+    source = f"{bundle(module, 'js')}\nprocess.stdout.write(JSON.stringify({call}));"
     found = subprocess.run([node, "-"], input=source, capture_output=True, text=True, timeout=60)
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout)

@@ -1,4 +1,4 @@
-"""F-SHOW-10: malformed entries are named, with the field and the reason."""
+"""F-SHOW-14: malformed entries are named, with the field and the reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mcpclient.inspector import lists as module
-from mcpclient.inspector.lists import listing_issues, schema_issues
+from mcpclient.inspector.lists import schema_issues
+from tests.inspector.test_differences import run
 
 OBJECT = {"type": "object"}
 
@@ -47,12 +48,14 @@ OBJECT = {"type": "object"}
     ],
 )
 def test_what_shows_at_a_glance(kind: str, entry: Any, expected: list[tuple[str, str]]) -> None:
-    assert [(odd.field, odd.reason) for odd in listing_issues(kind, [entry])] == expected
+    found = run("listingIssues", kind, [entry], module="listing")
+    assert [(field, reason) for _, _, field, reason in found] == expected
 
 
 def test_a_name_that_comes_twice() -> None:
     tools = [{"name": "a", "inputSchema": OBJECT}, {"name": "a", "inputSchema": OBJECT}]
-    assert listing_issues("tools", tools) == [(1, "a", "name", "is the same as in entry 1")]
+    found = run("listingIssues", "tools", tools, module="listing")
+    assert found == [[1, "a", "name", "is the same as in entry 1"]]
 
 
 def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

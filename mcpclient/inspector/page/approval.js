@@ -24,8 +24,8 @@ function drawSheet(place, name, sheet) {
   const says = el("div");
   const rows = Object.entries(sheet.fields);
   const files = sheet.files.map(({ path, sha256 }) => [
-    `file ${path}`,
-    sha256 ? `sha256 ${sha256.slice(0, 12)}…` : "cannot be read",
+    "file",
+    `${path} (${sha256 ? `sha256 ${sha256.slice(0, 12)}…` : "cannot be read"})`,
   ]);
   const agree = async () => {
     try {

@@ -11,7 +11,7 @@ import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
 import { known, mayCall, on, setPinned } from "./store.js";
 import { showOffer, submitKeys } from "./subject.js";
-import { cut, jsonText, lasted } from "./text.js";
+import { cut, jsonText, lasted, plain, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
 /** The place for the outcome of a request: above its form, so that it is seen. */
@@ -84,14 +84,19 @@ function drawCall(place, name) {
       value: total ? progress : undefined,
       "aria-label": "Progress",
     });
-    if (place.cancel?.isConnected) return void fill(place.bar, bar, ` ${progressText(call)}`);
+    if (place.cancel?.isConnected) {
+      showTask(place.task, call.task);
+      return void fill(place.bar, bar, ` ${progressText(call)}`);
+    }
     place.bar = el("span", {}, bar, ` ${progressText(call)}`);
     place.cancel = el(
       "button",
       { on: { click: () => post("/api/cancel", { id: name }) } },
       "Cancel",
     );
-    return void fill(place, el("div", { class: "running" }, place.bar, place.cancel));
+    place.task = el("span", { class: "tag", hidden: true });
+    showTask(place.task, call.task);
+    return void fill(place, el("div", { class: "running" }, place.bar, place.task, place.cancel));
   }
   followed.delete(place);
   if (place.isConnected) showBusy(false);
@@ -101,6 +106,14 @@ function drawCall(place, name) {
     (outcome) => fill(place, stateLine(name, call), outcomeView(outcome, schemaFor(call))),
     (error) => fill(place, stateLine(name, call), errorBox(error.facts)),
   );
+}
+
+/** Show the state of the task that a call has become. */
+function showTask(place, task) {
+  if (!task) return;
+  place.hidden = false;
+  const said = [`task ${textOf(task.taskId)}: ${textOf(task.status)}`, textOf(task.statusMessage)];
+  place.textContent = plain(cut(said.filter(Boolean).join(", "), 300));
 }
 
 /** Return the schema that the structured content of a call has to fit, or undefined. */

@@ -6,11 +6,12 @@ import { byId, el, fill, focusIn } from "./dom.js";
 import { narrow, showView } from "./layout.js";
 import { choose } from "./main.js";
 import { showOverview, statusText } from "./overview.js";
-import { known, on } from "./store.js";
+import { known, on, orderedServers, server, shownName } from "./store.js";
 import { showOffer } from "./subject.js";
 import { cut, lasted, textOf } from "./text.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
+import { isWanted, loadWireCalls, showWireCall, wireCalls } from "./wire_calls.js";
 
 const KINDS = ["tools", "resources", "prompts", "calls", "servers"];
 
@@ -145,34 +146,18 @@ export function showKind(kind) {
   byId("offers").setAttribute("aria-labelledby", `tab-${kind}`);
   refreshCatalog();
   if (kind === "servers") showOverview();
+  if (kind === "calls") loadWireCalls(known.chosen);
 }
 
 /** Return the entries of a kind, each `{kind, key, title, text, entry, index, odd}`. */
 export function entriesOf(kind) {
   const lists = known.lists.get(known.chosen);
-  if (kind === "calls") {
-    const calls = [...known.calls].filter(([, call]) => call.server === known.chosen).reverse();
-    const pinnedFirst = [
-      ...calls.filter(([name]) => known.pinned.has(name)),
-      ...calls.filter(([name]) => !known.pinned.has(name)),
-    ];
-    return pinnedFirst.map(([name, call]) => ({
-      kind,
-      key: name,
-      title: `${known.pinned.has(name) ? "★ " : ""}${call.subject || call.method}`,
-      text: [
-        call.method,
-        call.state === "running" ? progressText(call) : call.state,
-        lasted(call.milliseconds),
-      ].join(" · "),
-      entry: call,
-    }));
-  }
+  if (kind === "calls") return callEntries();
   if (kind === "servers") {
-    return [...known.servers].map(([name, state]) => ({
+    return orderedServers().map(([name, state]) => ({
       kind,
       key: name,
-      title: name,
+      title: shownName(name),
       text: `${statusText(state)} · ${state.target ?? ""}`,
       entry: state,
     }));
@@ -184,6 +169,38 @@ export function entriesOf(kind) {
     ...found,
     ...lists.templates.map((entry, index) => entryOf("templates", entry, index, lists)),
   ];
+}
+
+/** Return the calls of the chosen server: pinned ones first, then the page's, then the wire's. */
+function callEntries() {
+  const calls = [...known.calls].filter(
+    ([, call]) => call.server === known.chosen && isWanted(call),
+  );
+  const pinned = calls.filter(([name]) => known.pinned.has(name));
+  const others = calls.filter(([name]) => !known.pinned.has(name));
+  const own = [...pinned.reverse(), ...others.reverse()].map(([name, call]) => ({
+    kind: "calls",
+    key: name,
+    title: `${known.pinned.has(name) ? "★ " : ""}${call.subject || call.method}`,
+    text: [
+      call.method,
+      call.state === "running" ? progressText(call) : call.state,
+      lasted(call.milliseconds),
+    ].join(" · "),
+    entry: call,
+    odd: null,
+  }));
+  const onWire = wireCalls(known.chosen).map((call, index) => ({
+    kind: "wirecalls",
+    key: `wire ${index}`,
+    title: textOf(call.params?.name ?? call.params?.uri) || call.method,
+    text: [call.method, "on the wire", call.seconds === null ? "" : lasted(call.seconds * 1000)]
+      .filter(Boolean)
+      .join(" · "),
+    entry: call,
+    odd: null,
+  }));
+  return [...own, ...onWire.reverse()];
 }
 
 function entryOf(kind, entry, index, lists) {
@@ -252,15 +269,14 @@ export function refreshCatalog() {
     button.setAttribute("aria-selected", String(isShown));
     button.tabIndex = isShown ? 0 : -1;
     const count = countOf(kind);
-    fill(button, KIND_NAMES[kind], count !== "" && el("span", { class: "number" }, count));
+    fill(button, KIND_NAMES[kind], el("span", { class: "number" }, String(count)));
   }
   refreshNotes(all.length, words.length);
   catalog.refresh();
 }
 
 function countOf(kind) {
-  if (kind === "calls")
-    return [...known.calls.values()].filter((call) => call.server === known.chosen).length || "";
+  if (kind === "calls") return callEntries().length || "";
   if (kind === "servers") return known.servers.size > 1 ? known.servers.size : "";
   const lists = known.lists.get(known.chosen);
   if (!lists || lists.loading) return "";
@@ -278,12 +294,17 @@ function refreshNotes(total, isSearching) {
     if (!total) said.push(el("p", { class: "quiet" }, "There is no server."));
   } else if (lists?.errors?.[kind]) said.push(errorBox(lists.errors[kind]));
   else if (kind === "calls" && !total)
-    said.push(el("p", { class: "quiet" }, "No calls have been made from this page."));
+    said.push(el("p", { class: "quiet" }, "No calls have been made."));
   else if (lists?.loading) said.push(el("p", { class: "quiet" }, "Asking the server…"));
   else if (isSearching && !shownNow.entries.length)
     said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
-  else if (lists && !total) said.push(el("p", { class: "quiet" }, `The server offers no ${kind}.`));
-  else if (!lists && kind !== "calls")
+  else if (lists && !total) {
+    const wasAsked = kind in (server()?.capabilities ?? {}) || server()?.status === "recorded";
+    const text = wasAsked
+      ? `The server offers no ${kind}.`
+      : `The server does not declare ${kind}, so it was not asked for any.`;
+    said.push(el("p", { class: "quiet" }, text));
+  } else if (!lists && kind !== "calls")
     said.push(el("p", { class: "quiet" }, "There is no connection."));
   if (odd) {
     const text =
@@ -318,6 +339,7 @@ function chooseEntry(entry) {
     choose(entry.key);
     showOverview();
   } else if (entry.kind === "calls") showCall(entry.key);
+  else if (entry.kind === "wirecalls") showWireCall(entry.key, entry.entry);
   else showOffer(entry);
   if (narrow.matches) showView("subject");
 }

@@ -17,8 +17,10 @@ import {
   loadLists,
   loadListsSoon,
   on,
+  orderedServers,
   server,
   setGone,
+  shownName,
   takeNews,
   tellChanges,
 } from "./store.js";
@@ -50,16 +52,18 @@ function refreshHead() {
     state?.version && el("span", { class: "quiet" }, ` ${state.version}`),
   );
   document.title = known.chosen
-    ? `${plain(cut(known.chosen, 60))} – MCP inspector`
+    ? `${plain(cut(shownName(known.chosen), 60))} – MCP inspector`
     : "MCP inspector";
 }
 
 function refreshServers() {
-  const names = [...known.servers.keys()];
-  if ([...serverSelect.options].map((option) => option.value).join("\n") !== names.join("\n")) {
+  const names = orderedServers().map(([name]) => name);
+  const wantedOptions = names.map((name) => `${name}\n${shownName(name)}`).join("\n");
+  if (serverSelect.dataset.options !== wantedOptions) {
+    serverSelect.dataset.options = wantedOptions;
     fill(
       serverSelect,
-      names.map((name) => el("option", { value: name }, cut(name, 100))),
+      names.map((name) => el("option", { value: name }, cut(shownName(name), 60))),
     );
     if (known.chosen !== null) serverSelect.value = known.chosen;
   }

@@ -6,10 +6,12 @@ import { approvalView } from "./approval.js";
 import { callQuietly, showRawRequest } from "./calls.js";
 import { showCompare } from "./compare.js";
 import { prependProblem, showDetail } from "./detail.js";
-import { el, fill, freshId, longText } from "./dom.js";
+import { copyButton, el, fill, freshId, longText } from "./dom.js";
+import { exchangesView } from "./http_view.js";
 import { loginView } from "./login.js";
-import { known, loadLists, mayCall, server } from "./store.js";
-import { cut, textOf } from "./text.js";
+import { configurationOf } from "./snippets.js";
+import { known, loadLists, mayCall, server, shownName } from "./store.js";
+import { cut, jsonText, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
 const STATUS_WORDS = {
@@ -43,11 +45,10 @@ export function showOverview() {
     return void showDetail(["server", ""], el("p", { class: "quiet" }, "There is no server."));
   const info = state.server ?? {};
   const rows = [
-    ["Name", info.title ?? info.name],
+    ["Name", info.title ? info.name : undefined],
     ["Version", info.version],
     ["Status", statusText(state)],
     ["Since", state.since && new Date(state.since * 1000).toLocaleString()],
-    ["Target", state.target],
     ["Transport", state.transport],
     ["Revision", state.version && `${state.version} (${state.era ?? "unknown"} era)`],
     ["Recorded", state.recorded],
@@ -67,9 +68,10 @@ export function showOverview() {
     el(
       "header",
       { class: "subject" },
-      el("h2", {}, cut(known.chosen ?? "", 200)),
+      el("h2", {}, shownName(known.chosen)),
       el("div", { class: "buttons" }, serverButtons(state)),
     ),
+    el("p", { class: "quiet path", dir: "auto" }, cut(state.target ?? "", 400)),
     state.status === "needs_approval"
       ? approvalView(known.chosen)
       : state.error && errorBox(state.error),
@@ -79,6 +81,7 @@ export function showOverview() {
     el("h3", {}, "Capabilities"),
     jsonTree(state.capabilities ?? {}, "Capabilities", 2),
     mayCall() && state.status === "connected" && state.capabilities?.logging && levelChoice(),
+    exchangesView(known.chosen),
     mayCall() && state.answers?.includes("roots") && rootsEditor(),
     known.allow === "add" && addForm(),
   );
@@ -130,6 +133,10 @@ function serverButtons(state) {
     }
   }
   if (known.servers.size > 1) button("Compare", showCompare);
+  const configuration = configurationOf(known.chosen, state);
+  if (configuration) {
+    buttons.push(copyButton("Copy configuration", () => `${jsonText(configuration, 2)}\n`));
+  }
   return buttons;
 }
 

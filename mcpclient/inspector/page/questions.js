@@ -7,7 +7,7 @@ import { announce, byId, el, fill, focusIn, freshId, longText } from "./dom.js";
 import { draftOf, forgetDraft, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { messageView } from "./results.js";
-import { known, on } from "./store.js";
+import { known, on, shownName } from "./store.js";
 import { cut, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
@@ -40,9 +40,8 @@ function refreshQuestions() {
     const element = drawQuestion(name, question);
     drawnQuestions.set(name, element);
     holder.append(element);
-    announce(
-      `${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`,
-    );
+    const what = textOf(question.message) || "for an answer of a language model";
+    announce(`${shownName(question.server)} asks: ${what}`);
     bringToFront(element);
   }
   refreshLogins(holder);
@@ -81,7 +80,8 @@ function questionBox(title, who, ...children) {
     "section",
     { class: "question", "aria-labelledby": id },
     el("h2", { id }, title),
-    who && el("p", { class: "who" }, "asked by ", el("strong", {}, cut(who, 200))),
+    who && el("p", { class: "who" }, "asked by ", el("strong", {}, shownName(who))),
+    who && shownName(who) !== who && el("p", { class: "quiet path" }, cut(who, 200)),
     children,
   );
 }
@@ -235,7 +235,7 @@ function drawSampling(name, question, answer, problem) {
       el(
         "div",
         { class: "message" },
-        el("h4", {}, "system"),
+        el("h3", { class: "part" }, "system"),
         longText(textOf(request.systemPrompt)),
       ),
     messages.slice(-20).map(messageView),

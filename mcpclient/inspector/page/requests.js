@@ -12,14 +12,28 @@ import { cut, textOf } from "./text.js";
 export function toolRequest(entry, draft) {
   const given = draft?.params ? { value: draft.params.arguments } : draft;
   const body = argumentsEditor(entry.entry.inputSchema, given);
+  const taskSupport = takesTasks(entry.entry);
+  const asTask = el("input", { type: "checkbox" });
   return {
     verb: "Call",
     method: "tools/call",
     element: body.element,
-    params: () => ({ name: entry.entry.name, arguments: body.value() }),
+    params: () => ({
+      name: entry.entry.name,
+      arguments: body.value(),
+      ...(asTask.checked ? { task: {} } : {}),
+    }),
+    options: taskSupport ? [el("label", { class: "check" }, asTask, "as a task")] : [],
     draft: body.draft,
     check: () => body.check(),
   };
+}
+
+/** Whether a call of a tool may ask to become a task. */
+function takesTasks(tool) {
+  const requests = server()?.capabilities?.tasks?.requests;
+  const support = tool.execution?.taskSupport;
+  return requests?.tools?.call !== undefined && ["optional", "required"].includes(support);
 }
 
 export function resourceRequest(entry) {

@@ -38,7 +38,7 @@ export function outcomeView(outcome, schema) {
       parts.push(el("p", { class: "warning" }, said));
     }
     parts.push(
-      el("h4", {}, "Structured content"),
+      el("h3", { class: "part" }, "Structured content"),
       jsonTree(result.structuredContent, "Structured content"),
     );
   }
@@ -105,15 +105,15 @@ export function messageView(message) {
   return el(
     "div",
     { class: "message" },
-    el("h4", {}, cut(textOf(message?.role) || "?", 100)),
+    el("h3", { class: "part" }, cut(textOf(message?.role) || "?", 100)),
     someOf(blocks, contentView),
   );
 }
 
 function resourceView(resource) {
   const about = el(
-    "h4",
-    {},
+    "h3",
+    { class: "part" },
     cut(textOf(resource?.uri), 300),
     " ",
     el("span", { class: "quiet" }, cut(textOf(resource?.mimeType), 100)),

@@ -281,3 +281,26 @@ function headerValue(text) {
   if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !/^=\?base64\?/.test(text)) return text;
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;
 }
+
+/** Return a server as an entry of `mcpServers`, secrets as variables; null if it has no target. */
+export function configurationOf(name, state) {
+  const { url, command, cwd } = copiedOf(state);
+  const word = (parts) =>
+    partsOf(parts)
+      .map((part) => (typeof part === "string" ? part : `\${${part.variable}}`))
+      .join("");
+  const named = (names) =>
+    Object.fromEntries(names.map((each) => [each, `\${${sameVariable(each)}}`]));
+  const entry = {};
+  if (url) {
+    Object.assign(entry, { type: state.transport === "sse" ? "sse" : "http", url: word(url) });
+    if (state.headers?.length) entry.headers = named(state.headers);
+  } else if (command) {
+    const [program, ...others] = command.map(word);
+    Object.assign(entry, { command: program, args: others });
+    if (state.env?.length) entry.env = named(state.env);
+    if (cwd) entry.cwd = cwd;
+  } else return null;
+  const key = /^[\w.-]+$/.test(name) ? name : (state.server?.name ?? "server");
+  return { mcpServers: { [key]: entry } };
+}

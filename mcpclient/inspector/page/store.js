@@ -2,6 +2,8 @@
 // The state of the page: servers, calls, questions, and what has been fetched of them.
 
 import { get } from "./api.js";
+import { listingIssues } from "./listing.js";
+import { cut, textOf } from "./text.js";
 import { wireOf } from "./wire_rows.js";
 
 export const known = {
@@ -77,6 +79,19 @@ export function tellChanges() {
   for (const kind of kinds) changed(kind);
 }
 
+/** Return the servers as `[name, state]`, in the order of their file. */
+export function orderedServers() {
+  return [...known.servers].sort(([, left], [, right]) => left.order - right.order);
+}
+
+/** Return how a server is called: as it calls itself, after the name it is configured under. */
+export function shownName(name) {
+  const state = known.servers.get(name);
+  const own = textOf(state?.server?.title) || textOf(state?.server?.name);
+  if (!own || own === name) return cut(name ?? "", 200);
+  return name === state.target ? cut(own, 200) : `${cut(name, 100)} · ${cut(own, 100)}`;
+}
+
 export function server() {
   return known.servers.get(known.chosen);
 }
@@ -132,6 +147,8 @@ export async function loadLists(name, fresh = false) {
   try {
     const query = fresh ? { server: name, fresh: "1" } : { server: name };
     const found = await get("/api/lists", query);
+    const kinds = ["tools", "resources", "templates", "prompts"];
+    found.odd = Object.fromEntries(kinds.map((kind) => [kind, listingIssues(kind, found[kind])]));
     known.lists.set(name, found);
     get("/api/schemas", { server: name }).then(
       ({ odd }) => {

@@ -149,6 +149,7 @@ function optionsOf(request, timeout) {
     { class: "options" },
     el("label", { for: request.timeout.id }, "Timeout in seconds"),
     request.timeout,
+    request.options,
   );
 }
 

@@ -185,7 +185,7 @@ function drawRow(row, number) {
       row.level && el("span", { class: "badge" }, cut(row.level, 10)),
       row.label,
     ),
-    el("span", { class: "more" }, row.fault ? `⚠ ${row.fault}` : row.detail),
+    el("span", { class: "gist" }, row.fault ? `⚠ ${row.fault}` : row.detail),
     el("span", { class: "took" }, row.milliseconds === null ? "" : lasted(row.milliseconds)),
   ];
 }

@@ -1,0 +1,81 @@
+// @ts-check
+// Calls that were made by others than this page: those of a recording, or of the program that the
+// page is attached to, as they stand on the wire.
+
+import { get } from "./api.js";
+import { callButton, editAgain, replay } from "./calls.js";
+import { copyButtons } from "./copying.js";
+import { showDetail } from "./detail.js";
+import { el } from "./dom.js";
+import { changed, known, mayCall } from "./store.js";
+import { cut, jsonText, lasted, textOf } from "./text.js";
+import { jsonTree } from "./tree.js";
+
+// What a page asks by itself, or a client does around calls.
+const BACKGROUND = new Set([
+  ...["initialize", "server/discover", "ping", "completion/complete", "logging/setLevel"],
+  ...["tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list"],
+  ...["tasks/get", "tasks/result", "subscriptions/listen"],
+]);
+const MAX_WIRE_CALLS = 1000;
+
+const fetched = new Map(); // by server
+
+/** Whether a call is one that the user wanted. */
+export function isWanted(call) {
+  return !BACKGROUND.has(call.method);
+}
+
+/** Fetch the calls on the wire of a server. */
+export async function loadWireCalls(name) {
+  try {
+    const { calls } = await get("/api/calls", { server: name });
+    fetched.set(name, calls.filter(isWanted).slice(-MAX_WIRE_CALLS));
+    changed("call");
+  } catch {
+    // no call has been recorded yet
+  }
+}
+
+/** Return the calls on the wire of a server that this page has not made, the latest last. */
+export function wireCalls(name) {
+  const own = new Map();
+  for (const [id, call] of known.calls) {
+    if (call.server !== name) continue;
+    const key = keyOf(call.method, known.asked.get(id)?.params);
+    own.set(key, (own.get(key) ?? 0) + 1);
+  }
+  return (fetched.get(name) ?? []).filter(({ method, params }) => {
+    const key = keyOf(method, params);
+    const left = own.get(key) ?? 0;
+    own.set(key, left - 1);
+    return left <= 0;
+  });
+}
+
+function keyOf(method, params) {
+  const { _meta, ...others } = params ?? {};
+  return `${method} ${jsonText(others)}`;
+}
+
+/** Show a call that is on the wire, and buttons to make it again. */
+export function showWireCall(index, { method, params, outcome, seconds }) {
+  const { _meta, ...others } = params ?? {};
+  const subjectName = textOf(others.name ?? others.uri);
+  showDetail(
+    ["wirecall", String(index)],
+    el(
+      "header",
+      { class: "subject" },
+      el("h2", { dir: "auto" }, cut(subjectName || method, 300)),
+      mayCall() && callButton("Replay", () => replay(method, others)),
+      mayCall() && el("button", { on: { click: () => editAgain(method, others) } }, "Edit"),
+    ),
+    el("p", { class: "subtitle" }, method, " · ", seconds === null ? "" : lasted(seconds * 1000)),
+    el("h3", {}, "Params"),
+    jsonTree(others, "Params", 3),
+    el("h3", {}, "Outcome"),
+    outcome === null ? el("p", { class: "quiet" }, "No answer.") : jsonTree(outcome, "Outcome", 3),
+    copyButtons(() => [method, others]),
+  );
+}
