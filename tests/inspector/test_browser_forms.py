@@ -120,6 +120,26 @@ def test_drafts_survive_another_choice_a_reload_and_back(chromium: Chromium) -> 
     chromium.visit(strict(), work)
 
 
+def test_no_secret_is_kept_as_a_draft(chromium: Chromium) -> None:
+    """F-SHOW-14, F-SAFE-6: what a schema marks is typed unseen, and forgotten by a reload."""
+    secret = {"type": "object", "properties": {"pin": {"type": "string", "format": "password"}}}
+    schema = {"type": "object", "properties": {"user": {"type": "string"}, "login": secret}}
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "sign_in")
+        await page.get_by_label("user").fill("Ada")
+        pin = page.get_by_label("pin")
+        await pin.fill("s3cret")
+        assert await pin.get_attribute("type") == "password"
+        kept = await page.evaluate("JSON.stringify(sessionStorage)")
+        assert "Ada" in kept
+        await page.get_by_role("button", name="JSON").click()
+        assert "s3cret" in await page.get_by_label("Arguments as JSON").input_value()
+        assert "s3cret" not in kept + await page.evaluate("JSON.stringify(sessionStorage)")
+
+    chromium.visit(Scene(Showcase(tools=[{"name": "sign_in", "inputSchema": schema}])), work)
+
+
 def test_the_address_names_server_tool_and_record(chromium: Chromium) -> None:
     async def work(page: Page, scene: Scene) -> None:
         await choose(page, "strict")

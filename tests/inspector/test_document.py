@@ -35,7 +35,7 @@ def test_every_module_is_part_of_it_and_nothing_is_imported_any_more(kind: str) 
     text = bundle({"js": "main", "css": "page"}[kind], kind)
     for path in SOURCES.glob(f"*.{kind}"):
         last = path.read_text().rstrip().splitlines()[-2:]
-        assert kind == "css" and path.stem == "page" or "\n".join(last) in text, path.name
+        assert (kind == "css" and path.stem == "page") or "\n".join(last) in text, path.name
     assert "// @ts-check" not in text
     assert not re.search(r"(?m)^(export|import|@import)\b", text)
 

@@ -4,6 +4,7 @@
 import { el, fill } from "./dom.js";
 import { pathText, problemsOf } from "./schema_check.js";
 import { schemaForm } from "./schema_form.js";
+import { withoutSecrets } from "./schema_values.js";
 import { jsonText } from "./text.js";
 
 /**
@@ -85,7 +86,11 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
         throw error;
       }
     },
-    draft: () => (isRaw ? { raw: raw.value } : { value: form.value() }),
+    /** Return what is worth keeping; no secret is. */
+    draft() {
+      if (isRaw && /"(password|writeOnly)"/.test(jsonText(schema ?? {}))) return {};
+      return isRaw ? { raw: raw.value } : { value: withoutSecrets(schema ?? {}, form.value()) };
+    },
     /** Mark the fields that have problems, and return all problems. */
     check() {
       const isSchema = schema !== null && typeof schema === "object";

@@ -3,6 +3,7 @@
 
 import { el, freshId } from "./dom.js";
 import { pathText } from "./schema_check.js";
+import { isSecret } from "./schema_values.js";
 import { cut, jsonText, plain, sized, textOf } from "./text.js";
 
 export const NOTHING = Symbol("left out");
@@ -20,10 +21,13 @@ function attributesOf(about) {
 
 export function stringField(schema, about) {
   const kinds = { date: "date", email: "email", uri: "url", time: "time" };
-  const isLong = (schema.maxLength ?? 0) > 200 || !schema.format;
+  const isLong = !isSecret(schema) && ((schema.maxLength ?? 0) > 200 || !schema.format);
   const element = isLong
     ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
-    : el("input", { type: kinds[schema.format] ?? "text", ...attributesOf(about) });
+    : el("input", {
+        type: isSecret(schema) ? "password" : (kinds[schema.format] ?? "text"),
+        ...attributesOf(about),
+      });
   let isSet = false;
   // Whoever empties a field that is required wants the empty string.
   element.addEventListener("input", () => (isSet = element.value !== "" || about.required));

@@ -101,6 +101,24 @@ export function typeName(schema) {
   return schema.properties ? "object" : "any JSON";
 }
 
+/** Whether a value is a secret: it is not kept anywhere. */
+export function isSecret(schema) {
+  return schema.format === "password" || schema.writeOnly === true;
+}
+
+/** Return a value without the members that its schema marks as secret, and whether it had some. */
+export function withoutSecrets(schema, value, root = schema, depth = 0) {
+  const { properties } = resolved(schema, root);
+  const isObject = value !== null && typeof value === "object" && !Array.isArray(value);
+  if (!isObject || !properties || depth > MAX_FORM_DEPTH) return value;
+  const kept = Object.entries(value).filter(
+    ([name]) => !isSecret(resolved(Object.hasOwn(properties, name) ? properties[name] : {}, root)),
+  );
+  return Object.fromEntries(
+    kept.map(([name, item]) => [name, withoutSecrets(properties[name], item, root, depth + 1)]),
+  );
+}
+
 /** Whether a string encodes bytes, which the user can take from a file. */
 export function isBytes(schema) {
   return (
