@@ -92,7 +92,7 @@ def search_tool(
     async def search(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
-            return refusal("Give a query: some words that say what the tool should do.")
+            return refusal("Give a query: some words about the task of the tool.")
         known = {definition.binding.tool.name: definition for definition in definitions()}
         tools = [definition.binding.tool for definition in known.values()]
         matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
@@ -100,7 +100,7 @@ def search_tool(
             return text_result("No tool fits. Try other words.")
         return text_result("\n".join(described(matches)))
 
-    query = {"query": {"type": "string", "description": "words of what the tool should do"}}
+    query = {"query": {"type": "string", "description": "words about the task of the tool"}}
     names = ", ".join(_short(name) for name in servers[:_NAMED])
     more = ", …" if len(servers) > _NAMED else ""
     description = (
