@@ -126,7 +126,7 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
     elif answer.failed:
         screen.say_safely(answer.text)
     elif answer.content is not None and not screen.is_terminal:
-        screen.show_bytes(answer.content)
+        screen.show(answer.content)
     else:
         screen.show(answer.text)
 

@@ -14,7 +14,7 @@ from ..framing.escaping import escape
 from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
 from .render import Style, one_line, pictures_of, pretty_json, shorten, width_of
-from .streams import columns_of, is_terminal, write_bytes_to, write_to
+from .streams import columns_of, is_terminal, write_to
 
 if TYPE_CHECKING:
     from ..net.line_editor import LineEditor
@@ -157,25 +157,22 @@ class Screen:
         """The current style of stderr."""
         return _style_of(self._errors, self._environ)
 
-    def show(self, text: str) -> None:
-        """Write an answer to stdout. Raises `UsageError` where that is closed, or full."""
-        if text:
-            with self._above_the_line():
-                self._check(write_to(self._out, text + "\n"))
+    def show(self, content: str | bytes) -> None:
+        """Write a line of text, or bytes exactly as they are, to stdout.
+
+        Raises `UsageError` where that is closed, or full.
+        """
+        if not content:
+            return
+        with self._above_the_line():
+            written = f"{content}\n" if isinstance(content, str) else content
+            self._failure = self._failure or write_to(self._out, written)
+        if self._failure is not None:
+            raise UsageError(f"cannot write the answer to stdout: {self._failure}")
 
     def show_json(self, value: Any) -> None:
         """Write one JSON document to stdout."""
         self.show(pretty_json(value))
-
-    def show_bytes(self, content: bytes) -> None:
-        """Write bytes to stdout exactly as they are. Raises as `show` does."""
-        with self._above_the_line():
-            self._check(write_bytes_to(self._out, content))
-
-    def _check(self, failure: str | None) -> None:
-        self._failure = self._failure or failure
-        if self._failure is not None:
-            raise UsageError(f"cannot write the answer to stdout: {self._failure}")
 
     def say(self, text: str) -> None:
         """Write a line to stderr, escaped, since it may contain a server's words."""

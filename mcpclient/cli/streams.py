@@ -13,40 +13,27 @@ if TYPE_CHECKING:
 _COLUMNS = 80
 
 
-def write_to(stream: TextIO | None, text: str) -> str | None:
-    """Write text and flush it. Return None, or the reason of a failure.
+def write_to(stream: TextIO | None, content: str | bytes) -> str | None:
+    """Write text, or bytes unchanged, and flush. Return None, or the reason of a failure.
 
     Characters that the encoding lacks are escaped. A closed pipe (``| head``) is not a failure.
     """
     if stream is None:
         return "it is closed"
     try:
-        encoding = stream.encoding or "utf-8"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        if isinstance(content, bytes):
+            stream.flush()
+            stream.buffer.write(content)
+        else:
+            encoding = stream.encoding or "utf-8"
+            stream.write(content.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except (OSError, ValueError) as error:
-        return _what_failed(stream, error)
-    return None
-
-
-def write_bytes_to(stream: TextIO | None, content: bytes) -> str | None:
-    """Write bytes unchanged; otherwise like `write_to`."""
-    if stream is None:
+    except ValueError:  # Python's word for a stream that was closed
         return "it is closed"
-    try:
-        stream.flush()
-        stream.buffer.write(content)
-        stream.buffer.flush()
-    except (OSError, ValueError) as error:
-        return _what_failed(stream, error)
+    except OSError as error:
+        _send_nowhere(stream)
+        return None if _is_reader_gone(error, sys.platform) else error.strerror or str(error)
     return None
-
-
-def _what_failed(stream: TextIO, error: OSError | ValueError) -> str | None:
-    if not isinstance(error, OSError):  # Python's word for a stream that was closed
-        return "it is closed"
-    _send_nowhere(stream)
-    return None if _is_reader_gone(error, sys.platform) else error.strerror or str(error)
 
 
 def _is_reader_gone(error: OSError, platform: str) -> bool:

@@ -246,9 +246,6 @@ class EntryReader:
             return self._seconds(given, key, longest=_MAX_ASSUMED_TIME)
         return self._seconds(given, key, self._application.seconds)
 
-    def _milliseconds(self, given: Any, key: str) -> float | None:
-        return self._seconds(given, key, 0.001)
-
     def _seconds(
         self, given: Any, key: str, unit: float = 1.0, *, longest: float = _MAX_TIME
     ) -> float | None:
@@ -422,6 +419,6 @@ READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
     "flag": EntryReader._flag,
     "time": EntryReader._time,
     "seconds": EntryReader._seconds,
-    "milliseconds": EntryReader._milliseconds,
+    "milliseconds": lambda reader, given, key: reader._seconds(given, key, 0.001),
     "any": lambda reader, given, key: given,
 }

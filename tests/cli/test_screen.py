@@ -77,7 +77,7 @@ def test_what_the_encoding_lacks_is_written_out() -> None:
 
 def test_bytes_go_out_as_they_are() -> None:
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    Screen(out, io.StringIO(), {}).show_bytes(b"\x89PNG\r\n\xff")
+    Screen(out, io.StringIO(), {}).show(b"\x89PNG\r\n\xff")
     out.buffer.seek(0)
     assert out.buffer.read() == b"\x89PNG\r\n\xff"
 
@@ -91,7 +91,7 @@ def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> Non
         if channel == "text":
             Screen(pipe, other, {}).show("answer")
         elif channel == "bytes":
-            Screen(pipe, other, {}).show_bytes(b"answer")
+            Screen(pipe, other, {}).show(b"answer")
         else:
             Screen(other, pipe, {}).say("complaint")
         pipe.write("more")
@@ -149,4 +149,4 @@ def test_streams_that_are_closed() -> None:
     with pytest.raises(UsageError, match="to stdout: it is closed"):
         screen.show("x")
     with pytest.raises(UsageError, match="to stdout: it is closed"):
-        screen.show_bytes(b"x")
+        screen.show(b"x")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.streams import columns_of, is_terminal, write_bytes_to, write_to
+from mcpclient.cli.streams import columns_of, is_terminal, write_to
 
 
 class Terminal(io.StringIO):
@@ -70,14 +70,14 @@ def test_a_closed_stream_is_told() -> None:
         if stream is not None:
             stream.close()
         assert write_to(stream, "x") == "it is closed"
-        assert write_bytes_to(stream, b"x") == "it is closed"
+        assert write_to(stream, b"x") == "it is closed"
 
 
 def test_text_is_written_in_the_encoding_of_the_stream() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii", newline="")
     assert write_to(stream, "grün\n") is None
-    assert write_bytes_to(stream, b"\xff") is None
+    assert write_to(stream, b"\xff") is None
     assert raw.getvalue() == b"gr\\xfcn\n\xff"
 
 
@@ -94,4 +94,4 @@ def test_a_full_disk_is_told() -> None:
     with open("/dev/full", "w", encoding="utf-8") as stream:
         assert write_to(stream, "x") == "No space left on device"
     with open("/dev/full", "w", encoding="utf-8") as stream:
-        assert write_bytes_to(stream, b"x") == "No space left on device"
+        assert write_to(stream, b"x") == "No space left on device"
