@@ -195,25 +195,23 @@ class History:
         self.lines.append(line)
         if self._path is None or not is_kept:
             return
+
+        def edit(content: bytes | None) -> bytes:
+            earlier = (content or b"").splitlines()[1 - _MAX_LINES :]
+            lines = [*earlier, line.encode("utf-8", "replace")]
+            size = sum(map(len, lines)) + len(lines)
+            while size > _MAX_HISTORY_BYTES and lines:
+                size -= len(lines.pop(0)) + 1
+            return b"".join(each + b"\n" for each in lines)
+
         try:
-            change_file(self._path, _appended(line), limit=_MAX_HISTORY_BYTES, private=True)
+            change_file(self._path, edit, limit=_MAX_HISTORY_BYTES, private=True)
         except OSError as error:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
         _logger.warning("the history %s is not kept: %s", self._path, error)
         self._path = None
-
-
-def _appended(line: str) -> Callable[[bytes | None], bytes]:
-    def edit(content: bytes | None) -> bytes:
-        lines = [*(content or b"").splitlines()[1 - _MAX_LINES :], line.encode("utf-8", "replace")]
-        size = sum(map(len, lines)) + len(lines)
-        while size > _MAX_HISTORY_BYTES and lines:
-            size -= len(lines.pop(0)) + 1
-        return b"".join(each + b"\n" for each in lines)
-
-    return edit
 
 
 def without_secrets(line: str, schema_of: SchemaOf) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Callable
 
 from ...client.connection.targets import short_name
@@ -31,10 +32,6 @@ from .lines import History, Lines, open_lines, send_on, without_secrets
 from .session import Job, Jobs, Session, in_words, part_of
 from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
 
-DEFAULT = "default"
-"""The history file of this user: ``shell_history`` in the state folder."""
-
-_HISTORY = "shell_history"
 _CANCELLED = Answer(text="cancelled", exit_code=CANCELLED)
 
 # The wait for suggestions of a server while the user types, in seconds.
@@ -44,7 +41,7 @@ _SUGGESTION_SECONDS = 2.0
 class Shell:
     """A shell that runs lines on the servers of an open manager.
 
-    ``history``: the file that keeps the lines, by default one of this user; None: no history.
+    ``history``: the file that keeps the lines; None: they are kept for this session only.
     ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there is
     one, or a script. ``asking``: asks the user the questions of servers, in the same terminal.
     """
@@ -54,7 +51,7 @@ class Shell:
         manager: Manager,
         screen: Screen,
         *,
-        history: str | os.PathLike[str] | None = DEFAULT,
+        history: str | os.PathLike[str] | None = None,
         lines: Lines | None = None,
         asking: Asking | None = None,
     ) -> None:
@@ -228,9 +225,7 @@ class Shell:
         cancels only the call in front. At the end, a script waits for its calls in the background;
         an interactive shell cancels them.
         """
-        is_default = self._history_path == DEFAULT
-        path = state_folder(os.environ) / _HISTORY if is_default else self._history_path
-        history = History(path)
+        history = History(self._history_path)
         lines = self._lines or open_lines(
             self._screen, self._editing(asyncio.get_running_loop()), history
         )
@@ -297,6 +292,11 @@ class Shell:
             self._screen.show(outcome.text)
 
 
+def history_file() -> Path:
+    """Return the file of this user's history."""
+    return state_folder(os.environ) / "shell_history"
+
+
 def _called(words: Sequence[Word]) -> list[str]:
     """Return the words of a call without those before the name of the tool."""
     texts = [word.text for word in words]
@@ -348,7 +348,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         except ServersFailed as error:
             raise next(iter(error.failures.values())) from None
         try:
-            history = None if options.no_history else DEFAULT
+            history = None if options.no_history else history_file()
             shell = Shell(manager, screen, history=history, asking=asking)
             if not options.json:
                 return Answer(exit_code=await shell.run(), is_shown=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from mcpclient.cli.shell.shell import Shell
+from mcpclient.cli.shell.shell import Shell, history_file
 from mcpclient.net.paths import state_folder
 from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, World, in_shell
@@ -373,7 +373,7 @@ UNKNOWN_LINES = [
 ]
 
 
-def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_is_kept_for_this_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5, F-SAFE-6: the history is a file of this user; it has no secrets."""
     for name in ("XDG_STATE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
@@ -381,7 +381,7 @@ def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.Monke
     lines = Typed(typed, is_interactive=True)
 
     async def work(world: World) -> None:
-        shell = Shell(world.manager, world.screen, lines=lines)
+        shell = Shell(world.manager, world.screen, lines=lines, history=history_file())
         assert await shell.run() == 0
         kept = (state_folder(os.environ) / "shell_history").read_text()
         assert kept == "echo message=hi\nadd password= a=1\nhelp\n_\n"
