@@ -32,11 +32,10 @@ def absolute_path(path: str | os.PathLike[str] = ".") -> str:
 
 def is_bundle(target: object) -> bool:
     """Return whether a target is the path of a bundle, by its ending."""
-    if not isinstance(target, (str, os.PathLike)) or "://" in str(target):
+    path = os.fspath(target) if isinstance(target, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path.lower().endswith((".mcpb", ".dxt")) or "://" in path:
         return False
-    path = os.fspath(target)
-    is_path = not isinstance(target, str) or len(path.split()) == 1 or os.path.isfile(path)
-    return isinstance(path, str) and is_path and path.lower().endswith((".mcpb", ".dxt"))
+    return not isinstance(target, str) or len(path.split()) == 1 or os.path.isfile(path)
 
 
 def bundle_name(path: str) -> str:

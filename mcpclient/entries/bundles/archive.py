@@ -94,31 +94,30 @@ class Bundle(NamedTuple):
         if archive.sha256 != self.sha256:
             raise EntryError("the bundle has changed since it was read", "bundle")
         try:
-            self._unpack(archive)
+            parent = Path(self.folder).parent
+            make_private_folder(parent)
+            _remove_unfinished(parent)
+            unfinished = tempfile.mkdtemp(prefix=".", suffix=".unfinished", dir=parent)
+            try:
+                archive.write_to(unfinished, self.program)
+                os.rename(unfinished, self.folder)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+            for folder, _, _ in os.walk(self.folder):
+                is_top = folder == self.folder
+                os.chmod(folder, 0o700 if is_top and self.writable else 0o555)
         except OSError as error:
-            reason = error.strerror or "unknown reason"
-            raise EntryError(f"the bundle cannot be unpacked: {reason}", "bundle") from None
+            if not os.path.isdir(self.folder):  # else another process was faster
+                reason = error.strerror or "unknown reason"
+                raise EntryError(f"the bundle cannot be unpacked: {reason}", "bundle") from None
 
-    def _unpack(self, archive: Archive) -> None:
-        parent = Path(self.folder).parent
-        make_private_folder(parent)
-        for left in parent.glob(".*.unfinished"):  # by a process that was killed
-            with suppress(FileNotFoundError):
-                if left.stat().st_mtime < seconds_since_epoch() - _UNFINISHED_SECONDS:
-                    shutil.rmtree(left, ignore_errors=True)
-        unfinished = tempfile.mkdtemp(prefix=".", suffix=".unfinished", dir=parent)
-        try:
-            archive.write_to(unfinished, self.program)
-            os.rename(unfinished, self.folder)
-        except OSError:
-            if not os.path.isdir(self.folder):  # another process was faster
-                raise
-            return
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-        for folder, _, _ in os.walk(self.folder):
-            is_top = folder == self.folder
-            os.chmod(folder, 0o700 if is_top and self.writable else 0o555)
+
+def _remove_unfinished(parent: Path) -> None:
+    """Remove what processes have left that were killed."""
+    for left in parent.glob(".*.unfinished"):
+        with suppress(FileNotFoundError):
+            if left.stat().st_mtime < seconds_since_epoch() - _UNFINISHED_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 class Archive:
@@ -130,9 +129,8 @@ class Archive:
         with _reading():
             self._zip = zipfile.ZipFile(BytesIO(trimmed))
             self._files = _checked(self._zip, trimmed)
-        if sum(info.file_size for info in self._files.values()) > max(
-            _SMALL, _MAX_RATIO * len(content)
-        ):
+        size = sum(info.file_size for info in self._files.values())
+        if size > max(_SMALL, _MAX_RATIO * len(content)):
             raise _wrong(f"unpacks to more than {_MAX_RATIO} times its size")
 
     @property

@@ -64,6 +64,10 @@ async def test_a_value_that_is_needed_is_given_in_code(folder: Path) -> None:
         found = shown(await client.call_tool("show"))
     assert found["env"]["KEY"] == "s3cret"
     assert found["argv"] == ["/a", "/b", found["cwd"]]
+    entry = {"bundle": path, "config": {"key": "s3cret"}}
+    async with mcpclient.connect(entry, env={"MORE": "m"}) as client:
+        found = shown(await client.call_tool("show"))
+    assert (found["env"]["KEY"], found["env"]["MORE"]) == ("s3cret", "m")
 
 
 @in_loop
