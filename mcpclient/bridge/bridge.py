@@ -33,6 +33,7 @@ from .rounds import CARRIERS, Rounds
 from .translation import (
     CAPABILITIES,
     INFO,
+    LISTS,
     LOG_LEVEL,
     VERSION,
     completed,
@@ -54,8 +55,6 @@ _LOOK_EVERY = 1.0
 
 # The most notifications kept for a host that has not finished its handshake.
 _MAX_EARLY = 1000
-
-_SUBJECTS = ("tools", "prompts", "resources")
 
 # Notifications of the server that are for this client.
 _OWN = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -188,7 +187,7 @@ class Bridge(Observer):
         await self._connection.restore()
         return self._client
 
-    # host.Served
+    # From the host
 
     async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
         """Return the result of a request of the host."""
@@ -412,7 +411,7 @@ class Bridge(Observer):
             self._start(self._catch_up())
 
     async def _catch_up(self) -> None:
-        for subject in _SUBJECTS:
+        for subject in LISTS:
             if subject in self._connection.capabilities:
                 self._tell_host(f"notifications/{subject}/list_changed", {})
         for uri in list(self._uris):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from typing import IO, Any, Protocol
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import McpError, PeerError
 from ..framing.logs import logger_for
@@ -16,6 +16,9 @@ from ..jsonrpc.verbatim import LARGE, decode_verbatim
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 
+if TYPE_CHECKING:
+    from .bridge import Bridge
+
 _logger = logger_for("mcpclient.bridge")
 
 # The most requests under way, and the most messages in one array (revision 2025-03-26).
@@ -23,29 +26,6 @@ _MAX_RUNNING = 10_000
 _MAX_BATCH = 1000
 
 Params = Mapping[str, Any]
-
-
-class Served(Protocol):
-    """The receiver of a host's messages."""
-
-    def request(
-        self, request_id: RequestId, method: str, params: Params | None
-    ) -> Coroutine[Any, Any, Mapping[str, Any]]:
-        """Return the result of a request of the host. Raises `McpError`."""
-        ...
-
-    def notification(self, method: str, params: Params | None) -> None:
-        """Handle a notification of the host."""
-
-    def host_wrote(self) -> None:
-        """Handle the end of a chunk of messages."""
-
-    def host_stalled(self, *, is_stalled: bool) -> None:
-        """Stop producing messages while the host does not read, or go on."""
-
-    def explain(self, error: McpError) -> str:
-        """Return an error, as the host shows it to its user."""
-        ...
 
 
 class HostChannel:
@@ -56,10 +36,10 @@ class HostChannel:
     """
 
     def __init__(
-        self, served: Served, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False
+        self, bridge: Bridge, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False
     ) -> None:
         loop = asyncio.get_running_loop()
-        self._served = served
+        self._bridge = bridge
         self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
         self._running: dict[RequestId, asyncio.Task[None]] = {}
         self._asked: dict[int, asyncio.Future[Message]] = {}
@@ -96,7 +76,7 @@ class HostChannel:
         resolve(self.over, None)
 
     def _stalled(self, is_stalled: bool) -> None:
-        self._served.host_stalled(is_stalled=is_stalled)
+        self._bridge.host_stalled(is_stalled=is_stalled)
 
     # To the host
 
@@ -140,7 +120,7 @@ class HostChannel:
     def _received(self, data: bytes) -> None:
         for line in self._framer.feed(data):
             self._take_line(line)
-        self._served.host_wrote()
+        self._bridge.host_wrote()
 
     def _take_line(self, line: Line) -> None:
         if not isinstance(line, bytes):
@@ -173,7 +153,7 @@ class HostChannel:
         elif not isinstance(params, (dict, type(None))):
             self._refuse(request_id, ErrorCode.INVALID_PARAMS, "its params are not an object")
         elif request_id is None:
-            self._served.notification(method, params)
+            self._bridge.notification(method, params)
         elif request_id in self._running:
             self._refuse(request_id, ErrorCode.INVALID_REQUEST, "its id is in use")
         elif len(self._running) >= _MAX_RUNNING:
@@ -187,12 +167,12 @@ class HostChannel:
 
     async def _answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         try:
-            result = await self._served.request(request_id, method, params)
+            result = await self._bridge.request(request_id, method, params)
             self.send(messages.response(request_id, result))
         except PeerError as error:
             self.send(messages.error_response(request_id, error.code, error.message, error.data))
         except McpError as error:
-            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._served.explain(error))
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._bridge.explain(error))
         except Exception as error:
             _logger.exception("%s failed", method)
             self._refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)

@@ -19,10 +19,9 @@ from ..net.futures import BackgroundTasks, NextChange, cancel_all, resolve
 CARRIERS = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The requests that may be answered with questions."""
 
-# Seconds that a question waits for a call to carry it, and that a call waits for its retry.
+# Seconds that a question waits for a call to carry it.
 _CARRIED_WITHIN = 60.0
-_RETRIED_WITHIN = 900.0
-# The most calls that wait for a retry.
+# The most calls that wait for a retry; then the oldest is cancelled.
 _MAX_HELD = 100
 
 Params = Mapping[str, Any]
@@ -36,7 +35,6 @@ class _Question(NamedTuple):
 class _Held(NamedTuple):
     call: asyncio.Task[Params]
     asked: dict[str, _Question]
-    expiry: asyncio.TimerHandle
 
 
 class Rounds:
@@ -74,7 +72,6 @@ class Rounds:
             call = self._tasks.start(work)
         else:
             work.close()
-            held.expiry.cancel()
             call = held.call
             answers: Any = params.get("inputResponses")
             for key, question in held.asked.items():
@@ -99,8 +96,7 @@ class Rounds:
             self._give_up(next(iter(self._held)))
         state = os.urandom(16).hex()
         asked, self._unasked = self._unasked, {}
-        expiry = asyncio.get_running_loop().call_later(_RETRIED_WITHIN, self._give_up, state)
-        self._held[state] = _Held(call, asked, expiry)
+        self._held[state] = _Held(call, asked)
         return {
             "resultType": "input_required",
             "inputRequests": {key: question.request for key, question in asked.items()},
@@ -109,7 +105,6 @@ class Rounds:
 
     def _give_up(self, state: str) -> None:
         held = self._held.pop(state)
-        held.expiry.cancel()
         held.call.cancel()
         for question in held.asked.values():
             question.answer.cancel()

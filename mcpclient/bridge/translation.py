@@ -16,6 +16,9 @@ INFO = _PREFIX + "clientInfo"
 CAPABILITIES = _PREFIX + "clientCapabilities"
 LOG_LEVEL = _PREFIX + "logLevel"
 
+LISTS = ("tools", "prompts", "resources")
+"""The lists whose changes a server reports, as `ListenFilter` and capabilities name them."""
+
 _OF_THE_ERA = (VERSION, INFO, CAPABILITIES, LOG_LEVEL)
 _OF_A_RETRY = ("inputResponses", "requestState")
 _CACHEABLE = ("/list", "/read", "/discover")
@@ -86,7 +89,8 @@ def told(
     """
     raw = [(event.method, event.raw)]
     if isinstance(event, EventsMissed):
-        raw = [(f"notifications/{name}/list_changed", {}) for name in subjects_of(granted)]
+        lists = [name for name in LISTS if getattr(granted, name)]
+        raw = [(f"notifications/{name}/list_changed", {}) for name in lists]
         raw += [("notifications/resources/updated", {"uri": uri}) for uri in granted.uris]
     notifications = []
     for method, params in raw:
@@ -96,16 +100,6 @@ def told(
             meta[SUBSCRIPTION_ID] = subscription
         notifications.append((method, _with_meta(params, meta)))
     return notifications
-
-
-def subjects_of(granted: ListenFilter) -> list[str]:
-    """Return the lists whose changes a filter asks for."""
-    wanted = {
-        "tools": granted.tools,
-        "prompts": granted.prompts,
-        "resources": granted.resources,
-    }
-    return [name for name, is_wanted in wanted.items() if is_wanted]
 
 
 def _with_meta(params: Params, meta: Params) -> dict[str, Any]:

@@ -97,6 +97,11 @@ class HttpClient:
         # One turn of the loop lets the closed transports release their sockets.
         await asyncio.sleep(0)
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading from all connections there are, or go on."""
+        for connection in self._connections:
+            connection.hold(is_held=is_held)
+
     def abort(self) -> None:
         """Close every connection at once, without waiting."""
         self.tasks.cancel()

@@ -79,6 +79,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._events: deque[Event] = deque()
         self._rest: asyncio.Handle | None = None
         self._loss: Exception | None = None
+        self._is_held = False
 
     @property
     def certificate(self) -> bytes:
@@ -110,6 +111,15 @@ class HttpConnection(asyncio.BufferedProtocol):
             # If a transport fails to write at once, it is closing by now. The proactor of Windows
             # reports that later; then the request counts as sent.
             self._is_sent = not self._transport.is_closing()
+
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        self._is_held = is_held
+        if self._transport is not None and self._rest is None:
+            if is_held:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
 
     def abort(self) -> None:
         self._exchange = self._decoding = None
@@ -160,7 +170,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._rest = None
         self._work()
         if self._rest is None and self._transport is not None:
-            self._transport.resume_reading()
+            if not self._is_held:
+                self._transport.resume_reading()
         elif self._rest is None:
             self._fail_lost()
 

@@ -149,6 +149,9 @@ class HttpTransport(Transport, Generic[PostT]):
         """Remove a post that has ended."""
         self._posts.pop(post.key, None)
 
+    def hold(self, *, is_held: bool) -> None:
+        self._http.hold(is_held=is_held)
+
     def abort(self) -> None:
         self._is_open = False
         for post in list(self._posts.values()):
