@@ -44,6 +44,7 @@ class Mark:
 
 MARKS = (
     Mark("stdio-sequence", times=0.85),
+    Mark("bridge-stdio", times=1 / 3, beside="stdio-sequence"),
     Mark("stdio-100", times=10, than=OFFICIAL),
     Mark("stdio-100", times=1, than=TYPESCRIPT),
     Mark("stdio-batch", times=1.5, than=TYPESCRIPT),

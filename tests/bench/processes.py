@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any
@@ -163,6 +164,25 @@ def _last_line(output: bytes) -> str:
 def server_command(*arguments: str) -> list[str]:
     """The command of the neutral server, started lean."""
     return [sys.executable, "-I", "-S", str(HERE / "servers.py"), *arguments]
+
+
+_FASTMCP_PROXY = "import sys; from fastmcp.server import create_proxy; "
+_FASTMCP_PROXY += "create_proxy(sys.argv[1]).run(show_banner=False, log_level='ERROR')"
+
+
+def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
+    """The command of a stdio server in front of another one; there may be none on this machine."""
+    if proxy == "bridge":
+        source = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+        source += "from mcpclient.__main__ import main; main()"
+        return [sys.executable, "-c", source, "bridge", "--quiet", *server]
+    python = ROOT / ".peers" / "fastmcp" / "bin" / "python"
+    if proxy == "fastmcp" and python.exists():
+        return [str(python), "-c", _FASTMCP_PROXY, *server]
+    program = shutil.which("mcp-remote")
+    if proxy == "mcp-remote" and program is not None:
+        return [program, *server, "--allow-http", "--silent"]
+    raise NothingToMeasureError(f"{proxy} is not installed")
 
 
 def run_first_call(command: list[str], patience: float, target: Mapping[str, Any]) -> Answer:

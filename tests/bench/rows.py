@@ -47,6 +47,8 @@ class Row:
     heavy: bool = False
     fresh_worker: bool = False
     authorized: bool = False
+    proxy: str = ""
+    """What stands between as a stdio server: ``bridge``, ``fastmcp`` or ``mcp-remote``."""
 
     @property
     def is_special(self) -> bool:
@@ -107,6 +109,15 @@ COMMAND_LINE = (MILLISECONDS, CPU_MILLISECONDS)
 
 ROWS = (
     Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
+    Row("bridge-stdio", "stdio, through a bridge", "sequence", "stdio", CALLS, proxy="bridge"),
+    *(
+        Row(f"{proxy}-http", f"HTTP JSON, {through}", "sequence", "json", CALLS, proxy=proxy)
+        for proxy, through in (
+            ("bridge", "through a bridge"),
+            ("fastmcp", "through fastmcp's proxy"),
+            ("mcp-remote", "through mcp-remote"),
+        )
+    ),
     Row("stdio-100", "stdio, 100 at once", "together", "stdio", CALLS),
     Row("stdio-batch", "stdio, 100 at once in one call of the API", "batch", "stdio", CALLS),
     Row("json-sequence", "HTTP JSON, one after another", "sequence", "json", CALLS),

@@ -13,6 +13,7 @@ from .processes import (
     HttpServer,
     WorkerFailedError,
     WorkerProcess,
+    proxy_command,
     run_command_line,
     run_first_call,
     run_importer,
@@ -137,8 +138,15 @@ class Runner:
     def _where(self, row: Row) -> dict[str, Any]:
         if row.transport == "stdio":
             command = server_command("stdio", "--tools", str(row.tools))
+            if row.proxy:
+                command = proxy_command(row.proxy, ["--", *command])
             return {"target": {"command": command}, "era": row.era}
         target = {"url": self.http.url(row.transport)}
+        if row.proxy:
+            return {
+                "target": {"command": proxy_command(row.proxy, [target["url"]])},
+                "era": row.era,
+            }
         if row.authorized:
             target["token"] = "a-token-of-the-usual-length-1234567890"
         return {"target": target, "era": row.era}
