@@ -22,7 +22,8 @@ _SMALL = 64 * 1024
 
 _OPENING = re.compile(r"[\ufeff \t\r\n]*\{[ \t\r\n]*")
 _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
-_NEXT = re.compile(r"[ \t\r\n]*([,}])[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_ENDING = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*")
 
 # Words that `json` reads, and other decoders refuse. In a string, they do no harm.
 _NOT_JSON = re.compile("NaN|Infinity")
@@ -47,42 +48,40 @@ def decode_verbatim(text: bytes | str, large: float = LARGE) -> Any:
     """
     if len(text) >= large:
         return _decode_large(_in_one_line(text))
-    value = decode(text)
-    if isinstance(value, dict) and any(type(value.get(name)) is dict for name in _KEPT):
-        string = text if isinstance(text, str) else str(text, "utf-8")
-        for name, (start, end) in _places(string).items():
+    try:
+        return _decode_small(text if isinstance(text, str) else str(text, "utf-8"))
+    except (ValueError, RecursionError, StopIteration):
+        return decode(text)  # which says what is wrong, or it is not an object
+
+
+def _decode_small(string: str) -> dict[str, Any]:
+    message: dict[str, Any] = {}
+    found = _OPENING.match(string)
+    while found is not None:
+        name, at = scan(string, found.end())
+        colon = _COLON.match(string, at)
+        if colon is None or type(name) is not str:
+            break
+        start = colon.end()
+        value, end = scan(string, start)
+        if name in _KEPT and type(value) is dict:
             kept = string[start:end]
             if "\n" in kept or "\r" in kept:  # between values, where they would end the line
                 kept = kept.replace("\n", " ").replace("\r", " ")
-            if type(value[name]) is dict and not _NOT_JSON.search(kept):
-                value[name] = VerbatimObject(value[name], kept)
-    return value
+            if not _NOT_JSON.search(kept):
+                value = VerbatimObject(value, kept)
+        message[name] = value
+        ending = _ENDING.fullmatch(string, end)
+        if ending is not None:
+            return message
+        found = _COMMA.match(string, end)
+    raise ValueError("it is not an object with members")
 
 
 def _in_one_line(text: bytes | str) -> bytes:
     encoded = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     has_any = b"\n" in encoded or b"\r" in encoded
     return encoded.translate(bytes.maketrans(b"\r\n", b"  ")) if has_any else encoded
-
-
-def _places(string: str) -> dict[str, tuple[int, int]]:
-    """Return where the values of params and result begin and end; ``string`` is valid JSON."""
-    found = {}
-    opening = _OPENING.match(string)
-    assert opening is not None, "it is an object"
-    at, mark = opening.end(), ","
-    while mark == ",":
-        name, at = scan(string, at)
-        colon = _COLON.match(string, at)
-        assert colon is not None, "it was decoded"
-        start = colon.end()
-        _, end = scan(string, start)
-        if name in _KEPT:
-            found[name] = start, end
-        following = _NEXT.match(string, end)
-        assert following is not None, "it was decoded"
-        at, mark = following.end(), following[1]
-    return found
 
 
 def _decode_large(text: bytes) -> Any:
