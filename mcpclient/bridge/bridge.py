@@ -151,7 +151,7 @@ class Bridge(Observer):
         client = self._make_client(**options)
         connection = connection_of(client)
         connection.options.handlers.forward_to(self._ask_host, capabilities)
-        large = math.inf if client.reads_params else LARGE
+        large = math.inf if client._reads_params else LARGE
         connection.decode = partial(decode_verbatim, large=large)
         connection.guard = self._guard
         connection.observers.append(self)
@@ -222,14 +222,14 @@ class Bridge(Observer):
         """Send a request; one that only reads again, if the server was lost meanwhile."""
         options = self._limits._replace(fresh=True, is_raw=is_raw)
         client = await self._restore()
-        if params is not None and client.reads_params:
+        if params is not None and client._reads_params:
             params = whole(params)
         try:
-            result = await client.forward(method, params, options)
+            result = await client._forward(method, params, options)
         except ConnectionLost:
             if method not in REPEATABLE:
                 raise
-            result = await (await self._restore()).forward(method, params, options)
+            result = await (await self._restore())._forward(method, params, options)
         return self._offered(params or {}, result) if method == "tools/list" else result
 
     def _offered(self, params: Params, result: Params) -> Params:

@@ -95,15 +95,15 @@ class Requests:
         limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh, tool)
         if meta:
             params = with_meta(params, meta)
-        return await self.forward(method, params, limits, around)
+        return await self._forward(method, params, limits, around)
 
     @property
-    def reads_params(self) -> bool:
+    def _reads_params(self) -> bool:
         """Whether a hook, the audit or a transcript reads the params of requests."""
         recorder = self._connection.options.network.recorder
         return self._is_wrapped or (recorder is not None and recorder.is_on)
 
-    async def forward(
+    async def _forward(
         self,
         method: str,
         params: Mapping[str, Any] | None,

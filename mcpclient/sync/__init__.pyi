@@ -19,7 +19,7 @@ from ..client.connection.client_options import (
     SharedClientOptions,
     SharedQueryOptions,
 )
-from ..client.connection.limits import RequestOptions, Seconds
+from ..client.connection.limits import Seconds
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events import around as hooks
@@ -246,15 +246,6 @@ class Client(_Shared):
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
-        around: Sequence[hooks.Around] = ...,
-    ) -> dict[str, Any]: ...
-    @property
-    def reads_params(self) -> bool: ...
-    def forward(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        limits: RequestOptions,
         around: Sequence[hooks.Around] = ...,
     ) -> dict[str, Any]: ...
     @property
