@@ -279,10 +279,15 @@ function countOf(kind) {
   if (kind === "calls") return callEntries().length || "";
   if (kind === "servers") return known.servers.size > 1 ? known.servers.size : "";
   const lists = known.lists.get(known.chosen);
-  if (!lists || lists.loading) return "";
+  if (!lists || lists.loading || !wasAskedFor(kind)) return "";
   return (
     kind === "resources" ? lists.resources.length + lists.templates.length : lists[kind].length
   ).toLocaleString();
+}
+
+/** Whether the server was asked for a list: only for those that it declares. */
+function wasAskedFor(kind) {
+  return kind in (server()?.capabilities ?? {}) || server()?.status === "recorded";
 }
 
 function refreshNotes(total, isSearching) {
@@ -299,8 +304,7 @@ function refreshNotes(total, isSearching) {
   else if (isSearching && !shownNow.entries.length)
     said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
   else if (lists && !total) {
-    const wasAsked = kind in (server()?.capabilities ?? {}) || server()?.status === "recorded";
-    const text = wasAsked
+    const text = wasAskedFor(kind)
       ? `The server offers no ${kind}.`
       : `The server does not declare ${kind}, so it was not asked for any.`;
     said.push(el("p", { class: "quiet" }, text));

@@ -78,8 +78,10 @@ export function showOverview() {
     factList(rows),
     state.has_login && loginView(state),
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
-    el("h3", {}, "Capabilities"),
-    jsonTree(state.capabilities ?? {}, "Capabilities", 2),
+    Object.keys(state.capabilities ?? {}).length > 0 && [
+      el("h3", {}, "Capabilities"),
+      jsonTree(state.capabilities, "Capabilities", 2),
+    ],
     mayCall() && state.status === "connected" && state.capabilities?.logging && levelChoice(),
     exchangesView(known.chosen),
     mayCall() && state.answers?.includes("roots") && rootsEditor(),

@@ -109,17 +109,18 @@ export function buildWire() {
     el(
       "div",
       { class: "wirehead" },
-      el("div", { class: "line" }, el("h2", {}, "Wire"), lanes, clock, clear),
+      el("h2", { class: "unseen" }, "Wire"),
+      lanes,
+      el("div", { class: "line" }, wireFilter, methodSelect, onlySelect),
       el(
         "div",
         { class: "line" },
-        wireFilter,
-        methodSelect,
-        onlySelect,
+        wireNote,
         el("label", { class: "check" }, followBox, "follow"),
+        clock,
+        clear,
       ),
     ),
-    wireNote,
     timeline.element,
     recordView,
   );
@@ -195,7 +196,9 @@ export function refreshWire() {
   const wire = wireOf(known.chosen);
   for (const [lane, button] of laneButtons) {
     const count = wire.counts[lane] ?? 0;
-    button.hidden = count === 0 && lane !== "client" && lane !== "server";
+    // Its place is kept, so that nothing moves when it comes.
+    const isEmpty = count === 0 && lane !== "client" && lane !== "server";
+    button.classList.toggle("empty", isEmpty);
     fill(button, LANE_NAMES[lane], el("span", { class: "number" }, count.toLocaleString()));
   }
   const faults = byId("faults");
@@ -237,7 +240,6 @@ function refreshNote(wire) {
       el("button", { class: "link", on: { click: unclearWire } }, "Show them"),
     ],
   );
-  wireNote.hidden = !wireNote.childNodes.length;
 }
 
 function toggleLane(lane) {
