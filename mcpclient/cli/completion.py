@@ -1,4 +1,4 @@
-"""``mcpclient completion``: a script with which a shell completes what is typed.
+"""``mcpclient completion``: a script for a shell that completes words.
 
 The scripts run ``mcpclient __complete SHELL``, which completes commands, options and servers, and
 the tools, arguments and values of servers whose tools were listed in this folder before.

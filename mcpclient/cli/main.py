@@ -27,7 +27,7 @@ TIMEOUT = 124
 CANCELLED = 130
 
 COMMANDS = {
-    "info": "show who the server is and what it can do",
+    "info": "show the identity and the capabilities of the server",
     "tools": "list the tools, or describe one",
     "call": "call a tool",
     "tasks": "list the tasks that the server keeps",
@@ -43,7 +43,7 @@ COMMANDS = {
     "add": "add a server to a configuration file",
     "remove": "remove a server from a configuration file",
     "lock": "lock the definitions of all tools, or compare them with the lock",
-    "doctor": "check a server step by step, and say how to repair it",
+    "doctor": "check a server step by step, with a hint for each problem",
     "ping": "measure how fast the server answers",
     "shell": "talk to one or many servers line by line, or run a file of lines",
     "open": "keep a server open in the background, as a session for other commands",

@@ -363,7 +363,7 @@ ENV = repeated(
 )
 TRACE = option("--trace", "FILE", "append a transcript of the session; secrets are replaced")
 AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
-QUIET = flag("--quiet", "do not show what the server process writes to stderr")
+QUIET = flag("--quiet", "do not show the stderr of the server process")
 
 CONNECTING = (
     option("--timeout", "SECONDS", "longest silence of the server (30); 0: no limit", type=float),

@@ -8,7 +8,7 @@ A result is complete in a pipe. On a terminal, one that is a JSON object is show
 1. one line, for a known kind of result (`compact_line`),
 2. its text, where one field holds nearly all of it,
 3. aligned pairs of name and value, where there are at most twelve,
-4. otherwise indented JSON, cut to what a screen shows.
+4. otherwise indented JSON, of which the first lines are shown.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
 def exit_code(error: McpError, *, connecting: bool = False) -> int:
     """Return the exit code for an error.
 
-    ``connecting``: it was raised before there was a connection, which is what the code reports.
+    ``connecting``: it was raised before there was a connection, and the code reports that.
     """
     is_wrong_folder = getattr(error, "kind", None) == ConnectKind.WORKING_DIRECTORY
     if isinstance(error, UsageError) or is_wrong_folder:

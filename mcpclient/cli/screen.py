@@ -130,7 +130,7 @@ def _short(number: float) -> str:
 
 
 class Screen:
-    """The two output streams of the command line, and what they can show.
+    """The two output streams of the command line, and their abilities.
 
     ``status`` is the line on stderr that shows the progress of a call. ``typed``: the line that
     the user is typing, if any: everything is written above it.

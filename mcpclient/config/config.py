@@ -70,19 +70,19 @@ class ServerConfig:
       variables, so that only allowed servers learn secrets.
     - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
       why in words. Only a ready server may be connected; ``decision`` says why it may.
-    - ``enabled``: what the file says, also where the server is ready because it was asked for by
+    - ``enabled``: the file's setting, also where the server is ready because it was asked for by
       name. ``include``, ``exclude``: patterns of tool names; without ``include`` every tool is in,
-      and what is excluded is out. ``trusted``: the server's annotations may be believed. ``lazy``:
+      and excluded ones are out. ``trusted``: the server's annotations may be believed. ``lazy``:
       connect at the first call only. ``naming``: how its tools are named, where that differs from
       other servers' (see `Manager`).
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
       ``sheet``: everything that decides what runs and which data it gets, for the user's approval;
       None for a server that was made in code.
     - ``bundle``: the file that its command is from, which is unpacked when the server is ready.
-    - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
-      has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
-      enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None for
-      a server that was made in code. It blocks.
+    - ``judge_again``: reads the entry again and returns the server as it is allowed now, with the
+      program's changes, as ``judge_again(server, switched_on)``; with True a disabled entry counts
+      as enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None
+      for a server that was made in code. It blocks.
 
     Neither `repr` nor comparison of the fields that may hold secrets shows them.
     """

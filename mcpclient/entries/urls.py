@@ -56,8 +56,8 @@ class CanonicalUrl:
 def canonical_url(text: str) -> CanonicalUrl:
     """Return a server's URL in its one spelling; the fragment is dropped.
 
-    Raises `UsageError`, without credentials or query, for what is not the URL of a server, and for
-    white space, control characters and backslashes, which parsers disagree on.
+    Raises `UsageError`, without credentials or query, for a string that is not the URL of a server,
+    and for white space, control characters and backslashes, which parsers disagree on.
     """
     text = text.strip()
     if "\\" in text or any(unicodedata.category(each) in _REFUSED_CATEGORIES for each in text):

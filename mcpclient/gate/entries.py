@@ -250,7 +250,7 @@ def _with_changes(fresh: ServerConfig, issued: ServerConfig, server: ServerConfi
     }
     if issued.state == "ready":
         options = {**fresh.options, **options}
-    else:  # without its entry's options, the program could not know what it put others over
+    else:  # without its entry's options, the program could not know which ones it replaced
         options.update(fresh.options)
         headers = fresh.options.get("headers")
         if isinstance(headers, Mapping) and "authorization" in map(str.lower, headers):

@@ -146,10 +146,10 @@ class Judgement(NamedTuple):
 
 
 class Gate:
-    """Judges servers by the lists of the caller and of the enterprise, and by what the user agreed.
+    """Judges servers by the lists of the caller and of the enterprise, and by the user's approvals.
 
     ``policy``: the caller's lists. ``approvals``: who is asked about the entries of files; None:
-    what was agreed to earlier counts for a project's files, and for others the user is not asked.
+    earlier approvals count for a project's files, and for others the user is not asked.
     """
 
     def __init__(self, policy: Policy | None = None, approvals: Approvals | None = None) -> None:
@@ -203,7 +203,7 @@ class Gate:
     ) -> ServerConfig:
         """Return a server as it may be used now: its entry is read and judged again.
 
-        ``state`` and ``reason`` of the server say what was decided. ``switched_on``: it counts as
+        ``state`` and ``reason`` of the server hold the decision. ``switched_on``: it counts as
         enabled. ``as_it_is``: the caller vouches for its file. Blocks while a file is read. Raises
         `UsageError` where its entry cannot be used.
         """

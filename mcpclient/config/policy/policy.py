@@ -96,7 +96,7 @@ class Policy:
     """Rules on the servers that may be used.
 
     ``deny``: servers that match a rule here are refused, whatever ``allow`` says. ``allow``: None
-    allows everything else; a list allows only what it matches, so that an empty one allows nothing.
+    allows everything else; a list allows only its matches, so that an empty one allows nothing.
     Where ``allow`` has rules about commands, a command must match one of them, and a URL likewise
     where it has rules about URLs: a name proves nothing, since the author of the file chooses it.
     Login URLs in the entry are judged like the server's own. A command that has to match a rule may

@@ -1,11 +1,11 @@
 """The kinds of rules, and their syntax.
 
-As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``, and for what may
-come with a command ``env:GRAFANA_*`` and ``cwd:/srv/*``. As the settings of Claude Code have them:
-``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
+As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``, and for parts
+that may come with a command ``env:GRAFANA_*`` and ``cwd:/srv/*``. As the settings of Claude Code
+have them: ``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
 
-A rule in an allow list matches strictly: only what it says. In a deny list it matches generously:
-other spellings as well.
+A rule in an allow list matches strictly: its own spelling only. In a deny list it matches
+generously: other spellings as well.
 """
 
 from __future__ import annotations
