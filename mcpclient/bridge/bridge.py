@@ -240,7 +240,7 @@ class Bridge(Observer):
             return result
         tools = [tool for tool in listed if isinstance(tool, dict)]
         self._tools = [*(self._tools if "cursor" in params else ()), *tools]
-        valid = {id(tool.raw) for tool in self._client.learn_tools(self._tools)}
+        valid = {id(tool.raw) for tool in self._client._learn_tools(self._tools)}
         kept = [each for each in tools if id(each) in valid and self._offers(each.get("name"))]
         return result if len(kept) == len(listed) else {**whole(result), "tools": kept}
 

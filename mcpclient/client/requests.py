@@ -141,9 +141,9 @@ class Requests:
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
         """
-        return self.learn_tools(await self._list("tools/list", "tools", options))
+        return self._learn_tools(await self._list("tools/list", "tools", options))
 
-    def learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
+    def _learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
         """Remember the tools of all pages; return those that may be called."""
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
