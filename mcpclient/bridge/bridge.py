@@ -80,7 +80,7 @@ class Bridge(Observer):
         self._offers = offers
         self._make_client = make_client
         self._judge = judge
-        self.explain = explain
+        self._explain = explain
         self._limits = limits
         self._host: HostChannel
         self._client: Client | None = None
@@ -303,6 +303,10 @@ class Bridge(Observer):
             _logger.debug("there is no server for %s", method)
         elif self._is_handshake or method != "notifications/roots/list_changed":
             self._start(self._client.notify(method, params))
+
+    def explain(self, error: McpError) -> str:
+        """Return an error, as the host shows it to its user."""
+        return self._explain(error)
 
     def host_stalled(self, *, is_stalled: bool) -> None:
         """Do not read from the server while the host does not read."""

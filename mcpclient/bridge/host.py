@@ -45,7 +45,7 @@ class HostChannel:
         self._asked: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
         self.over: asyncio.Future[None] = loop.create_future()
-        self.tasks = BackgroundTasks()
+        self.tasks: BackgroundTasks = BackgroundTasks()
         writer = ThreadedWriter if threads else PipeWriter
         self._writer = writer(loop, stdout, self._stalled, self._end)
         reader = ThreadedReader if threads else PipeReader

@@ -83,8 +83,8 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
     path = file_named(options)
     file = words[-1] if len(words) <= 2 and options.server_command is None else ""
     is_file = is_bundle(file) or file.lower().endswith(".json")
-    if is_file:
-        found = _in_file(file, path, options)
+    found = _in_file(file, path, options) if is_file else None
+    if found is not None:
         name, entry = name if target else found.name, found.entry
     else:
         entry = _entry(target, options)
@@ -92,7 +92,7 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
     async def work(screen: Screen) -> Answer:
         with writing(path):
             add_server(path, name, entry, replace=options.replace)
-            if is_file:
+            if found is not None:
                 return _added_from_file(name, path, found.left_out)
             if options.config is None and Terminal().is_interactive:
                 approve(name)

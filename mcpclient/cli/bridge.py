@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import IO
+from typing import IO, Any
 
 from .. import hints
 from ..bridge.bridge import Bridge
@@ -43,10 +43,11 @@ def bridge(options: argparse.Namespace) -> LocalWork:
     config = server.config
 
     async def work(screen: Screen) -> Answer:
-        def make_client(**others: object) -> Client:
+        def make_client(**others: Any) -> Client:
             given = client_options(server, options, screen, elicitation=None, cache=False)
             given.setdefault("connect_timeout", _CONNECTS_WITHIN)
-            return Client(server.target, **{**others, **given})
+            options_of_both: dict[str, Any] = {**others, **given}
+            return Client(server.target, **options_of_both)
 
         def explain(error: McpError) -> str:
             error.advise(name_server(hints.hint_for(error, hints.SHELL), options, server))

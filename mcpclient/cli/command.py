@@ -155,10 +155,10 @@ class Command(_Declared[Run]):
     takes_server: bool = True
     required: tuple[str, ...] = ()
     more: str | None = None
-    read: Callable[[Sequence[str]], Any] = list
+    read: Callable[[Sequence[str]], Any] = list[str]
 
     def __post_init__(self) -> None:
-        self.usage = " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
+        self.usage: str = " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
 
     def check(self, options: argparse.Namespace) -> None:
         """Check the words in ``options``, and read them. Raises `UsageError`."""

@@ -103,8 +103,9 @@ def client_options(
 
 def _with_headers(own: Any, given: dict[str, str]) -> Any:
     """Return the headers of a configuration, each replaced by a given one of its name."""
-    if callable(own):
-        return own.with_headers(given)
+    with_headers = getattr(own, "with_headers", None)
+    if with_headers is not None:
+        return with_headers(given)
     again = {header.lower() for header in given}
     return {**{each: text for each, text in own.items() if each.lower() not in again}, **given}
 

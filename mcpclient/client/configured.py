@@ -133,8 +133,9 @@ def client_arguments(
     for name, value in given.items():
         if name == "sandbox" and value == "required" and name in options:
             continue  # the entry's own sandbox satisfies it
-        if name == "env" and value and bundle is not None:  # which its server needs, too
-            value = {**options.get(name, {}), **value}
+        if name == "env" and value and bundle is not None:
+            needed: dict[str, str] = options.get(name, {})
+            value = {**needed, **given["env"]}
         if value or name in _TIMES or name not in options:  # a timeout of None is a choice
             options[name] = value
     return target, options

@@ -341,7 +341,7 @@ class ExtensionTaskWait(CoreTaskWait):
 class ExtensionTasks(CoreTasks):
     """Both sides have to declare the extension; then any tool call may become a task."""
 
-    wait = ExtensionTaskWait
+    wait: type[CoreTaskWait] = ExtensionTaskWait
     asks = False
 
     def check_call(self, name: str, tool: Tool | None) -> None:

@@ -145,7 +145,7 @@ class CodeProcess:
         self._calls = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self.is_usable: bool = True
-        self.transport = StdioTransport(
+        self.transport: StdioTransport = StdioTransport(
             _command(),
             # Without this variable Windows starts no program.
             env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},

@@ -43,7 +43,7 @@ class HeadersHelper(HeadersFrom):
     ) -> None:
         shell = ["cmd", "/d", "/s", "/c"] if os.name == "nt" else ["/bin/sh", "-c"]
         super().__init__([*shell, line])
-        self.fixed = fixed or {}
+        self.fixed: Mapping[str, str] = fixed or {}
         self._server, self._program = name, "its headersHelper"
         self._cwd = base
         self._env = {

@@ -123,7 +123,7 @@ class VerbatimObject(dict[str, Any]):
 
     def __init__(self, members: Mapping[str, Any], text: str | memoryview) -> None:
         super().__init__(members)
-        self.text = text
+        self.text: str | memoryview = text
 
 
 class MalformedMessage(ValueError):

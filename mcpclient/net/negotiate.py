@@ -62,7 +62,7 @@ class Handshake:
     """One login to a host, whose ``certificate`` (in DER) binds it to the TLS connection."""
 
     def __init__(self, options: Negotiate, host: str, certificate: bytes) -> None:
-        self.messages = 0
+        self.messages: int = 0
         self._host = options.host or host
         name, binding = signature_hash(certificate), b""
         if name:

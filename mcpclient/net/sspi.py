@@ -53,7 +53,8 @@ class SspiContext:
     """The same as `gssapi.GssContext`, by SSPI."""
 
     def __init__(self, library: Any, host: str, binding: bytes) -> None:
-        self.is_complete = self.is_mutual = False
+        self.is_complete: bool = False
+        self.is_mutual: bool = False
         self._library = library
         self._host = host
         self._binding = binding

@@ -101,7 +101,8 @@ class Cassette:
         options["trace"] = self._new_path
 
         def make_client() -> Client:
-            return Client(target, **{**options, "protocol_version": client.protocol_version})
+            options["protocol_version"] = client.protocol_version
+            return Client(target, **options)
 
         reached.make_client = make_client
         connection_of(client).ask_elsewhere = reached.ask
