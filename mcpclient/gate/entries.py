@@ -97,7 +97,7 @@ class Entries:
             if file.scope == "project":
                 entry = _limited(entry, warn)
             is_on = written.name in enabled
-            server, decision = self._server(written, entry, warn, is_on, vouched)
+            server = self._server(written, entry, warn, is_on, vouched)
         except EntryError as error:
             report("error", str(error), *error.path, hint=error.hint)
             return JudgedEntry(written, entry, None, str(error))
@@ -105,6 +105,7 @@ class Entries:
         if vouched is None and server.scope == "file" and server.sheet is not None:
             vouched = server.sheet.digest(with_files=False)
         again = partial(self._judge_again, written, issued, vouched)
+        decision = server.decision if server.state == "ready" else server.reason
         return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
 
     def _server(
@@ -114,7 +115,7 @@ class Entries:
         report: Report,
         switched_on: bool,
         vouched: str | None,
-    ) -> tuple[ServerConfig, str]:
+    ) -> ServerConfig:
         file, files = written.file, NamedFiles()
         if self.gate.needs_approval(file.scope) and len(words_of(entry)) > _MAX_WORDS:
             raise EntryError(

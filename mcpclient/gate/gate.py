@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..client.connection.targets import runs_here
 from ..config.config import Problem, ServerConfig, State
@@ -138,13 +138,6 @@ def _keys_in(content: bytes | None) -> set[str]:
     return set(keys)
 
 
-class Judgement(NamedTuple):
-    """A server with the ``state`` that was decided, and the ``decision`` in words."""
-
-    server: ServerConfig
-    decision: str
-
-
 class Gate:
     """Judges servers by the lists of the caller and of the enterprise, and by the user's approvals.
 
@@ -213,7 +206,7 @@ class Gate:
         if server.judge_again is not None:
             vouching = {"as_it_is": True} if as_it_is else {}
             server = server.judge_again(server, switched_on, **vouching)
-        return self.judge(server, switched_on=switched_on).server
+        return self.judge(server, switched_on=switched_on)
 
     def judge(
         self,
@@ -222,8 +215,8 @@ class Gate:
         *,
         switched_on: bool = False,
         vouched: str | None = None,
-    ) -> Judgement:
-        """Return a server with the decision about it: ready, or else the state and the reason.
+    ) -> ServerConfig:
+        """Return a server with the decision about it: ready and why, or else state and reason.
 
         ``resolve``: puts in the values of its variables, once it is known that it may learn them;
         None: it was made in code, or judged where it was loaded. ``vouched``: the digest of the
@@ -233,13 +226,12 @@ class Gate:
         """
         if self._rules is None:
             self.look_up_rules()
-        judgement = self._judge(server, resolve, switched_on, vouched)
+        judged = self._judge(server, resolve, switched_on, vouched)
         logs = [policy.audit for policy in self._rules or () if policy.audit]
         if not logs:
-            return judgement
-        options = judgement.server.options
-        options = {**options, "audit": audit.logs_of((options.get("audit"), logs))}
-        return judgement._replace(server=replace(judgement.server, options=options))
+            return judged
+        kept = audit.logs_of((judged.options.get("audit"), logs))
+        return replace(judged, options={**judged.options, "audit": kept})
 
     def _judge(
         self,
@@ -247,10 +239,10 @@ class Gate:
         resolve: Callable[[ServerConfig], ServerConfig] | None,
         switched_on: bool,
         vouched: str | None,
-    ) -> Judgement:
+    ) -> ServerConfig:
         server = server.with_mapping_read()
         if server.state in ("needs_approval", "denied"):
-            return Judgement(server, server.reason)
+            return server
         is_on = switched_on or (resolve is None and _was_asked_for(server))
         if not is_on and (server.state == "disabled" or not server.enabled):
             where = "configuration" if resolve is None else "file"
@@ -281,11 +273,11 @@ class Gate:
                 ready.bundle.unpack()
             except EntryError as error:
                 return _refused(server, "denied", str(error))
-        decision = "; ".join(dict.fromkeys(reasons))
         was_asked = resolve is not None and self.needs_approval(server.scope)
-        is_agreed = was_asked or server.decision.endswith(_AGREED)
-        told = f"{decision}; {_AGREED}" if is_agreed else decision
-        return Judgement(replace(ready, state="ready", reason="", decision=told), decision)
+        if was_asked or server.decision.endswith(_AGREED):
+            reasons.append(_AGREED)
+        decision = "; ".join(dict.fromkeys(reasons))
+        return replace(ready, state="ready", reason="", decision=decision)
 
     def _refusal(self, server: ServerConfig) -> str | None:
         """Return why a server is refused as written, before anything is asked or read for it."""
@@ -331,9 +323,8 @@ def strict_sandbox(stated: Any) -> Any:
     return stated or "required"
 
 
-def _refused(server: ServerConfig, state: State, reason: str) -> Judgement:
+def _refused(server: ServerConfig, state: State, reason: str) -> ServerConfig:
     """Return a server without the values of its variables, and with the reason."""
     written = server.target if server.written is None else server.written
     options = {} if server.written is not None else server.options
-    refused = replace(server, state=state, reason=reason, target=written, options=options)
-    return Judgement(refused, reason)
+    return replace(server, state=state, reason=reason, target=written, options=options)

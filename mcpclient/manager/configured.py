@@ -44,7 +44,7 @@ def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
     if isinstance(listed, Mapping) and len(named) == 1:
         named = listed
     gate.look_up_rules()
-    return {name: gate.judge(_configured(name, each)).server for name, each in named.items()}
+    return {name: gate.judge(_configured(name, each)) for name, each in named.items()}
 
 
 def _configured(name: str, server: Any) -> ServerConfig:
