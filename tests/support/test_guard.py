@@ -201,6 +201,8 @@ SLOW = {
     "tests/inspector/test_snippets.py": "starts Node and shells",
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
     "tests/vendoring/test_pythons.py": "freezes a program",
+    "tests/code/test_tokens.py": "makes the calls of ten tasks",
+    "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_source.py": "runs type checkers over many files",
     "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
     "tests/tooling/test_distribution.py": "builds, and installs into environments",
