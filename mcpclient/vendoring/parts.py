@@ -72,7 +72,10 @@ PARTS: dict[str, Part] = {
         "configuration files, policy, approvals",
         ("config.", "gate.", "formats.", "entries.", "client.configured"),
     ),
-    "bundles": Part("bundles (.mcpb), and server.json of a registry", ("entries.bundles.",)),
+    "bundles": Part(
+        "bundles (.mcpb), and server.json of a registry",
+        ("entries.bundles.", "client.configured"),
+    ),
     "manager": Part("many servers", ("manager.",)),
     "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(
