@@ -83,8 +83,10 @@ class Rounds:
                 if self._unasked:
                     return self._hold(call)
                 change = asyncio.ensure_future(self._change.wait())
-                await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
-                change.cancel()
+                try:
+                    await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    change.cancel()
             result: Params = call.result()
             return result
         except asyncio.CancelledError:

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Callable
 
 from mcpclient import Client
 from mcpclient.bridge.bridge import Bridge
@@ -155,7 +155,10 @@ def modern(params: Mapping[str, Any] | None = None, **capabilities: Any) -> dict
 
 @asynccontextmanager
 async def bridged(
-    server: McpServer | ServerSide, **options: Any
+    server: McpServer | ServerSide,
+    judge: Callable[[], None] = lambda: None,
+    offers: Callable[[object], bool] = lambda name: True,
+    **options: Any,
 ) -> AsyncIterator[tuple[HostSide, ServerSide]]:
     """A host and a server, and the bridge between them, which ends with the host."""
     side = server if isinstance(server, ServerSide) else ServerSide(server)
@@ -164,9 +167,10 @@ async def bridged(
     host = HostSide(host_writes, host_reads)
     bridge = Bridge(
         lambda **others: Client(side, cache=False, **{**options, **others}),
-        lambda: None,
+        judge,
         str,
         RequestOptions(None, None),
+        offers,
     )
     serving = asyncio.ensure_future(
         bridge.serve(os.fdopen(bridge_reads, "rb", 0), os.fdopen(bridge_writes, "wb", 0))

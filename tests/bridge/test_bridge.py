@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
-from mcpclient import ConnectionLost
+from mcpclient import CallToolResult, ConnectionLost, McpError, ServerUnavailable
+from mcpclient.client.events.around import Call, Proceed
 from tests.bridge.sides import bridged
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
@@ -140,5 +142,78 @@ def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
             assert len(server.messages("logging/setLevel")) == 2
             answer = await host.call("echo", text="again")
             assert answer["result"]["content"][0]["text"] == "again"
+
+    run(scenario())
+
+
+def test_a_large_result_keeps_its_bytes() -> None:
+    """F-BRIDGE-1: also where it is not decoded."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.answers["x"] = lambda params: None
+        async with bridged(server) as (host, side):
+            await host.initialize()
+            text = "y" * (5 << 20)
+            host.write(f'{{"id":7,"method":"x","params": {{"a": 1.0, "b":"{text}" }} }}')
+            asked = await side.came('"method":"x"')
+            assert f'{{"a": 1.0, "b":"{text}" }}'.encode() in side.lines[-1]
+            side.say(f'{{"id":{asked["id"]},"result": {{"c": 1e1, "d":"{text}" }} }}')
+            told = f'{{"jsonrpc":"2.0","id":7,"result":{{"c": 1e1, "d":"{text}" }}}}'
+            assert await host.line() == told.encode()
+
+    run(scenario())
+
+
+def test_tools_that_are_not_offered_are_neither_listed_nor_called() -> None:
+    """F-BRIDGE-1, F-SAFE-5: the call does not reach the server."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server, offers=lambda name: name != "echo") as (host, _):
+            await host.initialize()
+            assert (await host.request("tools/list"))["result"] == {"tools": []}
+            refused = (await host.call("echo", text="hi"))["result"]
+            assert refused["isError"]
+            assert not server.messages("tools/call")
+
+    run(scenario())
+
+
+def test_hooks_see_each_request_once_and_whole() -> None:
+    """F-BRIDGE-1, F-SAFE-5: also a large one, which is otherwise not decoded."""
+    seen: list[int] = []
+
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        seen.append(len(call.arguments["text"]))
+        return await proceed(call)
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake"), around=[around]) as (host, _):
+            await host.initialize()
+            await host.call("echo", text="x" * (5 << 20))
+
+    run(scenario())
+    assert seen == [5 << 20]
+
+
+def test_a_server_that_may_not_start_again_stays_away() -> None:
+    """F-BRIDGE-1: its entry is judged before each start."""
+    refusals: list[McpError] = []
+
+    def judge() -> None:
+        if refusals:
+            raise refusals[0]
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake"), judge=judge) as (host, side):
+            await host.initialize()
+            refusals.append(ServerUnavailable("it", "denied", "a policy forbids it"))
+            assert side.receiver is not None
+            side.receiver.connection_lost(ConnectionLost("it fell over"))
+            refused = await host.call("echo", text="hi")
+            assert "a policy forbids it" in refused["error"]["message"]
+            await asyncio.sleep(100)
+            assert side.opened == 1
 
     run(scenario())

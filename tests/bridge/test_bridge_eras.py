@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient import ConnectionLost
 from tests.bridge.sides import PREFIX, bridged, modern
 from tests.support.mcp_server import STATELESS, McpServer
 from tests.support.virtual_time import run
@@ -259,5 +260,101 @@ def test_a_request_of_no_known_era_is_refused(message: Any, code: int) -> None:
             assert (await host.message())["error"]["code"] == code
             assert side.opened == 0
             assert (await host.request("ping"))["result"] == {}
+
+    run(scenario())
+
+
+def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> None:
+    """F-BRIDGE-1: each retry continues the same call of the server, and an end cancels it."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            await host.request("server/discover", modern(roots={}))
+            call = {"name": "never"}
+            host.write({"id": "c", "method": "tools/call", "params": modern(call)})
+            await side.came("never")
+            for number in (1, 2):
+                side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
+                asked = (await host.message())["result"]
+                (key,) = asked["inputRequests"]
+                state = {
+                    "inputResponses": {key: {"roots": []}},
+                    "requestState": asked["requestState"],
+                }
+                host.write(
+                    {
+                        "id": f"r{number}",
+                        "method": "tools/call",
+                        "params": modern({**call, **state}),
+                    }
+                )
+                await side.came(f'"id":{number},"result"')
+            host.write({"method": "notifications/cancelled", "params": {"requestId": "r2"}})
+            await side.came("notifications/cancelled")
+            assert len(server.messages("tools/call")) == 1
+
+    run(scenario())
+
+
+def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-BRIDGE-1: at most a number of them wait, and the end of the host cancels the rest."""
+    monkeypatch.setattr("mcpclient.bridge.rounds._MAX_HELD", 1)
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        async with bridged(server) as (host, side):
+            await host.request("server/discover", modern(roots={}))
+            for number in (1, 2):
+                host.write(
+                    {"id": number, "method": "tools/call", "params": modern({"name": "never"})}
+                )
+                while len(server.messages("tools/call")) < number:
+                    await asyncio.sleep(0)
+                side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
+                assert (await host.message())["result"]["resultType"] == "input_required"
+            await side.came("notifications/cancelled")
+            assert len(server.messages("notifications/cancelled")) == 1
+        assert len(server.messages("notifications/cancelled")) == 2
+
+    run(scenario())
+
+
+def test_a_stateless_host_hears_that_a_lost_server_is_back() -> None:
+    """F-BRIDGE-1: whatever it listens for may have changed."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+        server.answers["resources/subscribe"] = {}
+        server.answers["resources/unsubscribe"] = {}
+        async with bridged(server) as (host, side):
+            wanted = {"toolsListChanged": True, "resourceSubscriptions": ["x:1"]}
+            params = modern({"notifications": wanted})
+            host.write({"id": 1, "method": "subscriptions/listen", "params": params})
+            await host.message()
+            assert side.receiver is not None
+            side.receiver.connection_lost(ConnectionLost("it fell over"))
+            told = [await host.message(), await host.message()]
+            assert [each["method"] for each in told] == [
+                "notifications/tools/list_changed",
+                "notifications/resources/updated",
+            ]
+            assert told[1]["params"] == {"uri": "x:1", "_meta": {SUBSCRIPTION: 1}}
+            await host.request("ping", modern())
+
+    run(scenario())
+
+
+def test_a_large_message_crosses_the_eras_whole() -> None:
+    """F-BRIDGE-1: though most of it is not decoded on the way between equal ones."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            call = {"name": "echo", "arguments": {"text": "x" * (5 << 20)}}
+            host.write({"id": 1, "method": "tools/call", "params": modern(call)})
+            result = (await host.message())["result"]
+            assert result["resultType"] == "complete"
+            assert len(result["content"][0]["text"]) == 5 << 20
 
     run(scenario())

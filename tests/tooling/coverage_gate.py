@@ -42,7 +42,16 @@ TEST_FILES = {
 # one file where that is enough. The command line is tested as it is typed, the manager and the
 # blocking twin by what they promise, the errors as one tree.
 WHOLE = (
-    *("adapters/schemas", "cli", "errors", "gate", "manager", "protocol/schema", "sandbox"),
+    *(
+        "adapters/schemas",
+        "bridge",
+        "cli",
+        "errors",
+        "gate",
+        "manager",
+        "protocol/schema",
+        "sandbox",
+    ),
     *("sync", "vendoring"),
 )
 
@@ -53,6 +62,7 @@ EXEMPT = {
     "__main__.py": "hands over to the cli, and runs only as a program of its own",
     "code/program.py": "runs as a program of its own: tests/code/test_runs.py",
     "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
+    "cli/bridge.py": "takes over the streams of its process: tests/cli/test_bridge.py",
     "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",
     "cli/configured.py": "asks in a terminal, in a process of its own: tests/cli/test_servers.py",
     "cli/sessions.py": "starts processes and forks: tests/cli/test_sessions.py",
