@@ -307,10 +307,13 @@ def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) 
             await host.request("server/discover", modern(roots={}))
             for number in (1, 2):
                 host.write(
-                    {"id": number, "method": "tools/call", "params": modern({"name": "never"})}
+                    {
+                        "id": number,
+                        "method": "tools/call",
+                        "params": modern({"name": "never", "x": f"call {number}"}),
+                    }
                 )
-                while len(server.messages("tools/call")) < number:
-                    await asyncio.sleep(0)
+                await side.came(f"call {number}")
                 side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
                 assert (await host.message())["result"]["resultType"] == "input_required"
             await side.came("notifications/cancelled")
