@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any
 
-from ..errors import McpError, PeerError
+from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
@@ -91,8 +91,11 @@ class HostChannel:
             self._writer.write(piece)
 
     def notify(self, method: str, params: Params | None) -> None:
-        """Send a notification."""
-        self.send(messages.notification(method, params))
+        """Send a notification, unless JSON cannot carry it: `json` reads NaN."""
+        try:
+            self.send(messages.notification(method, params))
+        except UsageError as error:
+            _logger.warning("dropped a notification: %s", error)
 
     async def ask(self, method: str, params: Params) -> Mapping[str, Any]:
         """Send a request and return its result. Raises `PeerError`."""

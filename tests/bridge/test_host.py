@@ -188,6 +188,25 @@ def test_threads_move_the_bytes_where_no_loop_can() -> None:
     asyncio.run(scenario(threads=False))
 
 
+def test_values_that_only_python_reads_are_not_passed_on() -> None:
+    """F-BRIDGE-1: a notification is dropped, and a response is an error."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.answers["x"] = lambda params: None
+        async with bridged(server) as (host, side):
+            await host.initialize()
+            host.write({"id": 7, "method": "x"})
+            asked = await side.came('"method":"x"')
+            side.say('{"method":"n","params":{"a":NaN}}')
+            side.say(f'{{"id":{asked["id"]},"result":{{"a":-Infinity}}}}')
+            answer = await host.message()
+            assert answer["id"] == 7
+            assert "cannot be sent as JSON" in answer["error"]["message"]
+
+    run(scenario())
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
