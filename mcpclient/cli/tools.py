@@ -293,15 +293,14 @@ async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace
     details="Shows the state of a task that call --detach began, on servers that keep tasks.",
 )
 async def _run_task(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    def told(task: Task) -> str:
+        return one_line(": ".join(filter(None, [task.status, task.status_message])))
+
     (name,) = options.words
     if options.wait:
-
-        def show(task: Task) -> None:
-            screen.say(": ".join(filter(None, [task.status, task.status_message])))
-
-        return answer_of(await client.await_task(name, on_status=show), options.output, screen)
+        result = await client.await_task(name, on_status=lambda task: screen.say(told(task)))
+        return answer_of(result, options.output, screen)
     if options.cancel:
         await client.cancel_task(name)
     task = await client.get_task(name)
-    text = ": ".join(filter(None, [task.status, task.status_message]))
-    return Answer(task.raw, one_line(text))
+    return Answer(task.raw, told(task))
