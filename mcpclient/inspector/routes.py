@@ -223,8 +223,9 @@ class Routes:
 
     async def _approve(self, request: LocalRequest) -> LocalResponse:
         body = _body(request)
-        await self._room.source.approve(str(body.get("server")), str(body.get("sha256")))
-        return _json({})
+        name, source = str(body.get("server")), self._room.source
+        await source.approve(name, str(body.get("sha256")))
+        return _json({"status": source.states()[name].status})
 
     async def _login(self, request: LocalRequest) -> LocalResponse:
         return _json(await self._watch(request).login())

@@ -3,7 +3,7 @@
 
 import { get, post } from "./api.js";
 import { announce, el, fill } from "./dom.js";
-import { known, mayCall } from "./store.js";
+import { mayCall } from "./store.js";
 import { errorBox } from "./tree.js";
 
 /** The sheet of the chosen server, which says everything that the user would agree to. */
@@ -30,11 +30,10 @@ function drawSheet(place, name, sheet) {
   const agree = async () => {
     try {
       fill(says, el("p", { class: "quiet" }, "Connecting…"));
-      await post("/api/approve", { server: name, sha256: sheet.sha256 });
-      // Where the entry has changed meanwhile, there is another sheet to agree to.
-      const waits = known.servers.get(name)?.status === "needs_approval";
-      if (waits && place.isConnected)
-        drawSheet(place, name, await get("/api/sheet", { server: name }));
+      const answer = await post("/api/approve", { server: name, sha256: sheet.sha256 });
+      if (answer.status !== "needs_approval") return;
+      // The entry has changed meanwhile: there is another sheet to agree to.
+      drawSheet(place, name, await get("/api/sheet", { server: name }));
     } catch (error) {
       fill(says, errorBox(error.facts));
     }
