@@ -44,7 +44,7 @@ def _verified(path: str, head: str) -> Answer:
     lines = [f"{found.lines} lines follow each other, the last is line {found.head.number}"]
     lines += [f"note: {note}" for note in found.notes]
     lines.append(f"fault: {found.fault}" if found.fault else f"head: {found.head.hash}")
-    raw = {**found._asdict(), "head": found.head._asdict()}
+    raw = {**found._asdict(), "head": dict(zip(("number", "previous", "hash"), found.head))}
     return Answer(raw, "\n".join(map(one_line, lines)), exit_code=1 if found.fault else 0)
 
 

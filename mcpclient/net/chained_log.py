@@ -16,13 +16,12 @@ import hashlib
 import json
 import os
 import re
-import stat
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -39,20 +38,35 @@ _LOCKED_AT = 1 << 40
 
 # Bytes that are read first to find the last line.
 _TAIL = 4096
-_LINE = re.compile(rb'\{"line":(\d{1,18}),.*"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}')
-_LENGTH_OF_HASH = len(',"hash":""}') + 64
+_WHOLE = re.compile(
+    rb'^\{"line":(\d{1,18}),.*"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$', re.MULTILINE
+)
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-class Link(NamedTuple):
-    """The place of a line in the chain: its number, from 1 on, and two hashes."""
+class Line(NamedTuple):
+    """A line: its number, from 1 on, and two hashes; number 0 for one that is not whole.
+
+    ``written``: its bytes; ``place``: its file and its position there.
+    """
 
     number: int
     previous: str
     hash: str
+    written: bytes = b""
+    place: str = ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Its content; empty for a line that is not a JSON object."""
+        try:
+            value = json.loads(self.written)
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
 
-START = Link(0, "", "0" * 64)
+START = Line(0, "", "0" * 64)
 
 
 class ChainedLog:
@@ -67,9 +81,10 @@ class ChainedLog:
         self._max_size = max_size
         self._thread_lock = threading.Lock()
         self._descriptor = -1
-        self._process_id = 0
+        self._process_id = 0  # of the process that has opened it; 0: it must be opened
         self._status: os.stat_result
-        self._end: tuple[int, Link] | None = None  # the size of the file, and its last line
+        self._size = -1  # after the last line that was appended here
+        self._last = START
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -89,19 +104,20 @@ class ChainedLog:
                 self._lock(deadline)
                 try:
                     status = os.stat(self._path)
-                    if os.path.samestat(status, self._status):
-                        return self._append(record, status.st_size)
+                    is_same = os.path.samestat(status, self._status)
+                    if is_same and self._append(record, status.st_size):
+                        return
                 except FileNotFoundError:
                     pass
                 finally:
                     self._unlock()
-                self._process_id = 0  # another process has rotated the file, or it was removed
+                self._process_id = 0  # the file was rotated, or removed
 
     def _open(self) -> None:
         descriptor = open_log(self._path)
         if self._descriptor >= 0:
             os.close(self._descriptor)
-        self._descriptor, self._end = descriptor, None
+        self._descriptor, self._size = descriptor, -1
         self._status, self._process_id = os.fstat(descriptor), os.getpid()
 
     def _lock(self, deadline: float) -> None:
@@ -118,33 +134,32 @@ class ChainedLog:
         os.lseek(self._descriptor, _LOCKED_AT, os.SEEK_SET)
         release_descriptor(self._descriptor)
 
-    def _append(self, record: Mapping[str, Any], size: int) -> None:
-        torn, is_ended = b"", True
-        if self._end is not None and self._end[0] == size:
-            last = self._end[1]
-        elif size:
-            last, torn = _end_of(self._descriptor, size)
-            is_ended = _read(self._descriptor, size - 1, 1) == b"\n"
-        else:
-            last = START
-        link, line = _line_after(last, {**record, "torn": _digest(torn)} if torn else record)
-        is_full = size and size + len(line) > self._max_size
-        if is_full and is_ended and not torn and os.name == "posix":  # else an open file stays
-            with suppress(OSError):  # one that cannot be rotated grows
-                _rotate(self._path, line)
-                self._process_id = 0
-                return
-        if not is_ended:
-            line = b"\n" + line
+    def _append(self, record: Mapping[str, Any], size: int) -> bool:
+        """Append a line under the lock; return False after a rotation instead."""
+        last, rest = self._last, b"\n"
+        if not size:
+            last = _last_rotated(real_path(self._path))
+        elif size != self._size:
+            last, rest = _end_of(self._descriptor, size)
+        torn = rest[1:].removesuffix(b"\n")
+        line = _line_after(last, {**record, "torn": _digest(torn)} if torn else record)
+        is_full = size and size + len(line.written) > self._max_size
+        if is_full and rest == b"\n" and os.name == "posix":  # elsewhere an open file stays
+            real = real_path(self._path)
+            with suppress(OSError):  # one that cannot be renamed grows
+                os.rename(real, f"{real}.{max(_rotated(real), default=0) + 1}")
+                return False
+        written = line.written if rest.endswith(b"\n") else b"\n" + line.written
         try:
-            if os.write(self._descriptor, line) != len(line):
+            if os.write(self._descriptor, written) != len(written):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except BaseException:
-            self._end = None
+            self._size = -1
             with suppress(OSError):
                 os.ftruncate(self._descriptor, size)
             raise
-        self._end = size + len(line), link
+        self._size, self._last = size + len(written), line
+        return True
 
 
 _logs: WeakValueDictionary[tuple[str, int, int], ChainedLog] = WeakValueDictionary()
@@ -158,21 +173,15 @@ def log_at(path: str, max_size: int) -> ChainedLog:
 
 def open_log(path: str) -> int:
     """Open a log to append to, and return its descriptor. Raises `OSError`."""
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        make_private_folder(Path(path).absolute().parent)
-    else:
-        if stat.S_ISLNK(status.st_mode):
-            _check_owner(status)
-            path = os.fspath(real_path(path))
+    with suppress(FileNotFoundError):
+        _check_owner(os.lstat(path))  # who owns a link chooses the file
+    make_private_folder(Path(path).absolute().parent)
+    real = real_path(path)
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = open_regular(path, flags)
+    descriptor = open_regular(real, flags)
     try:
-        status = os.fstat(descriptor)
-        _check_owner(status)
-        if not status.st_size if os.name == "nt" else status.st_mode & 0o077:
-            make_private(path)
+        _check_owner(os.fstat(descriptor))
+        make_private(real)
     except BaseException:
         os.close(descriptor)
         raise
@@ -188,104 +197,66 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _line_after(last: Link, record: Mapping[str, Any]) -> tuple[Link, bytes]:
+def _line_after(last: Line, record: Mapping[str, Any]) -> Line:
     # The time is taken under the lock, so that lines and times have one order.
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")[:-6]
     facts = {"line": last.number + 1, "time": f"{now}Z", **record, "previous": last.hash}
     begin = _encode(facts)[:-1].encode("utf-8", "backslashreplace")
-    link = Link(last.number + 1, last.hash, _digest(begin))
-    return link, b'%s,"hash":"%s"}\n' % (begin, link.hash.encode())
+    own = _digest(begin)
+    return Line(last.number + 1, last.hash, own, b'%s,"hash":"%s"}\n' % (begin, own.encode()))
 
 
-def _end_of(descriptor: int, size: int) -> tuple[Link, bytes]:
-    """Return the last whole line, and what follows it without the end of its line."""
-    length = min(_TAIL, size)
+def _end_of(descriptor: int, size: int) -> tuple[Line, bytes]:
+    """Return the last whole line, and what follows it: its newline, and incomplete ones."""
+    length = _TAIL
     while True:
-        tail = _read(descriptor, size - length, length)
-        lines = tail.split(b"\n")
-        # What does not begin in the part that was read cannot be a whole line.
-        for index in range(len(lines) - 1, -1 if length == size else 0, -1):
-            found = _LINE.fullmatch(lines[index])
-            if found is not None:
-                return _link(found), b"\n".join(lines[index + 1 :]).removesuffix(b"\n")
-        if length == size:
-            torn = tail[:-1] if tail.endswith(b"\n") else tail
-            if torn and not torn.startswith(b'{"line":1,'):
-                raise OSError(errno.EINVAL, "it is not an audit log")
-            return START, torn
-        length = min(length * 8, size)
+        begin = max(size - length, 0)
+        os.lseek(descriptor, begin, os.SEEK_SET)
+        read = os.read(descriptor, size - begin)
+        # The first line of a part of the file may not be whole.
+        tail = b"\n" + (read.partition(b"\n")[2] if begin else read)
+        whole = [*_WHOLE.finditer(tail)]
+        if whole:
+            return _line(whole[-1][0], ""), tail[whole[-1].end() :]
+        if not begin:
+            break
+        length *= 8
+    if not b'\n{"line":1,'.startswith(tail[:11]):
+        raise OSError(errno.EINVAL, "it is not an audit log")
+    return START, tail
 
 
-def _read(descriptor: int, position: int, length: int) -> bytes:
-    os.lseek(descriptor, position, os.SEEK_SET)
-    return os.read(descriptor, length)
+def _last_rotated(path: Path) -> Line:
+    """Return the line that the first line of a file follows."""
+    earlier = _rotated(path)
+    if not earlier:
+        return START
+    with open(open_log(os.fspath(earlier[max(earlier)])), "rb") as file:
+        return _end_of(file.fileno(), os.fstat(file.fileno()).st_size)[0]
 
 
-def _link(found: re.Match[bytes]) -> Link:
-    return Link(int(found[1]), found[2].decode(), found[3].decode())
+def _line(written: bytes, place: str) -> Line:
+    found = _WHOLE.match(written)
+    if found is None:
+        return Line(0, "", "", written, place)
+    return Line(int(found[1]), found[2].decode(), found[3].decode(), written, place)
 
 
-def _rotate(path: str, line: bytes) -> None:
-    """Rename a full log, under its lock, and begin the next with ``line``.
-
-    At every moment there is a file at ``path`` that ends in the last line.
-    """
-    real = real_path(path)
-    earlier = _rotated(real)
-    descriptor, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(line)
-        # A process that was killed between these two steps has left a link to the present file.
-        if not earlier or not earlier[-1].samefile(real):
-            number = int(earlier[-1].name.rpartition(".")[2]) if earlier else 0
-            os.link(real, f"{real}.{number + 1}")
-        os.replace(name, real)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _rotated(path: Path) -> list[Path]:
-    """Return the files that a log was rotated to, the oldest first."""
+def _rotated(path: Path) -> dict[int, Path]:
+    """Return the files that a log was rotated to by their numbers, the oldest first."""
     names = re.compile(re.escape(path.name) + r"\.([1-9][0-9]{0,8})")
     matches = filter(None, map(names.fullmatch, os.listdir(path.parent)))
-    return [path.parent / match[0] for match in sorted(matches, key=lambda match: int(match[1]))]
+    return {number: Path(f"{path}.{number}") for number in sorted(int(each[1]) for each in matches)}
 
 
 # Verification
-
-
-class Line(NamedTuple):
-    """A line of a log: ``place`` is its file and position, ``link`` None where it is not whole."""
-
-    place: str
-    content: bytes
-    is_ended: bool
-    link: Link | None
-
-    @property
-    def is_as_written(self) -> bool:
-        """Whether its hash is that of its content."""
-        content = self.content[:-_LENGTH_OF_HASH]
-        return self.link is not None and _digest(content) == self.link.hash
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Its content; empty for a line that is not a JSON object."""
-        try:
-            value = json.loads(self.content)
-        except (ValueError, RecursionError):
-            return {}
-        return value if isinstance(value, dict) else {}
 
 
 class Verified(NamedTuple):
     """The state of a log. ``fault``: the first fault, "" for none; ``head``: its last line."""
 
     lines: int
-    head: Link
+    head: Line
     fault: str
     notes: Sequence[str]
 
@@ -296,19 +267,12 @@ def read_log(path: str | os.PathLike[str], *, rotated: bool = True) -> Iterator[
     # Opened before the folder is read: what is rotated meanwhile is this file, and not read twice.
     with open(open_regular(real), "rb") as last:
         status = os.fstat(last.fileno())
-        for name in _rotated(real) if rotated else ():
-            if not os.path.samestat(os.stat(name), status):
-                with open(open_regular(name), "rb") as file:
-                    yield from _lines(name.name, file)
-        yield from _lines(real.name, last)
-
-
-def _lines(name: str, file: Iterator[bytes]) -> Iterator[Line]:
-    for position, written in enumerate(file, 1):
-        is_ended = written.endswith(b"\n")
-        content = written[:-1] if is_ended else written
-        found = _LINE.fullmatch(content)
-        yield Line(f"{name}:{position}", content, is_ended, _link(found) if found else None)
+        for name in (*_rotated(real).values(), real) if rotated else (real,):
+            if name is not real and os.path.samestat(os.stat(name), status):
+                continue
+            with last if name is real else open(open_regular(name), "rb") as file:
+                for position, written in enumerate(file, 1):
+                    yield _line(written, f"{name.name}:{position}")
 
 
 def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
@@ -317,56 +281,56 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
     ``head``: the hash of a line that was kept elsewhere, which must be in the log still.
     """
     lines = list(read_log(path))
-    last, count, notes = START, 0, []
+    last, count, fault = START, 0, ""
+    notes: list[str] = []
     torn: list[Line] = []
     for index, line in enumerate(lines):
-        if line.link is None:
+        if not line.number:
             torn.append(line)
             continue
-        if not count and line.link.number > 1:
-            notes.append(f"it begins with line {line.link.number}: the files before it are missing")
-            last = Link(line.link.number - 1, "", line.link.previous)
-        fault = _fault(line, last, torn, lines, index)
+        if not count and line.number > 1:
+            notes.append(f"it begins with line {line.number}: the files before it are missing")
+            last = Line(line.number - 1, "", line.previous)
+        fault = _fault(line, last, torn, islice(lines, index + 1, None))
         if fault:
-            return Verified(count, last, fault, notes)
+            break
         notes += [f"{each.place}: incomplete, its process was killed" for each in torn]
-        last, count, torn = line.link, count + 1, []
-    if len(torn) == 1 and not torn[0].is_ended:
-        notes.append(f"{torn[0].place}: incomplete, its process was killed or is writing it")
-    elif torn:
-        return Verified(count, last, f"{torn[0].place}: it was inserted, or changed", notes)
-    if head and not any(line.link is not None and line.link.hash == head for line in lines):
-        gone = "no line has the hash that was kept: lines were removed, or all written anew"
-        return Verified(count, last, gone, notes)
-    return Verified(count, last, "", notes)
+        last, count, torn = line, count + 1, []
+    else:
+        if len(torn) == 1 and not torn[0].written.endswith(b"\n"):
+            notes.append(f"{torn[0].place}: incomplete, its process was killed or is writing it")
+        elif torn:
+            fault = f"{torn[0].place}: it was inserted, or changed"
+        elif head and all(line.hash != head for line in lines):
+            fault = "no line has the hash that was kept: lines were removed, or all written anew"
+    return Verified(count, last, fault, notes)
 
 
-def _fault(line: Line, last: Link, torn: Sequence[Line], lines: Sequence[Line], index: int) -> str:
-    """Return the fault of a line or of those just before it, or ""."""
-    assert line.link is not None
-    number, previous, _ = line.link
-    follows = number == last.number + 1 and previous == last.hash
-    rest = lines[index + 1 :] if not (follows and line.is_as_written) else ()
-    if not line.is_as_written:
-        after = next((each.link for each in rest if each.link is not None), None)
-        is_extra = after is not None and after.previous == last.hash
-        return f"{line.place}: this line was {'inserted' if is_extra else 'changed'}"
-    if _digest_of(torn) != line.record.get("torn", ""):
-        if not torn:
-            return f"{line.place}: the incomplete line before this one was removed"
-        return f"{torn[0].place}: this line was {'inserted' if follows else 'changed'}"
-    if follows:
+def _fault(line: Line, last: Line, torn: Sequence[Line], rest: Iterable[Line]) -> str:
+    """Return the fault of a line, or of incomplete ones just before it, or ""."""
+    here, number = line.place, line.number
+    before = torn[0].place if torn else here
+    digest = _digest(b"".join(each.written for each in torn)[:-1]) if torn else ""
+    is_as_written = _digest(line.written.rpartition(b',"hash":"')[0]) == line.hash
+    is_told = line.record.get("torn", "") == digest
+    follows = (number, line.previous) == (last.number + 1, last.hash)
+    if is_as_written and is_told and follows:
         return ""
-    if number > last.number + 1:
-        if any(each.link is not None and each.link.number == last.number + 1 for each in rest):
-            return f"{line.place}: this line was moved, it is line {number} of the log"
-        return f"{line.place}: lines {last.number + 1} to {number - 1} before this one were removed"
-    if previous == last.previous:
-        return f"{line.place}: this line or the one before it was inserted"
-    if number <= last.number:
-        return f"{line.place}: this line was inserted or moved, it is line {number} of the log"
-    return f"{line.place}: the line before this one was changed, and its hash made anew"
-
-
-def _digest_of(torn: Sequence[Line]) -> str:
-    return _digest(b"\n".join(line.content for line in torn)) if torn else ""
+    is_late = any(each.previous == last.hash for each in rest)  # the line that belongs here
+    its_number = f"it is line {number} of the log"
+    cases = (
+        (not is_as_written and is_late, f"{here}: this line was inserted"),
+        (not is_as_written, f"{here}: this line was changed"),
+        (not is_told and not torn, f"{here}: the incomplete line before this one was removed"),
+        (not is_told and follows, f"{before}: this line was inserted"),
+        (not is_told, f"{before}: this line was changed"),
+        (line.previous == last.previous, f"{here}: this line or the one before it was inserted"),
+        (number <= last.number, f"{here}: this line was inserted or moved, {its_number}"),
+        (is_late, f"{here}: this line was moved, {its_number}"),
+        (
+            number > last.number + 1,
+            f"{here}: lines {last.number + 1} to {number - 1} before this one were removed",
+        ),
+        (True, f"{here}: the line before this one was changed, and its hash made anew"),
+    )
+    return next(fault for is_so, fault in cases if is_so)

@@ -55,8 +55,8 @@ Lines = list[bytes]
 
 def rewritten(line: bytes) -> bytes:
     """Change a line, and give it the hash of its new content."""
-    last = chained_log.Link(int(json.loads(line)["line"]) - 1, "", json.loads(line)["previous"])
-    return chained_log._line_after(last, {"kind": "call", "name": "forged"})[1]
+    last = chained_log.Line(int(json.loads(line)["line"]) - 1, "", json.loads(line)["previous"])
+    return chained_log._line_after(last, {"kind": "call", "name": "forged"}).written
 
 
 def swapped(lines: Lines) -> Lines:
@@ -178,6 +178,11 @@ def test_a_long_last_line_is_found(path: Path) -> None:
     log.append({"text": "x" * 50_000})
     filled(path, 1)
     assert verify_log(path).fault == ""
+    path.write_bytes(
+        path.read_bytes()[:-2] + b"y" * 50_000
+    )  # nor is it missed behind a part of one
+    filled(path, 1)
+    assert (verify_log(path).lines, verify_log(path).fault) == (2, "")
 
 
 def test_a_full_file_is_renamed_and_the_next_one_follows_it(path: Path) -> None:
@@ -207,26 +212,26 @@ def test_rotated_files_are_verified_with_the_log(path: Path) -> None:
     assert "the files before it are missing" in found.notes[0]
 
 
-def test_a_rotation_that_was_interrupted_goes_on(path: Path, tmp_path: Path) -> None:
-    """F-AUDIT-1: a process may be killed between the two steps."""
-    filled(path, 4, 900)
-    last = max(path.parent.iterdir(), key=lambda each: len(each.name) * 100 + each.stat().st_size)
-    number = len([*path.parent.iterdir()])
-    os.link(path, path.with_name(f"calls.jsonl.{number}"))
-    assert verify_log(path).lines == 4
-    filled(path, 10, 900)
-    found = verify_log(path)
-    assert (found.lines, found.fault) == (14, "")
-    assert last.exists()
+def test_a_rotation_that_was_interrupted_goes_on(path: Path) -> None:
+    """F-AUDIT-1: a process may be killed between the two steps, before or after the new file."""
+    for count, is_begun in enumerate((False, True), 1):
+        filled(path, 4, 900)
+        number = len([*path.parent.iterdir()])
+        path.rename(path.with_name(f"calls.jsonl.{number}"))
+        if is_begun:
+            path.touch()
+        filled(path, 10, 900)
+        found = verify_log(path)
+        assert (found.lines, found.fault, found.notes) == (14 * count, "", [])
 
 
 def test_a_log_that_cannot_be_rotated_grows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUDIT-1"""
 
     def fail(*_: object) -> None:
-        raise OSError("no links here")
+        raise OSError("it stays here")
 
-    monkeypatch.setattr(os, "link", fail)
+    monkeypatch.setattr(os, "rename", fail)
     filled(path, 10, 900)
     assert [each.name for each in path.parent.iterdir()] == ["calls.jsonl"]
     assert verify_log(path).lines == 10
