@@ -33,35 +33,19 @@ class Application:
 
 _SECONDS, _MILLISECONDS = 1.0, 0.001
 
-APPLICATIONS = {
-    application.name: application
-    for application in (
-        Application("mcpclient"),
-        Application("amazon-q", seconds=_MILLISECONDS),
-        Application("amp"),
-        Application("augment"),
-        Application("claude-code"),
-        Application("claude-desktop"),
-        Application("cline", seconds=_SECONDS, url_transport="sse"),
-        Application("codex", url_transport="http", strict=True),
-        Application("continue"),
-        Application("copilot"),
-        Application("crush", seconds=_SECONDS, bare_dollar=True),
-        Application("cursor"),
-        Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
-        Application("goose", seconds=_SECONDS),
-        Application("kilo"),
-        Application("kiro", seconds=_MILLISECONDS),
-        Application("opencode", seconds=_MILLISECONDS, limits_start=True),
-        Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
-        Application("roo", seconds=_SECONDS),
-        Application("trae"),
-        Application("visual-studio"),
-        Application("vscode", http_falls_back=True),
-        Application("windsurf"),
-        Application("zed"),
-    )
-}
+_PECULIAR = (
+    Application("amazon-q", seconds=_MILLISECONDS),
+    Application("cline", seconds=_SECONDS, url_transport="sse"),
+    Application("codex", url_transport="http", strict=True),
+    Application("crush", seconds=_SECONDS, bare_dollar=True),
+    Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
+    Application("goose", seconds=_SECONDS),
+    Application("kiro", seconds=_MILLISECONDS),
+    Application("opencode", seconds=_MILLISECONDS, limits_start=True),
+    Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
+    Application("roo", seconds=_SECONDS),
+    Application("vscode", http_falls_back=True),
+)
 
 
 @dataclass(frozen=True)
@@ -137,6 +121,11 @@ KINDS = (
     FileKind("mcpclient", "mcpclient/mcp.json", folders=("{settings}",)),
     FileKind("claude-code", ".mcp.json", folders=(".",)),
 )
+
+APPLICATIONS = {
+    **{kind.application: Application(kind.application) for kind in KINDS},
+    **{application.name: application for application in _PECULIAR},
+}
 
 # Keys of the servers in files with other names, and the application of each key.
 _BY_KEY = (
