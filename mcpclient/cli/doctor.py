@@ -210,11 +210,9 @@ async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
 async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
     """Check every configured server; disabled or unapproved ones are not started."""
     reports = {}
-    config = configured.load(options.config)
+    config = configured.load(options.config, otherwise=_NONE)
     for problem in config.problems:
         screen.say(str(problem))
-    if not config.servers:
-        raise UsageError(_NONE)
     for name, server in config.servers.items():
         try:
             reports[name] = await _examined(configured.server_of(server, config), options, screen)
