@@ -12,6 +12,8 @@ from mcpclient.client.connection.limits import DEFAULT
 from mcpclient.inspector import board as module
 from mcpclient.inspector.board import Board, Calls, PageRequest
 from mcpclient.protocol.types import CallToolResult, Progress
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.client.task_servers import CORE_TASKS, DONE
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
@@ -191,3 +193,45 @@ def test_what_the_page_may_ask_for() -> None:
 def test_what_is_no_request(request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         PageRequest.of(request_)
+
+
+def test_a_call_as_a_task_shows_its_states_and_is_cancelled_with_it() -> None:
+    """F-SHOW-14: on the server, too."""
+    status = ["working"]
+
+    def state(_: Any = None) -> dict[str, Any]:
+        times = {"createdAt": "2026-01-01T00:00:00Z", "ttl": 60000, "pollInterval": 10}
+        return {"taskId": "t1", "status": status[0], **times}
+
+    def cancel(_: Any) -> dict[str, Any]:
+        status[0] = "cancelled"
+        return state()
+
+    answers: dict[str, Any] = {
+        "tools/call": lambda _: {"task": state()},
+        "tasks/get": state,
+        "tasks/result": lambda _: DONE,
+        "tasks/cancel": cancel,
+    }
+    server = ScriptedServer(answers, version=HANDSHAKE, capabilities={"tools": {}, **CORE_TASKS})
+
+    async def main() -> None:
+        board = Board()
+        calls = Calls(board)
+        asked = PageRequest("s", "tools/call", {"name": "research", "task": {}})
+        async with server.client(protocol_version=HANDSHAKE) as client:
+            name = calls.start(client, asked)
+            shown: Any = {}
+            while "task" not in shown:
+                await asyncio.sleep(0)
+                shown = {item.name: item.value for item in board.since(0)}.get(name) or {}
+            assert (shown["state"], shown["task"]["status"]) == ("running", "working")
+            calls.cancel(name)
+            await asyncio.wait({calls._tasks[name]})
+            assert status == ["cancelled"]
+            status[0] = "completed"
+            again = calls.start(client, asked)
+            await asyncio.wait({calls._tasks[again]})
+            assert (calls.result(again) or {})["result"]["content"] == DONE["content"]
+
+    run(main())

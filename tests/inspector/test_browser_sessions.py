@@ -16,7 +16,7 @@ from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.servers import ManagerSource
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, DONE, OPTIONAL
-from tests.inspector.browser import Chromium, shown
+from tests.inspector.browser import AXE, Chromium, needs_axe, shown
 from tests.inspector.scenes import Reaching, Scene
 from tests.inspector.test_browser import call, choose
 from tests.support.http_server import HttpServer
@@ -285,3 +285,43 @@ def test_headings_are_in_order(chromium: Chromium) -> None:
         assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
 
     chromium.visit(Scene(), work)
+
+
+@needs_axe
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (400, "dark")])
+def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
+    """F-SHOW-14: a form that does not fit, violations, logs, a traceback, a crash."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.evaluate(AXE.read_text("utf-8"))
+        found: list[str] = []
+
+        async def check(place: str) -> None:
+            result = await page.evaluate("axe.run()")
+            for violation in result["violations"]:
+                nodes = [node["html"][:150] for node in violation["nodes"][:3]]
+                found.append(f"{place}: {violation['id']} {nodes}")
+
+        for tool in ("banner", "logs", "traceback"):
+            if width == 400:
+                await page.locator(".views [data-view=list]").click()
+            await page.locator("#search").fill(tool)
+            await page.locator("#list .row .title").get_by_text(tool, exact=True).first.click()
+            await page.locator("#call").click()
+            await page.locator(".outcomes .state").wait_for()
+        await check("outcome")
+        if width == 400:
+            await page.locator(".views [data-view=wire]").click()
+        for row in (".stderr", ".at-error"):
+            await page.locator(f"#wire .row{row}").first.click()
+            await page.locator(".record .tree").first.wait_for()
+            await check(row)
+        await page.locator("#faults").click()
+        await page.locator("#wire .row.fault").first.click()
+        await page.locator(".record .problem").wait_for()
+        await check("violation")
+        assert found == []
+
+    command = [sys.executable, FAULTY]
+    made = Reaching(lambda scene: Client(command, stderr=lambda line: None))
+    chromium.visit(made, work, width=width, scheme=scheme)

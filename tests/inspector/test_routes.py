@@ -374,3 +374,38 @@ def test_numbers_that_json_lacks_are_marked() -> None:
         assert record["message"]["params"] == {"a": ["\ue000-Infinity"]}
 
     play(work)
+
+
+def test_an_agreement_is_a_request_of_this_page_and_of_no_other() -> None:
+    """F-SHOW-14, F-SAFE-5: never by GET, never without the token, never where it may only look."""
+
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        body = {"server": name, "sha256": "0" * 64}
+        assert (await page.ask("GET", "/api/approve", server=name, sha256="0" * 64)).status == 405
+        assert (await page.ask("POST", "/api/approve", body, token="other" * 6)).status == 401
+        assert "no server here needs approval" in str(await page.post("/api/approve", body, 400))
+        assert "no server here" in str(await page.get("/api/sheet", 400, server=name))
+
+    async def looking(page: Page) -> None:
+        assert (await page.ask("POST", "/api/approve", {})).status == 403
+
+    play(work)
+    play(looking, "look")
+
+
+def test_lines_of_stderr_and_http_requests_are_told() -> None:
+    """F-SHOW-14"""
+
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        journal = page.scene.inspector.room.watch(name).journal
+        about = {"time": 1, "direction": "received"}
+        for text in ("a", "  b"):
+            journal.append(json.dumps({**about, "channel": "stderr", "text": text}))
+        number = journal.next - 1
+        block = await page.get("/api/block", server=name, number=number)
+        assert block == {"lines": ["a", "  b"]}
+        assert await page.get("/api/exchanges", server=name) == {"exchanges": []}
+
+    play(work)
