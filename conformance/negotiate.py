@@ -24,7 +24,7 @@ from typing import Any, Callable, NamedTuple
 import mcpclient
 from conformance.results import FAILED, LEFT_OUT, PASSED, STREAMABLE_HTTP, Row
 from conformance.workspace import free_port, wait_until_it_listens
-from mcpclient.net import gssapi
+from mcpclient.net import security_contexts as contexts
 from mcpclient.net.negotiate import Handshake, challenge_in
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import serve
@@ -179,11 +179,11 @@ class Acceptor(McpOverHttp):
         token = challenge_in(fields.get("Authorization", ""))
         if not token:
             return False, "Negotiate"
-        library, by, address = gssapi.gssapi_library(), ctypes.byref, ctypes.c_void_p
+        library, by, address = contexts.gssapi_library(), ctypes.byref, ctypes.c_void_p
         minor, flags = ctypes.c_uint32(), ctypes.c_uint32()
-        acceptor, made = address(), gssapi._Buffer()
-        given = gssapi._Buffer.of(token)
-        bindings = gssapi._Bindings(application=gssapi._Buffer.of(self._binding))
+        acceptor, made = address(), contexts._GssBuffer()
+        given = contexts._GssBuffer.of(token)
+        bindings = contexts._Bindings(application=contexts._GssBuffer.of(self._binding))
         major = library.gss_accept_sec_context(
             *(by(minor), by(acceptor), None, by(given), by(bindings), None, None),
             *(by(made), by(flags), None, None),

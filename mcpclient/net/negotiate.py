@@ -10,25 +10,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import sys
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING
 
 from ..errors import AuthError
 from ..framing.der import signature_hash
 from ..framing.uri import Url, parse_url
-from ..lazy import OnDemand
+from .security_contexts import context_maker
 from .shielded import call_in_thread
 
 if TYPE_CHECKING:
     from ..framing.http1 import ResponseHead
-    from . import gssapi, sspi
     from .clocks import PausableClocks
     from .network_options import Negotiate
-else:
-    gssapi = OnDemand(".gssapi", __name__)
-    sspi = OnDemand(".sspi", __name__)
 
 _BASE64 = r"(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
 _CHALLENGE = re.compile(rf"(?i)(?:^|,)\s*negotiate(?:[ \t]+({_BASE64}))?\s*(?:,|$)")
@@ -37,19 +31,6 @@ _NO_TICKET = (
     "Look at your tickets with klist, and get one with kinit; the name of the service has to be "
     "that of the host in the URL, or Negotiate(host=…)."
 )
-
-
-@lru_cache(maxsize=1)
-def context_maker(platform: str = sys.platform) -> Callable[[str, bytes], Any]:
-    """Return a function that makes the context for a host and a channel binding.
-
-    Raises `UsageError` where this system has no library for it.
-    """
-    if platform == "win32":
-        windows = sspi.sspi_library()
-        return lambda host, binding: sspi.SspiContext(windows, host, binding)
-    library = gssapi.gssapi_library()
-    return lambda host, binding: gssapi.GssContext(library, host, binding)
 
 
 def challenge_in(text: str) -> bytes | None:
@@ -75,7 +56,7 @@ class Handshake:
         if self.messages > _MAX_MESSAGES:
             raise AuthError(f"{self._host} did not end the login by Negotiate")
         try:
-            token: bytes = await call_in_thread(lambda: self._context.step(message))
+            token = await call_in_thread(lambda: self._context.step(message))
         except AuthError as error:
             raise error.advise(_NO_TICKET) from None
         return f"Negotiate {base64.b64encode(token).decode()}"

@@ -40,7 +40,7 @@ PARTS: dict[str, Part] = {
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
-        ("net.negotiate", "net.gssapi", "net.sspi", "framing.der"),
+        ("net.negotiate", "net.security_contexts", "framing.der"),
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",
