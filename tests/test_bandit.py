@@ -35,6 +35,10 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "marshal reads what this program wrote to a file without a name, a line before",
         {"sandbox/launcher.py"},
     ),
+    "B307": (
+        "the program whose purpose is to evaluate a model's code, in a sandbox",
+        {"code/program.py"},
+    ),
     "B311": ("spreads reconnections; see tests/test_randomness.py", {"manager/server.py"}),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),
     "B603": (

@@ -76,8 +76,7 @@ def confined(
     if system == "darwin":
         profile = mac_profile(read, write, network=sandbox.network)
         return Launch(["/usr/bin/sandbox-exec", "-p", profile, executable, *command[1:]], env)
-    orders = _orders(sandbox, env, read, write, executable, command)
-    return _with_launcher(orders)
+    return _with_launcher(sandbox, env, read, write, executable, command)
 
 
 def shortcoming(system: str) -> str:
@@ -123,26 +122,24 @@ def _granted(paths: Sequence[str | os.PathLike[str]], directory: str, name: str)
         path = os.fspath(given)
         full = os.path.realpath(os.path.join(directory, os.path.expanduser(path)))
         if not os.path.exists(full):
-            if path.startswith(
-                "~"
-            ):  # a named set is for many users, not all of whom have every folder
+            if path.startswith("~"):  # not every user of a named set has all of its folders
                 continue
             raise UsageError(f"{name} of the sandbox names {path!r}, which does not exist")
         found.append(full)
     return found
 
 
-def _orders(
+def _with_launcher(
     sandbox: Sandbox,
     env: Mapping[str, str],
     read: Sequence[str],
     write: Sequence[str],
     executable: str,
     command: Sequence[str],
-) -> dict[str, object]:
-    """Return the orders of the launcher, as values that `marshal` carries between Pythons."""
+) -> Launch:
+    """Return the launcher's command. Its orders hold secrets, so an unnamed file passes them."""
     machine = platform.machine()
-    return {
+    orders = {  # values that `marshal` carries between Pythons
         "client": os.getpid(),
         "machine": machine,
         "executable": os.fsencode(executable),
@@ -153,7 +150,6 @@ def _orders(
         "write": [os.fsencode(path) for path in write],
         "devices": [path.encode() for path in DEVICES],
         "network": sandbox.network,
-        "landlock": True,
         "filter": syscall_filter(machine, network=sandbox.network),
         "brokered": BROKERED[machine],
         "memory": sandbox.memory or 0,
@@ -161,11 +157,7 @@ def _orders(
         "seconds": sandbox.seconds or 0,
         "file_size": _MAX_FILE_SIZE,
     }
-
-
-def _with_launcher(orders: Mapping[str, object]) -> Launch:
-    """Return the launcher's command. Its orders hold secrets, so an unnamed file passes them."""
-    file = _unnamed_file(marshal.dumps(dict(orders), 2))
+    file = _unnamed_file(marshal.dumps(orders, 2))
     source = [os.path.join(os.path.dirname(__file__), "launcher.py")]
     if not os.path.isfile(source[0]):  # in an archive
         package = __name__.rpartition(".")[0]

@@ -311,9 +311,8 @@ class _Keeper:
     ) -> tuple[int, int]:
         """Return the errno of a system call, 0 for success, or 1 to let the kernel continue it."""
         if name == "socket":
-            if (
-                arguments[0] != AF_UNIX
-            ):  # C libraries try a name service there, and continue without it
+            # C libraries try a name service at a Unix socket, and continue without it.
+            if arguments[0] != AF_UNIX:
                 self._tell("network", "a connection to the network was denied")
             return errno.EACCES, 0
         if name in ("clone", "fork", "vfork"):
@@ -323,9 +322,8 @@ class _Keeper:
                 return errno.EAGAIN, 0
             return 0, 1
         place = _place(name, process, arguments)
-        ioctl(
-            listener, _IS_VALID, struct.pack("=Q", notice)
-        )  # otherwise the id may belong to another process by now
+        # Fails if the process has ended: then its id may be another one's by now.
+        ioctl(listener, _IS_VALID, struct.pack("=Q", notice))
         self._change_mode(*place)
         return 0, 0
 
@@ -396,7 +394,7 @@ def _string_at(memory: int, address: int) -> bytes:
 
 
 def _received_descriptor(connection: Any) -> int | None:
-    """Return the filter's descriptor, None where there is no filter or the server failed."""
+    """Return the filter's descriptor, None where the server could not be confined."""
     _, ancillary, _, _ = connection.recvmsg(1, 64)
     for _, _, data in ancillary:
         return int(struct.unpack("=i", data[:4])[0])
@@ -418,14 +416,12 @@ def _become_server(orders: dict[str, Any], folder: str, connection: Any) -> NoRe
             _drop_capabilities(orders["machine"])
         _control(_SET_NO_NEW_PRIVS, 1)
         os.set_inheritable(connection.fileno(), False)
-        if orders["landlock"]:
-            _confine_files([*orders["write"], os.fsencode(folder)], orders)
+        _confine_files([*orders["write"], os.fsencode(folder)], orders)
         environment = {**orders["env"]}
         environment.update(dict.fromkeys((b"TMPDIR", b"TMP", b"TEMP"), os.fsencode(folder)))
         os.closerange(3, connection.fileno())
         os.closerange(connection.fileno() + 1, 1 << 16)
-        if orders["filter"]:
-            _install(orders, connection)
+        _install(orders, connection)
         connection.close()
         os.execve(orders["executable"], orders["arguments"], environment)
     except BaseException as error:
@@ -489,12 +485,11 @@ def _install(orders: dict[str, Any], connection: Any) -> None:
     listener = _system_call(
         _SECCOMP[orders["machine"]],
         ctypes.c_uint(_FILTER_MODE),
-        ctypes.c_uint(_NEW_LISTENER if orders["brokered"] else 0),
+        ctypes.c_uint(_NEW_LISTENER),
         filter_of,
     )
-    if orders["brokered"]:
-        connection.sendmsg([b"!"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack("=i", listener))])
-        os.close(listener)
+    connection.sendmsg([b"!"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack("=i", listener))])
+    os.close(listener)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The machines that have a filter, and the architecture that the kernel reports for each."""
 
-_COLUMNS = ("x86_64", "aarch64")
-
 # All are denied: they reach other processes, the kernel, or things that Landlock does not confine.
 _DENIED = """
     ptrace 101 117            process_vm_readv 310 270   process_vm_writev 311 271
@@ -86,24 +84,18 @@ _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _Instruction = tuple[int, int, int, int]
 
 
-def _rows(table: str, columns: int) -> Iterator[list[str]]:
+def _rows(table: str, machine: str, others: int = 0) -> Iterator[tuple[int, str, Sequence[str]]]:
+    """Yield the number, the name and the ``others`` of each system call that the machine has."""
     words = table.split()
-    for start in range(0, len(words), columns):
-        yield words[start : start + columns]
-
-
-def _number(row: Sequence[str], machine: str) -> int | None:
-    text = row[1 + _COLUMNS.index(machine)]
-    return None if text == "-" else int(text)
-
-
-def _numbered(table: str, machine: str) -> dict[int, str]:
-    found = {_number(row, machine): row[0] for row in _rows(table, 3)}
-    return {number: name for number, name in found.items() if number is not None}
+    for start in range(0, len(words), 3 + others):
+        name, x86_64, aarch64, *values = words[start : start + 3 + others]
+        number = x86_64 if machine == "x86_64" else aarch64
+        if number != "-":
+            yield int(number), name, values
 
 
 BROKERED: dict[str, dict[int, str]] = {
-    machine: _numbered(_BROKERED, machine) for machine in _COLUMNS
+    machine: {number: name for number, name, _ in _rows(_BROKERED, machine)} for machine in MACHINES
 }
 """By machine: the system calls that the launcher decides on, by number."""
 
@@ -134,62 +126,35 @@ def _blocks(
     machine: str, network: bool, brokered: bool
 ) -> Iterator[tuple[int, list[_Instruction]]]:
     """Yield system calls, each with instructions that end in a verdict."""
-    for row in _rows(_DENIED, 3):
-        if (number := _number(row, machine)) is not None:
-            yield number, [(_RETURN, 0, 0, _DENY)]
-    for row in _rows(_UNKNOWN, 3):
-        if (number := _number(row, machine)) is not None:
-            yield number, [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    for *row, argument in _rows(_OWN_PROCESS, 4):
-        if (number := _number(row, machine)) is not None:
-            yield number, [_load(int(argument)), (_EQUAL, 0, 1, 0), *_verdicts(_ALLOW, _DENY)]
-    for *row, flags, mode in _rows(_CREATES, 5):
-        if (number := _number(row, machine)) is not None:
-            yield number, _mode_check(flags, mode)
-    yield (
-        _of("ioctl 16 29", machine),
-        [
-            _load(1),
-            (_EQUAL, 1, 0, _TERMINAL_INPUT[0]),
-            (_EQUAL, 0, 1, _TERMINAL_INPUT[1]),
-            *_verdicts(_DENY, _ALLOW),
-        ],
-    )
-    # A pair of datagram sockets can send to any path; a pair of streams only to each other.
-    yield (
-        _of("socketpair 53 199", machine),
-        [
-            _load(1),
-            (_AND, 0, 0, 0xF),
-            (_EQUAL, 0, 1, _SOCK_DGRAM),
-            *_verdicts(_DENY, _ALLOW),
-        ],
-    )
+    for number, _, _ in _rows(_DENIED, machine):
+        yield number, [(_RETURN, 0, 0, _DENY)]
+    for number, _, _ in _rows(_UNKNOWN, machine):
+        yield number, [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    for number, _, (argument,) in _rows(_OWN_PROCESS, machine, 1):
+        yield number, [_load(int(argument)), (_EQUAL, 0, 1, 0), *_verdicts(_ALLOW, _DENY)]
+    for number, _, (flags, mode) in _rows(_CREATES, machine, 2):
+        yield number, _mode_check(flags, mode)
+    for number, name, _ in _rows("ioctl 16 29  socketpair 53 199", machine):
+        yield number, [_load(1), *_SECOND_ARGUMENT[name], *_verdicts(_DENY, _ALLOW)]
+    verdict = _NOTIFY if brokered else _ALLOW
     for number, name in BROKERED[machine].items():
-        verdict = _NOTIFY if brokered else _ALLOW
         if name == "socket":
             yield number, _socket_check(network, _NOTIFY if brokered else _ERRNO | errno.EACCES)
         elif name == "clone":
-            yield (
-                number,
-                [
-                    _load(0),
-                    (_ANY_BIT, 0, 1, _NEW_NAMESPACE),
-                    (_RETURN, 0, 0, _DENY),
-                    (_ANY_BIT, 0, 1, _CLONE_THREAD),
-                    *_verdicts(_ALLOW, verdict),
-                ],
-            )
+            block = [_load(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACE), (_RETURN, 0, 0, _DENY)]
+            yield number, [*block, (_ANY_BIT, 0, 1, _CLONE_THREAD), *_verdicts(_ALLOW, verdict)]
         elif "chmod" in name and not brokered:
             yield number, _mode_check("-", "2" if name.startswith("fchmodat") else "1")
         else:
             yield number, [(_RETURN, 0, 0, verdict)]
 
 
-def _of(row: str, machine: str) -> int:
-    number = _number(row.split(), machine)
-    assert number is not None
-    return number
+_SECOND_ARGUMENT: dict[str, list[_Instruction]] = {
+    "ioctl": [(_EQUAL, 1, 0, _TERMINAL_INPUT[0]), (_EQUAL, 0, 1, _TERMINAL_INPUT[1])],
+    # A pair of datagram sockets can send to any path; a pair of streams only to each other.
+    "socketpair": [(_AND, 0, 0, 0xF), (_EQUAL, 0, 1, _SOCK_DGRAM)],
+}
+"""What of the second argument is denied."""
 
 
 def _load(argument: int) -> _Instruction:
@@ -204,12 +169,8 @@ def _mode_check(flags: str, mode: str) -> list[_Instruction]:
     """Deny a new file with a set-ID bit; the mode is ignored unless a file is created."""
     block = [_load(int(mode)), (_ANY_BIT, 0, 1, _SET_ID_BITS), *_verdicts(_DENY, _ALLOW)]
     if flags != "-":
-        block = [
-            _load(int(flags)),
-            (_ANY_BIT, 1, 0, _O_CREAT_OR_TMPFILE),
-            (_RETURN, 0, 0, _ALLOW),
-            *block,
-        ]
+        creates = (_ANY_BIT, 1, 0, _O_CREAT_OR_TMPFILE)
+        block = [_load(int(flags)), creates, (_RETURN, 0, 0, _ALLOW), *block]
     return block
 
 
@@ -224,6 +185,5 @@ def _socket_check(network: bool, denied: int) -> list[_Instruction]:
         (_EQUAL, 0, 3, _AF_NETLINK),
         _load(2),
         (_EQUAL, 0, 1, 0),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, denied),
+        *_verdicts(_ALLOW, denied),
     ]
