@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .answers.roots import RootsOption
     from .connection import client_options
     from .connection.client_options import ClientOptions, QueryOptions
-    from .events.around import Around, Call
+    from .events.around import Around
 else:
     toolboxes = OnDemand("..adapters.toolbox", __name__)
     configured = OnDemand(".configured", __name__)
@@ -291,21 +291,14 @@ class Client(Contents, Listening):
                 token = self._tasks.progress.add(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
 
-        async def make(call: Call) -> CallToolResult:
-            """A task in its first state travels through the hooks as if it were a result."""
-            asked = {**params, "name": call.name, "arguments": call.arguments}
-            if call.meta:
-                asked = with_meta(asked, call.meta)
-            limits = self._limits(
-                "tools/call", timeout, max_timeout, on_progress, call.headers, tool=call.name
-            )
-            return CallToolResult(
-                await self._in_owner_loop(self._tasks.first_answer, asked, limits)
-            )
+        async def send(method: str, *request: Any) -> dict[str, Any]:
+            return await self._in_owner_loop(self._tasks.first_answer, *request)
 
-        hooks = (*around, *self._connection.options.around)
-        result = await self._call_through(hooks, make, name, arguments, meta, headers)
-        return self._tasks.design.made_of(params, result.raw) or answered_task(result.raw, name)
+        limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers, tool=name)
+        asked = with_meta(params, meta) if meta else params
+        # A task in its first state travels through the hooks as if it were a result.
+        raw = await self._request_through(around, "tools/call", asked, limits, send)
+        return self._tasks.design.made_of(params, raw) or answered_task(raw, name)
 
     async def get_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> Task:
         """Return the current state of a task, given the task or its id.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
 
@@ -111,10 +111,9 @@ class Requests:
         around: Sequence[hooks.Around] = (),
     ) -> dict[str, Any]:
         """Send a request as `request` does, with its limits: for code in this package."""
-        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
-            return await self._request_through(around, method, params or {}, limits)
-        if self._connection.watchers:
-            return await self._request_watched(method, params or {}, limits)
+        is_wrapped = around or self._is_wrapped
+        if is_wrapped and (method in hooks.SUBJECTS or self._connection.watchers):
+            return await self._request_through(around, method, params or {}, limits, self._request)
         return await self._request(method, params, limits)
 
     def _request(
@@ -221,10 +220,7 @@ class Requests:
                     call.name, await request, self._caller.refresh_tools
                 )
 
-            functions = (*around, *self._around)
-            result = await self._call_through(
-                functions, make, name, arguments, meta, headers, trace
-            )
+            result = await self._call_through(around, make, name, arguments, meta, headers, trace)
         else:
             limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
             request = self._request_tool(name, arguments, limits, on_progress, meta)
@@ -326,56 +322,40 @@ class Requests:
         method: str,
         params: Mapping[str, Any],
         limits: RequestOptions,
+        send: Callable[[str, Any, RequestOptions], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
-        """Make a request with the hooks around it."""
-        key = hooks.SUBJECTS[method]
-        name = params.get(key)
+        """Make a request, by ``send``, with the hooks around it."""
+        key = hooks.SUBJECTS.get(method)
+        name = params.get(key) if key else ""
         if not isinstance(name, str):
             raise UsageError(f"{method} needs a {key}, which is a string")
+        arguments = checked_arguments(params.get("arguments")) if key else {}
 
         async def make(call: hooks.Call) -> CallToolResult:
-            asked = {**params, key: call.name}
-            if call.arguments or "arguments" in params:
+            asked = with_meta(params, call.meta) if call.meta else {**params}
+            if key:
+                asked[key] = call.name
+            if call.arguments != arguments:
                 asked["arguments"] = call.arguments
-            if call.meta:
-                asked = with_meta(asked, call.meta)
-            request = params if asked == params else asked
             own_limits = limits._replace(headers=call.headers)
-            return CallToolResult(await self._request(method, request, own_limits))
+            return CallToolResult(await send(method, asked or None, own_limits))
 
-        arguments = checked_arguments(params.get("arguments"))
-        every = (*around, *self._around)
         result = await self._call_through(
-            every, make, name, arguments, params.get("_meta"), limits.headers, method=method
+            around, make, name, arguments, params.get("_meta"), limits.headers, method=method
         )
         if result.is_error and method != "tools/call":
             raise CallRefused(method, name, result.text)
         return result.raw
 
-    async def _request_watched(
-        self, method: str, params: Mapping[str, Any], limits: RequestOptions
-    ) -> dict[str, Any]:
-        """Make a request that only the hooks that watch all requests are around."""
-
-        async def make(call: hooks.Call) -> CallToolResult:
-            asked = with_meta(params, call.meta) if call.meta else params
-            return CallToolResult(await self._request(method, asked or None, limits))
-
-        call = self._connection.described(method, meta=params.get("_meta") or {})
-        return (await hooks.surrounded(self._connection.watchers, make)(call)).raw
-
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        if not self._is_wrapped and self._connection.guard is None:
-            return
+        guard = self._connection.guard
 
-        async def agree(call: hooks.Call) -> CallToolResult:
-            guard = self._connection.guard
-            return CallToolResult((guard and guard(method, {"uri": uri})) or {})
+        async def agree(*_: object) -> dict[str, Any]:
+            return (guard and guard(method, {"uri": uri})) or {}
 
-        result = await self._call_through(self._around, agree, uri, None, None, None, method=method)
-        if result.is_error:
-            raise CallRefused(method, uri, result.text)
+        if self._is_wrapped or guard is not None:
+            await self._request_through((), method, {"uri": uri}, RequestOptions(), agree)
 
     async def _call_through(
         self,
@@ -388,23 +368,26 @@ class Requests:
         trace: object = None,
         method: str = "tools/call",
     ) -> CallToolResult:
-        """Make a call with functions around it, the first of them outermost."""
-        connection = self._connection
+        """Make a call with functions around it, the first of them outermost, and its audit line.
+
+        Only the hooks that watch all requests are around one that names no subject.
+        """
+        connection, is_call = self._connection, method in hooks.SUBJECTS
         call = connection.described(
             method,
             name=name,
-            full_name=self._full_name(method, name),
+            full_name=self._full_name(method, name) if is_call else "",
             arguments=arguments or {},
             meta=meta or {},
             headers=headers or {},
             tool=self._listed.find(name) if method == "tools/call" else None,
             trace=trace,
         )
-        if connection.audit is None:
-            return await hooks.surrounded(around, make)(call)
-        return await connection.audit.call(
-            call, around, make, self._listed.secret_schemas.get(name)
-        )
+        functions = (*around, *self._around) if is_call else connection.watchers
+        if connection.audit is None or not is_call:
+            return await hooks.surrounded(functions, make)(call)
+        schema = self._listed.secret_schemas.get(name)
+        return await connection.audit.call(call, functions, make, schema)
 
     def _full_name(self, method: str, name: str) -> str:
         """Return the caller's name of a tool, a prompt or a resource."""
