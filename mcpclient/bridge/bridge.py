@@ -207,6 +207,9 @@ class Bridge(Observer):
                 code = ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
                 raise PeerError(code, "Unsupported protocol version", known)
             await self._open(meta.get(CAPABILITIES), meta.get(INFO), None)
+            if method == "server/discover" and self._version:
+                # The host did not wait for the answer to its probe, so it speaks the other era now.
+                raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent meanwhile")
         client = await self._restore()
         if meta is not None and method == "subscriptions/listen":
             return await self._listen(client, request_id, given)

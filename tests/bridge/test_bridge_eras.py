@@ -361,3 +361,19 @@ def test_a_large_message_crosses_the_eras_whole() -> None:
             assert len(result["content"][0]["text"]) == 5 << 20
 
     run(scenario())
+
+
+def test_a_host_that_does_not_wait_for_its_probe_gets_one_era() -> None:
+    """F-BRIDGE-1: a server may take longer to start than the probe of its host may wait."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            host.write({"id": 1, "method": "server/discover", "params": modern()})
+            params = {"protocolVersion": "2025-06-18", "capabilities": {}}
+            host.write({"id": 2, "method": "initialize", "params": params})
+            answers = {each["id"]: each for each in [await host.message(), await host.message()]}
+            assert answers[1]["error"]["code"] == -32601
+            assert answers[2]["result"]["serverInfo"]["name"] == "test-server"
+            assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
+
+    run(scenario())
