@@ -235,3 +235,20 @@ def test_a_server_that_speaks_first_is_no_http_server() -> None:
 
     (error,) = with_slow_dialer(greet)
     assert isinstance(error, ProtocolViolation)
+
+
+def test_a_held_connection_delivers_nothing_until_it_is_released() -> None:
+    """F-BRIDGE-1: its server waits as long."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        client.hold(is_held=True)
+        sink = Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), sink)
+        await asyncio.sleep(5)
+        assert not sink.over.done()
+        client.hold(is_held=False)
+        await sink.over
+        assert (sink.body, sink.error) == (b"hello", None)
+
+    with_server(in_turn(hello), work)

@@ -104,6 +104,28 @@ def test_a_sweep_pushes_what_is_there(make: type[PipeReader]) -> None:
 
 
 @Readers
+def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[PipeReader]) -> None:
+    """F-BRIDGE-1: and a writer that has gone can be seen meanwhile."""
+
+    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
+        reader.hold(is_held=True)
+        pipe.writing.write(b"one")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert ends.data == b""
+        assert not reader.is_cut_off
+        pipe.writing.close()
+        assert make is ThreadedReader or reader.is_cut_off
+        reader.hold(is_held=False)
+        await until(lambda: ends.ended == 1, "the end")
+        assert ends.data == b"one"
+        assert not reader.is_cut_off or make is ThreadedReader
+        reader.hold(is_held=True)
+
+    use_reader(make, use)
+
+
+@Readers
 def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
     """F-LIFE-5"""
 
