@@ -27,6 +27,7 @@ from mcpclient.auth.effects import RandomBytes
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
+from mcpclient.bridge.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
@@ -210,6 +211,31 @@ def sandbox_folder() -> bytes:
     return bytes.fromhex(keeper._folder.rpartition("-")[2])
 
 
+def rounds_of_questions() -> tuple[bytes, bytes]:
+    """The key of a question in a round, and the state that the host has to return."""
+
+    async def main() -> dict[str, Any]:
+        rounds = Rounds()
+        asking = asyncio.ensure_future(rounds.ask("roots/list", {}))
+        await asyncio.sleep(0)
+        result = await rounds.call({}, cast(Any, asyncio.sleep(60)))
+        await rounds.close()
+        await asyncio.gather(asking, return_exceptions=True)
+        return dict(result)
+
+    result = asyncio.run(main())
+    (key,) = result["inputRequests"]
+    return bytes.fromhex(key), bytes.fromhex(result["requestState"])
+
+
+def question_key() -> bytes:
+    return rounds_of_questions()[0]
+
+
+def round_state() -> bytes:
+    return rounds_of_questions()[1]
+
+
 Draw = Callable[[], Any]
 
 # Where something is drawn, from what, and how to draw it as the library does: one for each time
@@ -222,6 +248,8 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.clients:_assertion": [("RandomBytes", assertion_id)],
     "auth.signing:DpopProver.proof": [("RandomBytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("RandomBytes", proof_key)],
+    "bridge.rounds:Rounds.ask": [("os.urandom", question_key)],
+    "bridge.rounds:Rounds._hold": [("os.urandom", round_state)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
     "net.login.runner:FlowRunner.__init__": [
         ("RandomBytes", bytes_for_flows),
@@ -252,6 +280,7 @@ SIZES = {
     page_token: 24,
     session_token: 32,
     redirect_file: 8,
+    question_key: 8,
     mask_key: 4,
     secret_pieces: 4,
     sandbox_folder: 12,

@@ -197,7 +197,6 @@ SLOW = {
     "tests/bench/test_bench.py": "runs every row of the benchmark",
     "tests/cli/test_completion.py": "starts the command line in three shells",
     "tests/adapters/test_recipes.py": "imports five frameworks",
-    "tests/inspector/test_browser.py": "starts a browser",
     "tests/inspector/test_snippets.py": "starts Node and shells",
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
     "tests/vendoring/test_pythons.py": "freezes a program",

@@ -57,6 +57,8 @@ OPENINGS_APART = {
         "runs in an environment that has the websockets package and nothing of this project"
     ),
     "tests/bench/servers.py": "answers with prepared bytes, so that it takes next to no time",
+    "tests/entries/bundles/making.py": "is packed into bundles, and runs from there",
+    "tests/inspector/faulty_server.py": "says what no server may say",
     "tests/fuzz/targets/conversation.py": "gives a fuzzer results to spoil",
 }
 
