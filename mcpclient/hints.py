@@ -119,10 +119,10 @@ _OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "no
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 _FILES = {
-    "is_a_directory": ("Name the program in that folder, or the script and what runs it."),
-    "not_executable": ("Name the program that runs it first, or make it executable: chmod +x"),
+    "is_a_directory": "Name the program in that folder, or the script and what runs it.",
+    "not_executable": "Name the program that runs it first, or make it executable: chmod +x",
     "no_interpreter": "Name the program that runs it first.",
-    "interpreter_missing": ("Install what its first line names, or name another one first."),
+    "interpreter_missing": "Install what its first line names, or name another one first.",
 }
 
 
@@ -242,98 +242,76 @@ def _exited(error: Any) -> str:
 
 
 _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
-_BY_STDERR = [
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        (
-            r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'",
-            "The sandbox lacks the right {0}; grant it with {grant}.",
-        ),
-        (r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file", _CRLF_NAMED),
-        (r"([\w./-]+)(?:\^M|\\r|\r): bad interpreter", _CRLF_NAMED),
-        (
-            r"No module named '?([\w.]+)",
-            "Install what has the module {0} for this Python, or run the server with another one.",
-        ),
-        (r"can't open file '?([^'\n]*)", "Check the path of the script: {0} is not there."),
-        (
-            r"Cannot find module '([^'\n]*)'",
-            "Check the path, or run npm install: {0} is not there.",
-        ),
-        (
-            r"could not determine executable",
-            "Check the name of the package: it has no program that npx could run.",
-        ),
-        (
-            r"Need to install the following packages|Ok to proceed\?",
-            "Write npx -y: without it npx waits for an answer before it installs.",
-        ),
-        (
-            r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution",
-            "Check the name of the package: there is none of that name.",
-        ),
-        (rf"KeyError: '{_VARIABLE}'", _GIVE_VARIABLE),
-        (
-            rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}",
-            _GIVE_VARIABLE,
-        ),
-        (
-            rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
-            _GIVE_VARIABLE,
-        ),
-        (
-            r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
-            r"|missing (?:option|argument))",
-            "Correct the arguments of the server as it says.",
-        ),
-        (r"Cannot connect to the Docker daemon", "Start Docker, and try again."),
-        (r"input device is not a TTY", "Leave out -t: a server over stdio has no terminal."),
-        (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),
-        (
-            r"(?i:permission denied)|EACCES",
-            "Give this user access to the files and ports that the server opens.",
-        ),
-        (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),
-    )
-]
+# Hints by a pattern in the server's stderr or its other output; {0}: the pattern's first group.
+_BY_STDERR = {
+    r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'": (
+        "The sandbox lacks the right {0}; grant it with {grant}."
+    ),
+    r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file": _CRLF_NAMED,
+    r"([\w./-]+)(?:\^M|\\r|\r): bad interpreter": _CRLF_NAMED,
+    r"No module named '?([\w.]+)": (
+        "Install what has the module {0} for this Python, or run the server with another one."
+    ),
+    r"can't open file '?([^'\n]*)": "Check the path of the script: {0} is not there.",
+    r"Cannot find module '([^'\n]*)'": "Check the path, or run npm install: {0} is not there.",
+    r"could not determine executable": (
+        "Check the name of the package: it has no program that npx could run."
+    ),
+    r"Need to install the following packages|Ok to proceed\?": (
+        "Write npx -y: without it npx waits for an answer before it installs."
+    ),
+    r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution": (
+        "Check the name of the package: there is none of that name."
+    ),
+    rf"KeyError: '{_VARIABLE}'": _GIVE_VARIABLE,
+    rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}": (
+        _GIVE_VARIABLE
+    ),
+    rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)": (
+        _GIVE_VARIABLE
+    ),
+    r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
+    r"|missing (?:option|argument))": "Correct the arguments of the server as it says.",
+    r"Cannot connect to the Docker daemon": "Start Docker, and try again.",
+    r"input device is not a TTY": "Leave out -t: a server over stdio has no terminal.",
+    r"(?i:address already in use)|EADDRINUSE": "End what uses the same port already.",
+    r"(?i:permission denied)|EACCES": (
+        "Give this user access to the files and ports that the server opens."
+    ),
+    r"SyntaxError": "Correct the server's program, or run it with a newer version of it.",
+}
 # Framings of servers that do not send one line of UTF-8 for each message.
-_FRAMING = [
-    (re.compile(pattern, re.MULTILINE), hint)
-    for pattern, hint in (
-        (
-            r"\\x00|\x00|^\\xff\\xfe",
-            "Have the server write UTF-8 to stdout: it writes UTF-16, as PowerShell and .NET may.",
-        ),
-        (
-            r"^Content-Length:",
-            "Have the server send each message on one line: it sends Content-Length headers, as "
-            "language servers do.",
-        ),
-        (
-            r'^\s*(?:[{}\]],?|"(?:jsonrpc|id|method|result)": .*)\s*$',
-            "Have the server send each message on one line: it spreads JSON over several.",
-        ),
-    )
-]
+_FRAMING = {
+    r"\\x00|\x00|^\\xff\\xfe": (
+        "Have the server write UTF-8 to stdout: it writes UTF-16, as PowerShell and .NET may."
+    ),
+    r"^Content-Length:": (
+        "Have the server send each message on one line: it sends Content-Length headers, as "
+        "language servers do."
+    ),
+    r'^\s*(?:[{}\]],?|"(?:jsonrpc|id|method|result)": .*)\s*$': (
+        "Have the server send each message on one line: it spreads JSON over several."
+    ),
+}
 _NOISE = "Servers must log to stderr: stdout is for messages only."
 
 
 def _of_output(error: Any) -> str:
     """Return the hint for server output that is not a message, or ""."""
-    for pattern, hint in _FRAMING:
-        if pattern.search(error.output):
+    for pattern, hint in _FRAMING.items():
+        if re.search(pattern, error.output, re.MULTILINE):
             return hint
-    for pattern, hint in _BY_STDERR:
-        found = pattern.search(error.stderr) or pattern.search(error.output)
+    for pattern, hint in _BY_STDERR.items():
+        found = re.search(pattern, error.stderr) or re.search(pattern, error.output)
         if found is not None:
-            groups = [group or "" for group in found.groups()]
-            return hint.replace("{0}", groups[0] if groups else "")
+            return hint.replace("{0}", found[1]) if "{0}" in hint else hint
     return ""
 
 
 def noise_hint(lines: str) -> str:
     """Return the hint for lines on a server's stdout that are not messages."""
-    return next((hint for pattern, hint in _FRAMING if pattern.search(lines)), _NOISE)
+    found = (hint for pattern, hint in _FRAMING.items() if re.search(pattern, lines, re.MULTILINE))
+    return next(found, _NOISE)
 
 
 def _timeout(error: Any) -> str:

@@ -18,7 +18,6 @@ from mcpclient.recording.transcript import (
     bytes_of_event,
     bytes_of_payload,
     event_facts,
-    line_facts,
     payload_facts,
 )
 
@@ -48,6 +47,15 @@ class Places:
         for folder, shown_folder in self.folders.items():
             data = data.replace(folder.encode(), shown_folder.encode())
         return data
+
+
+def line_facts(line: bytes) -> Record:
+    """Return the members for one line of a line transport, its line end included if it has one."""
+    for end in (b"\r\n", b"\n"):
+        if line.endswith(end):
+            facts = payload_facts(line[: -len(end)])
+            return facts if end == b"\n" else {**facts, "line_end": "\r\n"}
+    return {**payload_facts(line), "line_end": ""}
 
 
 class Cleaner:

@@ -249,12 +249,8 @@ def negotiated_scheme(challenge: str) -> str:
 
 _MARKUP = r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)"
 _REDIRECT = "a redirect that is not followed: to another origin, in a loop, or changing the method"
-_HINTS = {
-    301: _REDIRECT,
-    302: _REDIRECT,
-    303: _REDIRECT,
-    307: _REDIRECT,
-    308: _REDIRECT,
+_HINTS: dict[int, str] = {
+    **dict.fromkeys((301, 302, 303, 307, 308), _REDIRECT),
     401: "authorization is needed",
     403: "forbidden with these credentials",
     404: "no such endpoint or session",

@@ -219,15 +219,6 @@ def payload_facts(data: bytes) -> Record:
     return {"message": value} if found else {"text": text}
 
 
-def line_facts(line: bytes) -> Record:
-    """Return the members for one line of a line transport, its line end included if it has one."""
-    for end in (b"\r\n", b"\n"):
-        if line.endswith(end):
-            facts = payload_facts(line[: -len(end)])
-            return facts if end == b"\n" else {**facts, "line_end": "\r\n"}
-    return {**payload_facts(line), "line_end": ""}
-
-
 def event_blocks(buffer: bytearray, searched: int = 0) -> Iterator[bytes]:
     """Remove every complete event, with its blank line, from the front of ``buffer``.
 

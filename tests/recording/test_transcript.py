@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conformance.capture.records import line_facts
 from mcpclient.errors import UsageError
 from mcpclient.recording.transcript import (
     Record,
@@ -17,7 +18,6 @@ from mcpclient.recording.transcript import (
     bytes_of_payload,
     event_blocks,
     event_facts,
-    line_facts,
     payload_facts,
     read_transcripts,
     write_line,
