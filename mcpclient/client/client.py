@@ -297,7 +297,8 @@ class Client(Contents, Listening):
         limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers, tool=name)
         asked = with_meta(params, meta) if meta else params
         # A task in its first state travels through the hooks as if it were a result.
-        raw = await self._request_through(around, "tools/call", asked, limits, send)
+        hooks = (*around, *self._connection.options.around)
+        raw = await self._request_through(hooks, "tools/call", asked, limits, send)
         return self._tasks.design.made_of(params, raw) or answered_task(raw, name)
 
     async def get_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> Task:

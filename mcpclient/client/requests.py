@@ -111,10 +111,12 @@ class Requests:
         around: Sequence[hooks.Around] = (),
     ) -> dict[str, Any]:
         """Send a request as `request` does, with its limits: for code in this package."""
-        is_wrapped = around or self._is_wrapped
-        if is_wrapped and (method in hooks.SUBJECTS or self._connection.watchers):
-            return await self._request_through(around, method, params or {}, limits, self._request)
-        return await self._request(method, params, limits)
+        functions: Sequence[hooks.Around] = self._connection.watchers
+        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
+            functions = (*around, *self._around)
+        elif not functions:
+            return await self._request(method, params, limits)
+        return await self._request_through(functions, method, params or {}, limits, self._request)
 
     def _request(
         self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
@@ -220,7 +222,10 @@ class Requests:
                     call.name, await request, self._caller.refresh_tools
                 )
 
-            result = await self._call_through(around, make, name, arguments, meta, headers, trace)
+            functions = (*around, *self._around)
+            result = await self._call_through(
+                functions, make, name, arguments, meta, headers, trace
+            )
         else:
             limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
             request = self._request_tool(name, arguments, limits, on_progress, meta)
@@ -349,13 +354,13 @@ class Requests:
 
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        guard = self._connection.guard
+        guard, asked = self._connection.guard, {"uri": uri}
 
         async def agree(*_: object) -> dict[str, Any]:
-            return (guard and guard(method, {"uri": uri})) or {}
+            return (guard and guard(method, asked)) or {}
 
         if self._is_wrapped or guard is not None:
-            await self._request_through((), method, {"uri": uri}, RequestOptions(), agree)
+            await self._request_through(self._around, method, asked, RequestOptions(), agree)
 
     async def _call_through(
         self,
@@ -368,10 +373,7 @@ class Requests:
         trace: object = None,
         method: str = "tools/call",
     ) -> CallToolResult:
-        """Make a call with functions around it, the first of them outermost, and its audit line.
-
-        Only the hooks that watch all requests are around one that names no subject.
-        """
+        """Make a request with functions around it, the first of them outermost, and its line."""
         connection, is_call = self._connection, method in hooks.SUBJECTS
         call = connection.described(
             method,
@@ -383,11 +385,10 @@ class Requests:
             tool=self._listed.find(name) if method == "tools/call" else None,
             trace=trace,
         )
-        functions = (*around, *self._around) if is_call else connection.watchers
         if connection.audit is None or not is_call:
-            return await hooks.surrounded(functions, make)(call)
+            return await hooks.surrounded(around, make)(call)
         schema = self._listed.secret_schemas.get(name)
-        return await connection.audit.call(call, functions, make, schema)
+        return await connection.audit.call(call, around, make, schema)
 
     def _full_name(self, method: str, name: str) -> str:
         """Return the caller's name of a tool, a prompt or a resource."""

@@ -545,8 +545,8 @@ OTHERS = [
     Fault(
         "client.requests",
         "raw requests go past the hooks",
-        "is_wrapped = around or self._is_wrapped",
-        "is_wrapped = around",
+        "if (around or self._is_wrapped) and method in hooks.SUBJECTS:",
+        "if around and method in hooks.SUBJECTS:",
     ),
     Fault(
         "client.connection.call_recovery",
