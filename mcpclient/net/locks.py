@@ -12,7 +12,8 @@ import errno
 import hashlib
 import os
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable
 from weakref import WeakKeyDictionary
@@ -67,61 +68,50 @@ class LockFolder:
         self._folder = folder
         self._tasks = TaskLocks()
 
-    def lock(self, name: str) -> FileLock:
-        """Return a lock called ``name``, to be entered once with ``async with``."""
-        digest = hashlib.sha256(name.encode()).hexdigest()[:32]
-        return FileLock(self._folder / f"{digest}.lock", self._tasks.lock(name))
-
-
-class FileLock:
-    """One holding of a lock: ``async with`` it. Cancelling the wait is safe."""
-
-    def __init__(self, path: Path, task_lock: asyncio.Lock) -> None:
-        self._path = path
-        self._task_lock = task_lock
-        self._release: Callable[[], None] | None = None
-
-    async def __aenter__(self) -> None:
-        await self._task_lock.acquire()
-        try:
-            delay = _FIRST_DELAY
-            while not self._try_to_lock():
+    @asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[None]:
+        """Hold the lock called ``name`` within a block. Cancelling the wait is safe."""
+        path, delay = self.path_of(name), _FIRST_DELAY
+        async with self._tasks.lock(name):
+            release = _taken(path)
+            while release is None:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _MAX_DELAY)
-        except BaseException:
-            self._task_lock.release()
-            raise
+                release = _taken(path)
+            try:
+                yield
+            finally:
+                release()
 
-    async def __aexit__(self, *error: object) -> None:
-        release, self._release = self._release, None
-        if release is not None:
-            release()
-        self._task_lock.release()
+    def path_of(self, name: str) -> Path:
+        """Return the file of the lock called ``name``."""
+        return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
 
-    def _try_to_lock(self) -> bool:
-        try:
-            descriptor = _open_private(self._path)
-        except OSError:
-            return True  # there is no other process that could share this folder
-        try:
-            self._release = _lock_opened(descriptor)
-        except OSError:  # some network file systems do not support locks
-            return self._try_to_create()
-        return self._release is not None
 
-    def _try_to_create(self) -> bool:
-        path = self._path.with_suffix(".held")
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        except FileExistsError:
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LEFT_BEHIND_AFTER:
-                    path.unlink()
-            return False
-        except OSError:
-            return True
-        self._release = _Touching(path).stop
-        return True
+def _taken(path: Path) -> Callable[[], None] | None:
+    """Return a function that unlocks a file; None while another process holds the lock."""
+    try:
+        descriptor = _open_private(path)
+    except OSError:
+        return lambda: None  # there is no other process that could share this folder
+    try:
+        return _lock_opened(descriptor)
+    except OSError:  # some network file systems do not support locks
+        return _created(path.with_suffix(".held"))
+
+
+def _created(path: Path) -> Callable[[], None] | None:
+    """Take a lock by existence, as `_taken` does."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _LEFT_BEHIND_AFTER:
+                path.unlink()
+        return None
+    except OSError:
+        return lambda: None
+    return _Touching(path).stop
 
 
 class _Touching:

@@ -7,16 +7,17 @@ import errno
 import os
 import sys
 import time
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from mcpclient.net import locks
-from mcpclient.net.locks import FileLock, LockFolder, TaskLocks
+from mcpclient.net.locks import LockFolder, TaskLocks
 from tests.support.subprocesses import run_python
 
 
-async def hold(lock: FileLock, events: list[str], name: str) -> None:
+async def hold(lock: AbstractAsyncContextManager[None], events: list[str], name: str) -> None:
     async with lock:
         events.append(f"{name} in")
         await asyncio.sleep(0.01)
@@ -225,14 +226,13 @@ def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> 
     """F-AUTH-9: a lock by existence is only for file systems without locks, and leaves no file."""
 
     async def main() -> None:
-        lock = LockFolder(tmp_path).lock("name")
-        lock._path.mkdir()
-        planted = lock._path.with_suffix(".held")
-        async with lock:
+        folder = LockFolder(tmp_path)
+        folder.path_of("name").mkdir()
+        planted = folder.path_of("name").with_suffix(".held")
+        async with folder.lock("name"):
             assert not planted.exists()
         planted.write_text("")
-        await asyncio.wait_for(lock.__aenter__(), 10)
-        await lock.__aexit__(None, None, None)
+        await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
         assert planted.exists()
 
     asyncio.run(main())
@@ -245,11 +245,11 @@ def test_a_lock_by_existence_that_was_left_behind(
     monkeypatch.setattr(locks, "fcntl", Unsupported())
 
     async def main() -> None:
-        lock = LockFolder(tmp_path).lock("name")
-        held = lock._path.with_suffix(".held")
+        folder = LockFolder(tmp_path)
+        held = folder.path_of("name").with_suffix(".held")
         held.write_text("")
         os.utime(held, (time.time() - 3600,) * 2)
-        async with lock:
+        async with folder.lock("name"):
             assert time.time() - held.stat().st_mtime < 60
 
     asyncio.run(main())
