@@ -80,23 +80,25 @@ _MODERN_CODES = frozenset(
 class CallerHeaders:
     """The caller's headers: those of every request, and those of single calls.
 
-    ``credentials`` are headers that identify the caller. They replace others of the same name,
-    except those of a single call. Headers that the protocol itself sets are left out.
+    Headers among the ``credentials`` replace others of the same name, except those of a single
+    call. Headers that the protocol itself sets are left out.
 
     ``may_wait``: whether a provider has to be asked, which may take time. ``printed``: that, where
     it is a program. ``latest``: the headers that it has returned last.
     """
 
     def __init__(
-        self, source: HeaderSource, url: Url, credentials: Mapping[str, str] | None = None
+        self, source: HeaderSource | None, url: Url, credentials: Credentials | None = None
     ) -> None:
+        source = source or {}
+        self._authorizer, own_headers = authorizer_in(credentials)
         self.printed: headers_from.HeadersFrom | None = None
         self.latest: Mapping[str, str] = {}
         if callable(source) and isinstance(source, headers_from.HeadersFrom):
             source = self.printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
-        self._credentials = _checked(credentials or {})
+        self._credentials = _checked(own_headers or {})
         own = {} if url.credentials is None else {"Authorization": url.credentials}
         fixed = merged([*own.items()], [] if callable(source) else _checked(source))
         self._fixed = merged(fixed, self._credentials)
@@ -117,6 +119,17 @@ class CallerHeaders:
         if outgoing is not None and outgoing.caller_headers:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
+
+    def authorization(
+        self, method: str, url: Url, outgoing: Outgoing | None = None, *, passive: bool = False
+    ) -> RequestAuthorization | None:
+        """Return the authorization of a request, where these headers may not be all it needs.
+
+        ``passive``: see `Authorizer.request`.
+        """
+        if self._authorizer is not None:
+            return self._authorizer.request(method, http_url(url), passive=passive)
+        return None if self.printed is None else PrintedAuthorization(self, outgoing)
 
 
 class PrintedAuthorization:

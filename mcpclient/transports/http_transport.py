@@ -14,22 +14,14 @@ from collections.abc import Awaitable
 from typing import Any, Generic, TypeVar
 
 from ..errors import ConnectionLost, McpError
-from ..framing.uri import Url, http_url
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
+from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.http import HttpClient, HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
-from .http_messages import (
-    AuthorizedExchange,
-    CallerHeaders,
-    Credentials,
-    HeaderSource,
-    PrintedAuthorization,
-    RequestAuthorization,
-    Sending,
-    authorizer_in,
-)
+from .http_messages import AuthorizedExchange, CallerHeaders, Credentials, HeaderSource, Sending
 
 # The most answers to the server's requests that are posted at the same time. Each uses a
 # connection, and the server controls their number and how soon it accepts one.
@@ -43,7 +35,8 @@ class HttpTransport(Transport, Generic[PostT]):
     """Sends messages by HTTP to one server.
 
     ``headers``: the caller's own. ``credentials``: what identifies the caller. ``draining``: the
-    responses that are still read although the answer has come.
+    responses that are still read although the answer has come. ``posts``: the messages whose
+    response has not ended.
     """
 
     draining: Draining
@@ -52,21 +45,20 @@ class HttpTransport(Transport, Generic[PostT]):
     def __init__(
         self,
         url: Url,
-        headers: HeaderSource | None,
-        credentials: Credentials | None,
-        max_message_size: int,
-        dialer: Dialer | None,
+        headers: HeaderSource | None = None,
+        credentials: Credentials | None = None,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
+        dialer: Dialer | None = None,
     ) -> None:
         self.url = url
         self.max_message_size = max_message_size
-        self._authorizer, fixed = authorizer_in(credentials)
-        self._headers = CallerHeaders(headers or {}, url, fixed)
+        self._headers = CallerHeaders(headers, url, credentials)
         self._dialer = dialer or Dialer()
         self._http = HttpClient(self._dialer)
         self.records_itself: bool = self._dialer.recorder is not None
         self._receiver: Receiver | None = None
         self._is_open = False
-        self._posts: dict[object, PostT] = {}
+        self.posts: dict[object, PostT] = {}
 
     @property
     def description(self) -> str:
@@ -135,28 +127,21 @@ class HttpTransport(Transport, Generic[PostT]):
 
         Its response goes to ``sink``. ``passive``: see `Authorizer.request`.
         """
-        authorization: RequestAuthorization | None = None
-        if self._authorizer is not None:
-            url = http_url(request.url)
-            authorization = self._authorizer.request(request.method, url, passive=passive)
-        elif self._headers.printed is not None:
-            authorization = PrintedAuthorization(self._headers, outgoing)
+        authorization = self._headers.authorization(
+            request.method, request.url, outgoing, passive=passive
+        )
         if authorization is None:
             return self._http.request(request, sink)
         return AuthorizedExchange(self._http, request, sink, authorization)
-
-    def forget(self, post: PostT) -> None:
-        """Remove a post that has ended."""
-        self._posts.pop(post.key, None)
 
     def hold(self, *, is_held: bool) -> None:
         self._http.hold(is_held=is_held)
 
     def abort(self) -> None:
         self._is_open = False
-        for post in list(self._posts.values()):
+        for post in list(self.posts.values()):
             post.abort()
-        self._posts.clear()
+        self.posts.clear()
         self._http.abort()
 
     async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
@@ -224,7 +209,7 @@ class PostedMessage:
             self._exchange.abort()
 
     def _end(self) -> None:
-        self._transport.forget(self)
+        self._transport.posts.pop(self.key, None)
         if self._is_drained:
             self._transport.draining.discard(self)
         if self.taken is not None:

@@ -19,16 +19,14 @@ from ..errors import (
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.logs import logger_for
-from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
-from ..net.dialing import Dialer
 from ..net.futures import consume_exception
 from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import Credentials, HeaderSource, Refusal, Sending
+from .http_messages import Refusal, Sending
 from .http_transport import Draining, HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
@@ -44,21 +42,9 @@ class LegacySseTransport(HttpTransport["_Post"]):
 
     name = "sse"
 
-    def __init__(
-        self,
-        url: Url,
-        *,
-        headers: HeaderSource | None = None,
-        credentials: Credentials | None = None,
-        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
-        dialer: Dialer | None = None,
-    ) -> None:
-        super().__init__(url, headers, credentials, max_message_size, dialer)
-        self._endpoint: Url | None = None
-        self._stream: Sending | None = None
-        self._sink: _Stream | None = None
-        # Some servers keep it open for as long as they are busy with the message.
-        self.draining: Draining = Draining(most=_MAX_RECEIPTS, seconds=None)
+    _endpoint: Url | None = None
+    _stream: Sending | None = None
+    _sink: _Stream | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Open the event stream and wait for its ``endpoint`` event.
@@ -66,6 +52,8 @@ class LegacySseTransport(HttpTransport["_Post"]):
         Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
         """
         await super().open(receiver)
+        # Some servers keep a receipt open for as long as they are busy with the message.
+        self.draining = Draining(most=_MAX_RECEIPTS, seconds=None)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._provided_headers(None)
         self._sink = sink = _Stream(self, receiver)
@@ -85,11 +73,11 @@ class LegacySseTransport(HttpTransport["_Post"]):
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self, self._endpoint, outgoing)
         post.begin(self._start(request, post, outgoing))
-        self._posts[post.key] = post
+        self.posts[post.key] = post
         return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        post = self._posts.pop(outgoing.request_id, None)
+        post = self.posts.pop(outgoing.request_id, None)
         if post is not None:
             post.abort()
         # The response would have come on the shared stream, which stays open.

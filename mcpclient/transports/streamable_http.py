@@ -95,11 +95,11 @@ class StreamableHttpTransport(HttpTransport[Post]):
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
         post = Post(self, outgoing, session_id)
         post.begin(self._start(request, post, outgoing))
-        self._posts[post.key] = post
+        self.posts[post.key] = post
         return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        post = self._posts.pop(outgoing.request_id, None)
+        post = self.posts.pop(outgoing.request_id, None)
         if post is None:
             return Abandoned.NEVER_SENT
         post.abort()
@@ -186,7 +186,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
     async def _resume(self, rest: ServerStream, post: Post) -> None:
         error = await rest.resume()
         if error is None:
-            self.forget(post)
+            self.posts.pop(post.key, None)
         elif self.has_ended(post.session_id):
             post.fail(post.session_lost(error))
         else:
@@ -209,7 +209,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
     def settle(self, question: RequestId, session_id: str | None) -> None:
         """Forget a request of the server's, which has our response now."""
-        for post in self._posts.values():
+        for post in self.posts.values():
             if post.session_id == session_id:
                 post.settle(question)
 
@@ -227,7 +227,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         again. Source: "Session Management", revision 2025-11-25.
         """
         self._expired_id, self._expiry = session_id, error
-        for post in list(self._posts.values()):
+        for post in list(self.posts.values()):
             if post.session_id == session_id and post.needs_its_session:
                 post.abort()
                 post.fail(post.session_lost(error))
@@ -237,7 +237,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
     async def close(self) -> None:
         self._is_open = False
         try:
-            for post in list(self._posts.values()):
+            for post in list(self.posts.values()):
                 post.abort()
             self._tasks.cancel()
             if self._session_id is not None:

@@ -28,7 +28,7 @@ from ..errors import (
 from ..framing.headers import Headers, merged
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ..framing.uri import Url, http_url
+from ..framing.uri import Url
 from ..framing.websocket import (
     BinaryMessage,
     Closed,
@@ -46,14 +46,7 @@ from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import (
-    CallerHeaders,
-    Credentials,
-    HeaderSource,
-    PrintedAuthorization,
-    RequestAuthorization,
-    authorizer_in,
-)
+from .http_messages import CallerHeaders, Credentials, HeaderSource
 
 # Seconds that the server may take to close the TCP connection after both close frames, as RFC 6455
 # section 7.1.1 requires of it, and seconds that its own close frame may take.
@@ -97,8 +90,7 @@ class WebSocketTransport(ConnectedTransport):
     ) -> None:
         super().__init__()
         self.url = url
-        self._authorizer, fixed = authorizer_in(credentials)
-        self._headers = CallerHeaders(headers or {}, url, fixed)
+        self._headers = CallerHeaders(headers, url, credentials)
         self._settings = settings or WebSocketSettings()
         self._dialer = dialer or Dialer()
 
@@ -112,31 +104,21 @@ class WebSocketTransport(ConnectedTransport):
 
     async def _connect(self) -> WebSocketConnection:
         headers = await self._headers.provided_for(None)
-        if self._authorizer is not None:
-            authorization = self._authorizer.request("GET", http_url(self.url))
-            self._websocket = await self._open_authorized(headers, authorization)
-        elif self._headers.printed is not None:
-            again = PrintedAuthorization(self._headers, None)
-            self._websocket = await self._open_authorized(headers, again)
-        else:
-            self._websocket = await self._open(headers)
-        return self._websocket
-
-    async def _open(
-        self, headers: list[tuple[str, str]], note: Callable[[ResponseHead], None] | None = None
-    ) -> WebSocketConnection:
-        return await open_websocket(self._dialer, self.url, headers, self, self._settings, note)
-
-    async def _open_authorized(
-        self, headers: list[tuple[str, str]], authorization: RequestAuthorization
-    ) -> WebSocketConnection:
+        authorization = self._headers.authorization("GET", self.url)
+        note = None if authorization is None else authorization.note
         while True:
-            own = await authorization.headers()
+            own = {} if authorization is None else await authorization.headers()
             try:
-                return await self._open(merged(headers, own.items()), authorization.note)
+                fields = merged(headers, own.items())
+                self._websocket = await open_websocket(
+                    self._dialer, self.url, fields, self, self._settings, note
+                )
+                return self._websocket
             except HttpError as refusal:
                 head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
-                if refusal.status not in (401, 403) or not await authorization.recover(head):
+                if authorization is None or refusal.status not in (401, 403):
+                    raise
+                if not await authorization.recover(head):
                     raise
 
     def _frame(self, message: bytes) -> bytes:

@@ -392,7 +392,7 @@ def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
         (_, refused), (request_id, given_up) = inbox.failures
         assert isinstance(refused, HttpError) and refused.status == 500
         assert isinstance(given_up, ConnectionLost) and request_id is None
-        assert not transport._posts
+        assert not transport.posts
 
     run_with({"POST /mcp": in_turn(answer_with(500), stall)}, work)
 
@@ -426,7 +426,7 @@ def test_an_event_stream_may_answer_a_notification() -> None:
         await post(transport, ERA.notification("note", None))
         await inbox.until(lambda: inbox.notifications() == ["vendor/thanks"])
         await asyncio.sleep(1)
-        assert not inbox.failures and not transport._posts
+        assert not inbox.failures and not transport.posts
 
     run_with({"POST /mcp": chatty}, work)
 
@@ -480,6 +480,7 @@ class Owner:
         self.draining = Draining()
         self.ended = False
         self.heard: list[Any] = []
+        self.posts = self
 
     def begin_session(self, head: ResponseHead) -> None:
         self.heard.append(("begin", head.status))
@@ -496,7 +497,7 @@ class Owner:
     def follow(self, stream: EventStream, post: Post) -> None:
         self.heard.append(("follow", stream.last_event_id))
 
-    def forget(self, post: Post) -> None:
+    def pop(self, key: object, default: object) -> None:
         self.heard.append("forget")
 
 

@@ -31,14 +31,14 @@ both = pytest.mark.parametrize("kind", [StreamableHttpTransport, LegacySseTransp
 @both
 def test_it_is_described_without_secrets(kind: type[HttpTransport[Any]]) -> None:
     """F-AUTH-12"""
-    assert kind(URL).description == "http://h.example/mcp"  # type: ignore[call-arg]
+    assert kind(URL).description == "http://h.example/mcp"
 
 
 @both
 def test_its_cookies_are_those_that_the_server_has_set(kind: type[HttpTransport[Any]]) -> None:
     """F-HTTP-14: they may say who calls, and so which answers may be used again."""
     dialer = Dialer()
-    transport = kind(URL, dialer=dialer)  # type: ignore[call-arg]
+    transport = kind(URL, dialer=dialer)
     assert transport.cookies == ""
     dialer.cookies.store(URL, Headers([("Set-Cookie", "user=1")]))
     assert transport.cookies == "user=1"
@@ -48,8 +48,8 @@ def test_its_cookies_are_those_that_the_server_has_set(kind: type[HttpTransport[
 def test_it_records_itself_where_there_is_a_recorder(kind: type[HttpTransport[Any]]) -> None:
     """F-SHOW-8"""
     recorded = Dialer(NetworkOptions(recorder=Recorder(None)))
-    assert not kind(URL).records_itself  # type: ignore[call-arg]
-    assert kind(URL, dialer=recorded).records_itself  # type: ignore[call-arg]
+    assert not kind(URL).records_itself
+    assert kind(URL, dialer=recorded).records_itself
 
 
 def test_messages_go_to_the_receiver_of_the_moment() -> None:
@@ -86,7 +86,7 @@ def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> No
         server = McpServer("handshake")
         endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
         async with HttpServer(endpoint.routes) as web:
-            transport = kind(web.url(), headers=headers)  # type: ignore[call-arg]
+            transport = kind(web.url(), headers=headers)
             await transport.open(Inbox())
             before = len(web.requests)
             is_slow = True
@@ -113,7 +113,7 @@ def test_a_notification_and_an_answer_are_sent_when_they_were_taken(
         endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
         async with HttpServer(endpoint.routes) as web:
             headers = (lambda: {"X-A": "1"}) if asks else {"X-A": "1"}
-            transport = kind(web.url(), headers=headers)  # type: ignore[call-arg]
+            transport = kind(web.url(), headers=headers)
             await transport.open(Inbox())
             await _sent(transport)
             answer = transport.send(ERA.answer(messages.response(1, {})))
@@ -122,7 +122,7 @@ def test_a_notification_and_an_answer_are_sent_when_they_were_taken(
             posted = [request for request in web.requests if request.method == "POST"]
             assert [request.headers["x-a"] for request in posted] == ["1", "1"]
             await transport.close()
-            assert not transport._posts
+            assert not transport.posts
 
     asyncio.run(main())
 

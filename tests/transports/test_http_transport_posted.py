@@ -24,10 +24,11 @@ class Posting:
     def __init__(self) -> None:
         self.draining = Draining()
         self.receiver = RecordingReceiver()
+        self.posts = self
         self.forgotten: list[object] = []
 
-    def forget(self, post: object) -> None:
-        self.forgotten.append(post)
+    def pop(self, key: object, default: object) -> None:
+        self.forgotten.append(key)
 
 
 class Sending:
@@ -98,7 +99,7 @@ def test_a_response_is_read_on_until_it_ends() -> None:
         assert call in transport.draining._until
         call.abort()
         assert sending.aborted and not transport.draining._until
-        assert transport.forgotten == [call]
+        assert transport.forgotten == [call.key]
 
     in_loop(work)
 
@@ -111,6 +112,6 @@ def test_a_failure_is_reported_once_it_has_ended() -> None:
         error: McpError = ConnectionLost("gone")
         call.fail(error)
         assert transport.receiver.failed == [(5, error)]
-        assert transport.forgotten == [call]
+        assert transport.forgotten == [call.key]
 
     in_loop(work)

@@ -88,7 +88,7 @@ def failing(handler: Handler, **options: Any) -> McpError:
         errors.append(await failure_of(transport, inbox, 1))
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "fine"
-        assert not transport._posts
+        assert not transport.posts
 
     run_with({"POST /mcp": in_turn(handler, fine), "GET /mcp": answer_with(405)}, work, **options)
     return errors[0]
@@ -260,7 +260,7 @@ def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
         assert get.headers["accept"] == "text/event-stream"
         assert asyncio.get_running_loop().time() == 4
         await asyncio.sleep(1)
-        assert server.open_connections == 0 and not transport._posts
+        assert server.open_connections == 0 and not transport.posts
 
     first = broken_stream(("1", "vendor/one"), ("2", "vendor/two"), retry=4000)
     run_with({"POST /mcp": first, "GET /mcp": resumed}, work)
@@ -330,7 +330,7 @@ def test_resuming_is_given_up_and_the_call_fails(
         assert str(error) == f"No response received for request 1 (tools/call): {error.__cause__}"
         assert len(server.requests_of("GET")) == tries
         assert len(server.requests_of("POST")) == 1
-        assert not transport._posts
+        assert not transport.posts
 
     run_with({"POST /mcp": broken_stream(), "GET /mcp": handler}, work)
 
@@ -793,7 +793,7 @@ def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, header
         await asyncio.wait(sending)
         assert sorted(taken) == list(range(200))
         assert asyncio.get_running_loop().time() == 60  # those after the first 50 waited, too
-        assert not transport._posts
+        assert not transport.posts
 
     run_with({"POST /mcp": handler}, work, headers=headers)
 
@@ -809,7 +809,7 @@ def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
             sending.cancel()
             await asyncio.sleep(1)
         assert server.open_connections == 0
-        assert not inbox.failures and not transport._posts
+        assert not inbox.failures and not transport.posts
 
     run_with({"POST /mcp": _stall}, work)
 
@@ -845,7 +845,7 @@ def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
             await post(transport, outgoing)
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
-        assert not transport._posts
+        assert not transport.posts
 
     run_with(endpoint(), work)
 
@@ -899,7 +899,7 @@ def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> Non
             await asyncio.sleep(0.1)
             assert server.open_connections <= 5
         await asyncio.sleep(31)
-        assert server.open_connections == 0 and not transport._posts
+        assert server.open_connections == 0 and not transport.posts
 
     run_with({"POST /mcp": leave_open}, work)
 
