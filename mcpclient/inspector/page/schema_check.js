@@ -7,6 +7,7 @@ import { cut, jsonText } from "./text.js";
 
 const MAX_PROBLEMS = 50;
 const MAX_CHECKS = 20000; // of one value: a schema may refer to itself in several places
+const MAX_DEPTH = 100;
 const MAX_STEPS_OF_PATTERN = 1e6;
 
 const FORMATS = {
@@ -24,7 +25,7 @@ const FORMATS = {
 
 /** Return the problems of a value, each `{path, text}`; the path has names and indices. */
 export function problemsOf(schema, value, root = schema) {
-  const budget = { left: MAX_CHECKS };
+  const budget = { left: MAX_CHECKS, depth: 0 };
   return check(schema, value, root, [], budget).slice(0, MAX_PROBLEMS);
 }
 
@@ -32,6 +33,14 @@ function check(given, value, root, path, budget) {
   budget.left -= 1;
   if (budget.left < 0 || given === true || given === undefined) return [];
   if (given === false) return [{ path, text: "is not allowed here" }];
+  if (budget.depth >= MAX_DEPTH) return [];
+  budget.depth += 1;
+  const found = problemsHere(given, value, root, path, budget);
+  budget.depth -= 1;
+  return found;
+}
+
+function problemsHere(given, value, root, path, budget) {
   const schema = resolved(given, root);
   const say = (text) => [{ path, text }];
   const types = typesOf(schema.type);
@@ -112,11 +121,10 @@ function* textProblems(schema, text) {
 /** Whether a text may match a pattern. One that could take for ever is left to the server. */
 function mayMatch(pattern, text) {
   const repeats = (pattern.match(/[*+]|\{\d+,\d*\}/g) ?? []).length;
-  const isNested = /\)\s*([*+]|\{)/.test(pattern) || /\\[1-9]/.test(pattern);
-  if (pattern.length > 500 || (text.length + 1) ** (repeats + 1) > MAX_STEPS_OF_PATTERN) {
-    return true;
-  }
-  if (isNested) return true;
+  const choices = (pattern.match(/\||[^(]\?/g) ?? []).length;
+  const isNested = /\)\s*[*+{]/.test(pattern) || /\\[1-9k]/.test(pattern);
+  const steps = (text.length + 1) ** (repeats + 1) * 2 ** choices;
+  if (isNested || pattern.length > 500 || steps > MAX_STEPS_OF_PATTERN) return true;
   try {
     return new RegExp(pattern, "u").test(text);
   } catch {
