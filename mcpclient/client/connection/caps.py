@@ -17,7 +17,6 @@ from ...errors import (
     PeerError,
     ProtocolViolation,
     ServerUnavailable,
-    UsageError,
 )
 from ...jsonrpc.messages import ErrorCode
 
@@ -61,31 +60,30 @@ class Caps:
         """
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # the calls of a loop that has ended do not end
-            self._loop, self._running, self._timer = loop, 0, None
+            self._loop, self._running = loop, 0
             self._waiting.clear()
         self._check(loop.time())
-        waiter = loop.create_future()
+        waiter, is_trial = loop.create_future(), False
         self._waiting.append(waiter)
         self._admit()
         try:
             await self._wait(waiter, call)
             is_trial = self._check(loop.time())
-        except BaseException:
-            if not waiter.cancel():  # it was admitted
-                self._leave()
-            raise
-        self._is_trying |= is_trial
-        try:
+            self._is_trying |= is_trial
             yield
+            self._failures = 0
         except Exception as error:
-            if not isinstance(error, UsageError):
-                self._ended(_is_failure(error), loop.time())
+            if _is_failure(error):
+                self._failures += 1
+                self._rests_until = loop.time() + self.limits.breaker_seconds
+            elif isinstance(error, (PeerError, HttpError)):
+                self._failures = 0
             raise
-        else:
-            self._ended(False, loop.time())
         finally:
             self._is_trying &= not is_trial
-            self._leave()
+            if not waiter.cancel():  # it was admitted
+                self._running -= 1
+            self._admit()
 
     async def _wait(self, waiter: asyncio.Future[None], call: CallDeadline) -> None:
         began, idle = call.spent, call.options.timeout or math.inf
@@ -104,37 +102,25 @@ class Caps:
         seconds = idle if is_idle else call.options.max_timeout or 0.0
         return call.named(CallTimeout(call.method, seconds, "idle" if is_idle else "total", reason))
 
-    # Caps
-
     def _admit(self) -> None:
         """Let those through that have waited longest, as many as may be."""
         assert self._loop is not None
-        now = self._loop.time()
+        now, limits = self._loop.time(), self.limits
+        if self._timer is not None:
+            self._timer.cancel()
         while self._begun and self._begun[0] <= now - _MINUTE:
             self._begun.popleft()
         while self._waiting:
-            limits = self.limits
             if limits.at_once is not None and self._running >= limits.at_once:
                 return
             if limits.per_minute is not None and len(self._begun) >= limits.per_minute:
-                if self._timer is None:
-                    self._timer = self._loop.call_at(self._begun[0] + _MINUTE, self._ring)
+                self._timer = self._loop.call_at(self._begun[0] + _MINUTE, self._admit)
                 return
             waiter = self._waiting.popleft()
             if not waiter.done():
                 self._running += 1
                 self._begun.append(now)
                 waiter.set_result(None)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self._admit()
-
-    def _leave(self) -> None:
-        self._running -= 1
-        self._admit()
-
-    # The breaker
 
     def _check(self, now: float) -> bool:
         """Return whether the next call is a trial. Raises `ServerUnavailable`."""
@@ -146,10 +132,6 @@ class Caps:
         left = max(self._rests_until - now, 0.0)
         reason = f"{self._failures} calls in a row failed; the next is tried in {left:.0f} s"
         raise ServerUnavailable(self._server, "failing", reason)
-
-    def _ended(self, has_failed: bool, now: float) -> None:
-        self._failures = self._failures + 1 if has_failed else 0
-        self._rests_until = now + self.limits.breaker_seconds
 
 
 def _is_failure(error: Exception) -> bool:
