@@ -196,7 +196,7 @@ class Calls(abc.ABC):
         try:
             client = self._servers[server].client
         except McpError as error:
-            self._servers[server].audit_refusal("tools/call", tool, arguments, error)
+            self._servers[server].audit_refusal(error, "tools/call", tool, arguments)
             raise
         if returns is None:
             return await client.call_tool(tool, arguments, **options)

@@ -156,18 +156,14 @@ class Server:
         try:
             yield
         except McpError as error:
-            self.audit_refusal(method, name, arguments, error)
+            self.audit_refusal(error, method, name, arguments)
             raise
 
-    def audit_refusal(self, method: str, name: str, arguments: object, error: McpError) -> None:
-        """Write the line of a call that does not reach a client into the audit log."""
-        if self._audit is not None:
-            self._audit.refused_call(method, name, arguments, error)
-
-    @property
-    def _audit(self) -> audit.Audit | None:
+    def audit_refusal(self, error: McpError, *call: Any) -> None:
+        """Write the line of a call, or of a start, that is refused before there is a client."""
         option = options_for(self.config, self._shared.options).get("audit")
-        return audit.Audit(option, self.name) if option is not None else None
+        if option is not None:
+            audit.Audit(option, self.name).refused(error, *call)
 
     def unavailable(self) -> Exception:
         """Return why no call can be made."""
@@ -406,8 +402,7 @@ class Server:
         try:
             refusal = await self._judge()
             if refusal is not None:
-                if self._audit is not None:
-                    self._audit.refused_start("", refusal)
+                self.audit_refusal(refusal)
                 return self._failed(refusal, NOT_ALLOWED[self.config.state][1])
             await self._ended()
             auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for

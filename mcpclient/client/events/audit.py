@@ -8,9 +8,8 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Union
 
 from ...errors import (
@@ -21,7 +20,7 @@ from ...errors import (
     UsageError,
 )
 from ...framing.logs import logger_for
-from ...net.chained_log import ChainedLog, log_at
+from ...net.chained_log import log_at
 from ...net.clocks import steady_seconds
 from ...protocol.types import CallToolResult
 from ...recording.redaction import Redactor
@@ -75,15 +74,16 @@ def logs_of(option: object) -> tuple[AuditLog, ...]:
 
 
 class Audit:
-    """Writes the lines of one server. ``about``: facts that each of them has."""
+    """Writes the lines of one server. ``account``: that of its login."""
 
-    def __init__(self, option: AuditOption, server: str, **about: str) -> None:
+    def __init__(self, option: AuditOption, server: str, account: str = "") -> None:
         self._logs = [
             (log, log_at(os.path.abspath(os.path.expanduser(log.path)), log.max_size))
             for log in logs_of(option)
         ]
         self._server = server
-        self._about = about
+        self._about = {"user": _user(), "host": platform.node()}
+        self._account = account
         self._failing: set[AuditLog] = set()
 
     async def call(
@@ -115,38 +115,39 @@ class Audit:
     @contextmanager
     def starting(self, target: str, reason: str, *, sandbox: bool) -> Iterator[None]:
         """Write the line of a start, which is the block. ``reason``: why it was allowed."""
-        line = self._of_start(target)
-        by = "policy" if reason else ""
-        line.update(sandbox=sandbox, decision="allowed", by=by, reason=reason)
+        line = self._line("start", target=target, sandbox=sandbox)
+        line.update(decision="allowed", by="policy" if reason else "", reason=reason)
         with self._writing(line):
             self._announce(line)
             yield
 
-    def refused_start(self, target: str, error: Exception) -> None:
-        """Write the line of a server that was not started."""
-        self._write({**self._of_start(target), **_of_error(error), "outcome": "refused"})
+    def refused(
+        self, error: Exception, method: str = "", name: str = "", arguments: Any = None
+    ) -> None:
+        """Write the line of a call whose server cannot be reached, or of a refused start."""
+        if method:
+            line = self._of_call(method, name, arguments or {}, None)
+            line["outcome"] = type(error).__name__
+        else:
+            line = self._line("start", target="", outcome="refused")
+        self._write({**line, **_of_error(error)})
 
-    def refused_call(self, method: str, name: str, arguments: Any, error: Exception) -> None:
-        """Write the line of a call whose server cannot be reached."""
-        line = self._of_call(method, name, arguments or {}, None)
-        self._write({**line, **_of_error(error), "outcome": type(error).__name__})
-
-    def _of_start(self, target: str) -> dict[str, Any]:
-        return {"kind": "start", "server": self._server, "target": target, **self._about}
+    def _line(self, kind: str, **facts: object) -> dict[str, Any]:
+        about = {**self._about, "process": os.getpid(), "kind": kind, "server": self._server}
+        return {**about, "account": self._account, **facts}
 
     def _of_call(
         self, method: str, name: str, arguments: Mapping[str, Any], schema: Any
     ) -> dict[str, Any]:
-        line: dict[str, Any] = {"kind": "call", "server": self._server, **self._about}
         name = _shown(name) if ":" in name else name  # a URI may hold a secret
-        line.update(method=method, name=name, decision="refused", by="hook", reason="")
-        try:
+        line = self._line("call", method=method, name=name)
+        line.update(decision="refused", by="hook", reason="", arguments_sha256="")
+        with suppress(TypeError, ValueError, RecursionError):  # they cannot be sent either
             shown = masked(dict(arguments), schema, schema, lambda secret: "…")
-            line["arguments_sha256"] = _digest(shown)
+            encoded = _encode(shown).encode("utf-8", "surrogatepass")
+            line["arguments_sha256"] = hashlib.sha256(encoded).hexdigest()
             if any(log.text for log, _ in self._logs):
                 line["arguments"] = Redactor().message(shown)
-        except (TypeError, ValueError, RecursionError):  # they cannot be sent either
-            line["arguments_sha256"] = ""
         return line
 
     @contextmanager
@@ -166,40 +167,33 @@ class Audit:
 
     def _announce(self, line: dict[str, Any]) -> None:
         """Write a line before its call or start is made, where that is required, or refuse it."""
-        for log, file in self._logs:
-            if not log.required:
-                continue
-            try:
-                _append(log, file, {**line, "outcome": "sent"})
-            except Exception as error:
-                line.update(decision="refused", by="audit")
-                cause = getattr(error, "strerror", None) or error
-                reason = f"the audit log {log.path} cannot be written: {cause}"
-                if line["kind"] == "start":
-                    raise ConnectFailed(self._server, reason) from None
-                raise CallRefused(line["method"], line["name"], reason) from None
+        for log, error in self._append({**line, "outcome": "sent"}, is_ahead=True):
+            line.update(decision="refused", by="audit")
+            cause = getattr(error, "strerror", None) or error
+            reason = f"the audit log {log.path} cannot be written: {cause}"
+            if line["kind"] == "start":
+                raise ConnectFailed(self._server, reason) from None
+            raise CallRefused(line["method"], line["name"], reason) from None
 
     def _write(self, line: Mapping[str, Any]) -> None:
+        for log, error in self._append(line):
+            if log not in self._failing:
+                self._failing.add(log)
+                _logger.error("the audit log %s cannot be written: %s", log.path, error)
+
+    def _append(
+        self, line: Mapping[str, Any], *, is_ahead: bool = False
+    ) -> Iterator[tuple[AuditLog, Exception]]:
+        """Append a line to all logs, or to those that require it ahead; yield those that fail."""
+        digest = {name: value for name, value in line.items() if name != "arguments"}
         for log, file in self._logs:
+            if is_ahead and not log.required:
+                continue
             try:
-                _append(log, file, line)
+                file.append(line if log.text else digest)
                 self._failing.discard(log)
             except Exception as error:  # which must not replace the outcome of the call
-                if log not in self._failing:
-                    self._failing.add(log)
-                    _logger.error("the audit log %s cannot be written: %s", log.path, error)
-
-
-def _digest(arguments: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_encode(arguments).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _append(log: AuditLog, file: ChainedLog, line: Mapping[str, Any]) -> None:
-    user, host = _user_and_host()
-    record = {"user": user, "host": host, "process": os.getpid(), **line}
-    if not log.text:
-        record.pop("arguments", None)
-    file.append(record)
+                yield log, error
 
 
 def _of_error(
@@ -221,10 +215,8 @@ def _shown(reason: str) -> str:
     return Redactor().text(reason)[:_LONGEST_REASON]
 
 
-@lru_cache(maxsize=1)
-def _user_and_host() -> tuple[str, str]:
+def _user() -> str:
     try:
-        user = os.getlogin() if pwd is None else pwd.getpwuid(os.getuid()).pw_name
+        return os.getlogin() if pwd is None else pwd.getpwuid(os.getuid()).pw_name
     except (OSError, KeyError):  # it has a number only
-        user = str(os.getuid()) if hasattr(os, "getuid") else ""
-    return user, platform.node()
+        return str(os.getuid()) if hasattr(os, "getuid") else ""

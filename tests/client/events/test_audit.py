@@ -299,8 +299,8 @@ def test_the_account_of_a_login_stands_in_each_line(path: Path) -> None:
     client = mcpclient.connect("https://example.com/mcp", auth=auth, audit=path)
     audit = client._connection.audit
     assert audit is not None
-    audit.refused_start("", ConnectFailed("x", "y"))
-    audit.refused_call("resources/read", "db://u:hunter2@h/?api_key=s3cret", None, UsageError("z"))
+    audit.refused(ConnectFailed("x", "y"))
+    audit.refused(UsageError("z"), "resources/read", "db://u:hunter2@h/?api_key=s3cret")
     assert [each["account"] for each in records(path)] == ["work"] * 2
     assert "hunter2" not in path.read_text() and "s3cret" not in path.read_text()
 
