@@ -80,3 +80,18 @@ def test_calls_are_aligned_by_what_they_are_about() -> None:
     assert found[1]["differences"] == [["outcome/v", 1, 2]]
     assert found[2]["left"]["outcome"] == {"code": 1}
     assert found[2]["right"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a":[1,{}],"b":"{,}"}', '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": "{,}"\n}'),
+        ("[12345678901234567890]", "[\n  12345678901234567890\n]"),
+        ("{a}", "{a}"),
+        ("plain", "plain"),
+        ("[" * 3000 + "]" * 3000, "[" * 3000 + "]" * 3000),
+    ],
+)
+def test_json_is_indented_as_it_is_written(text: str, expected: str) -> None:
+    """F-SHOW-14: digits stay as they are, and depth costs nothing."""
+    assert run("indented", text, module="text") == expected

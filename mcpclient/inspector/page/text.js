@@ -58,6 +58,7 @@ export function indented(text) {
     if (isEnd ? !follows : follows || last === ",") lines += `\n${"  ".repeat(depth)}`;
     lines += token === ":" ? ": " : token;
     if (token === "{" || token === "[") depth += 1;
+    if (depth > 200 || lines.length > 8e6) return text; // indenting would make far more of it
     last = token;
   }
   return lines;
