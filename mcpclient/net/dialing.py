@@ -181,6 +181,7 @@ class Dialer:
         context: ssl.SSLContext | None = None
         if peer.secure:
             context = self._tls.for_server if peer is url else self._tls.for_proxy
+        host_name = None if context is None else peer.host
         path = url.target if url.scheme == "unix" else self._options.unix_socket
         self.reached = "nothing"
         try:
@@ -188,10 +189,7 @@ class Dialer:
                 connected_socket = await connect_socket(peer.host, peer.port, check)
                 self.reached = "tcp" if peer is url else "nothing"
                 _, connected = await loop.create_connection(
-                    protocol,
-                    sock=connected_socket,
-                    ssl=context,
-                    server_hostname=peer.host if context is not None else None,
+                    protocol, sock=connected_socket, ssl=context, server_hostname=host_name
                 )
             elif os.fspath(path).startswith(_PIPES):
                 if context is not None:
@@ -202,10 +200,7 @@ class Dialer:
                 _, connected = await create_pipe_connection(protocol, os.fspath(path))
             else:
                 _, connected = await loop.create_unix_connection(
-                    protocol,
-                    os.fspath(path),
-                    ssl=context,
-                    server_hostname=peer.host if context is not None else None,
+                    protocol, os.fspath(path), ssl=context, server_hostname=host_name
                 )
         except (OSError, NotImplementedError) as error:
             if path is None or ("ssl" in sys.modules and isinstance(error, ssl.SSLError)):
@@ -283,7 +278,14 @@ async def connect_socket(host: str, port: int, check: AddressCheck | None = None
     return await _race(deque(addresses))
 
 
-def _checked(addresses: list[Address], check: AddressCheck) -> list[Address]:
+async def addresses_of(host: str, port: int, check: AddressCheck | None = None) -> list[Address]:
+    """Return the addresses of a host, alternating between the families (RFC 8305, section 4).
+
+    ``check``: see `connect_socket`. Raises `OSError` for a name that cannot be resolved.
+    """
+    addresses = await _resolve(host, port)
+    if check is None:
+        return addresses
     allowed: list[Address] = []
     refusals: list[McpError] = []
     for address in addresses:
@@ -295,15 +297,6 @@ def _checked(addresses: list[Address], check: AddressCheck) -> list[Address]:
     if refusals and not allowed:
         raise refusals[0]
     return allowed
-
-
-async def addresses_of(host: str, port: int, check: AddressCheck | None = None) -> list[Address]:
-    """Return the addresses of a host, alternating between the families (RFC 8305, section 4).
-
-    ``check``: see `connect_socket`. Raises `OSError` for a name that cannot be resolved.
-    """
-    addresses = await _resolve(host, port)
-    return addresses if check is None else _checked(addresses, check)
 
 
 async def _resolve(host: str, port: int) -> list[Address]:

@@ -19,6 +19,7 @@ from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import parse_url
 from ..lazy import OnDemand
 from .dialing import Dialer
+from .futures import resolve
 from .http_connection import HttpConnection
 from .network_options import NetworkOptions
 
@@ -135,7 +136,8 @@ class _Exchange:
     def head_received(self, head: ResponseHead) -> None:
         self._head = head
         if head.headers.get("content-encoding", "identity").lower() != "identity":
-            self._fail(ProtocolViolation("the server used an unsupported Content-Encoding"))
+            violation = ProtocolViolation("the server used an unsupported Content-Encoding")
+            resolve(self.response, None, violation)
 
     def body_received(self, data: bytes) -> None:
         # One byte over the limit, which tells the flow that the body is longer.
@@ -154,8 +156,4 @@ class _Exchange:
         self.response.set_result(Response(head.status, head.headers.pairs(), body))
 
     def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        self._fail(error)
-
-    def _fail(self, error: McpError) -> None:
-        if not self.response.done():
-            self.response.set_exception(error)
+        resolve(self.response, None, error)

@@ -70,13 +70,9 @@ class Recorder:
         if self._connection is not None:
             self._put(writing.header(*self._connection), [write])
         for direction, message in zip(("sent", "received"), recalled):
-            now = round(time.monotonic() - self._began, 6)
-            facts = {"channel": "recalled", "message": message}
-            self._put({"time": now, "direction": direction, **facts}, [write])
+            self._write(direction, "recalled", {"message": message}, [write])
         for line in stderr:
-            now = round(time.monotonic() - self._began, 6)
-            said = {"channel": "stderr", "text": line, "recalled": True}
-            self._put({"time": now, "direction": "received", **said}, [write])
+            self._write("received", "stderr", {"text": line, "recalled": True}, [write])
         self._targets.append(write)
         self.is_on = True
 
@@ -96,11 +92,18 @@ class Recorder:
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""
-        if not self._targets:
-            return
+        if self._targets:
+            self._write(direction, channel, facts, self._targets)
+
+    def _write(
+        self,
+        direction: str,
+        channel: str,
+        facts: Mapping[str, Any],
+        targets: Iterable[Callable[[str], Any]],
+    ) -> None:
         now = round(time.monotonic() - self._began, 6)
-        record = {"time": now, "direction": direction, "channel": channel, **facts}
-        self._put(record, self._targets)
+        self._put({"time": now, "direction": direction, "channel": channel, **facts}, targets)
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
         """Record a failure."""

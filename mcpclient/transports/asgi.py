@@ -195,7 +195,7 @@ class _Connection(asyncio.Transport):
         self._is_closed = True
         self.reads.set()
         if self._response is not None:
-            self._response.disconnect()
+            self._response.disconnected.set()
         if self._task is not None and not self._task.done():
             self._task.cancel()
         self._loop.call_soon(self._protocol.connection_lost, None)
@@ -246,16 +246,13 @@ class _Response:
         self._is_for_head = is_for_head
         self._is_chunked = False
         self._start: _Event = {}
-        self._disconnected = asyncio.Event()
-
-    def disconnect(self) -> None:
-        self._disconnected.set()
+        self.disconnected = asyncio.Event()
 
     async def receive(self) -> _Event:
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
-        await self._disconnected.wait()
+        await self.disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, event: _Event) -> None:
@@ -272,7 +269,7 @@ class _Response:
             data = self._head() + data
         if not more:
             self.is_complete = True
-            self._disconnected.set()
+            self.disconnected.set()
         self._connection.deliver(data)
 
     def _head(self) -> bytes:

@@ -20,10 +20,11 @@ from ..framing.http1 import ResponseHead
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url
 from ..jsonrpc.messages import Message, RequestId, is_answer
+from ..net.futures import resolve
 from ..net.http import ResponseSink
 from .backoff import delays
 from .base import Receiver, deliver_text
-from .http_messages import Refusal, Sending, answer_error
+from .http_messages import Refusal, Sending
 
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
@@ -283,11 +284,7 @@ class _StreamSink:
             self.response_ended()
 
     def response_ended(self) -> None:
-        refusal = self._refusal
-        if refusal is None:
-            self._end(None)
-        else:
-            self._end(answer_error(refusal.head, bytes(refusal.body), self._url))
+        self._end(None if self._refusal is None else self._refusal.error(self._url))
 
     def response_failed(self, error: McpError) -> None:
         if not self.is_answered:
@@ -297,9 +294,8 @@ class _StreamSink:
     def _end(self, error: McpError | None) -> None:
         if not self.is_answered:  # otherwise its head has reported that
             self._answer(False)
-        if not self.ended.done():
-            self.ended.set_result(error)
+        resolve(self.ended, error)
 
     def _answer(self, offered: bool) -> None:
-        if self._accepted is not None and not self._accepted.done():
-            self._accepted.set_result(offered)
+        if self._accepted is not None:
+            resolve(self._accepted, offered)

@@ -145,12 +145,11 @@ class Post(PostedMessage):
         body = bytes(self._body)
         self._body = b""
         self._end()
-        if not _looks_like_json(body):
+        if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
             self.fail(self._not_json(body))
             return
         receiver = self._owner.receiver
-        messages = deliver_text(body, receiver, self.request_id)
-        for message in messages:
+        for message in deliver_text(body, receiver, self.request_id):
             if is_answer(message, self.request_id):
                 return
         receiver.request_failed(self.request_id, self.no_response())
@@ -224,7 +223,3 @@ class Post(PostedMessage):
     def abort(self) -> None:
         super().abort()
         cancel(self.resumption)
-
-
-def _looks_like_json(body: bytes) -> bool:
-    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")

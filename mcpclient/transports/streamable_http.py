@@ -168,7 +168,8 @@ class StreamableHttpTransport(HttpTransport[Post]):
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
-            headers.append(("Last-Event-ID", _as_utf_8(last_event_id)))
+            # As UTF-8 (the HTML standard, "Server-sent events"); headers are coded in Latin-1.
+            headers.append(("Last-Event-ID", last_event_id.encode().decode("latin-1")))
         request = HttpRequest("GET", self.url, headers)
         return self._start(request, sink, passive=passive)
 
@@ -264,14 +265,6 @@ class StreamableHttpTransport(HttpTransport[Post]):
     def abort(self) -> None:
         self._tasks.cancel()
         super().abort()
-
-
-def _as_utf_8(text: str) -> str:
-    """Return a string that has the UTF-8 of ``text`` as its Latin-1, the coding of headers.
-
-    Source: the HTML standard, "Server-sent events": the last event id, encoded as UTF-8.
-    """
-    return text.encode().decode("latin-1")
 
 
 class _Deletion:

@@ -40,7 +40,7 @@ from ..framing.websocket import (
     Write,
 )
 from ..net.dialing import Dialer, explain_loss
-from ..net.futures import consume_exception
+from ..net.futures import consume_exception, resolve
 from ..net.http import http_error
 from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
@@ -343,11 +343,9 @@ class _Opening:
         self._handshake = WebSocketHandshake()
         self._answer = GatheredResponse(_BODY_LIMIT)
         self._stream: Stream | None = None
-        recorder = dialer.recorder
-        if recorder is not None and recorder.is_on:
-            self._channel: HttpChannel | None = HttpChannel(recorder, "websocket")
-        else:
-            self._channel = None
+        self._channel: HttpChannel | None = None
+        if dialer.recorder is not None and dialer.recorder.is_on:
+            self._channel = HttpChannel(dialer.recorder, "websocket")
         self._request = b""  # its head
         self._refusal: ResponseHead | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -460,5 +458,4 @@ class _Opening:
         self._fail(ConnectFailed(self._url.shown, reason, kind=kind))
 
     def _fail(self, error: McpError) -> None:
-        if not self._opened.done():
-            self._opened.set_exception(error)
+        resolve(self._opened, None, error)

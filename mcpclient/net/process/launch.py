@@ -94,7 +94,7 @@ def find_executable(command: Sequence[str], env: Mapping[str, str], directory: s
     slash, and a relative entry of PATH, are relative to ``directory`` (empty: the current one).
     Raises `CommandNotFound` with the reason.
     """
-    search_path = _search_path(env)
+    search_path = env.get("PATH", os.defpath)
     entries = [""] if "/" in command[0] else search_path.split(os.pathsep)
     is_script = os.path.splitext(command[0])[1].lower() in SCRIPT_EXTENSIONS
     reason = "no such file" if is_script else "no such command"
@@ -122,10 +122,6 @@ def _check_command(command: Sequence[str]) -> None:
         raise UsageError("the first item of a command names the program; it is empty")
 
 
-def _search_path(env: Mapping[str, str]) -> str:
-    return env.get("PATH", os.defpath)
-
-
 _REASONS = {
     errno.ENOENT: (
         ConnectKind.INTERPRETER_MISSING,
@@ -147,7 +143,7 @@ def _explained(
         if kind == ConnectKind.INTERPRETER_MISSING and _first_line(executable).endswith(b"\r\n"):
             kind = ConnectKind.CRLF_INTERPRETER
             reason = "its first line ends in CRLF, so that no interpreter has its name"
-        return CommandNotFound(command, reason, _search_path(env), kind)
+        return CommandNotFound(command, reason, env.get("PATH", os.defpath), kind)
     return ConnectFailed(shown_words(command)[0], error.strerror or str(error), [error])
 
 

@@ -92,7 +92,13 @@ async def run_program(
     With ``keeps_output`` it writes to our own stdout, and nothing is returned of that; its stderr
     is always ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
     """
-    process = _started(words, None if keeps_output else subprocess.PIPE)
+    try:
+        process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time
+            list(words), stdin=subprocess.PIPE, stdout=None if keeps_output else subprocess.PIPE
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"cannot run {words[0]!r}: {reason}") from None
     try:
         written, _ = await call_in_thread(lambda: process.communicate(content))
     except BaseException:
@@ -100,11 +106,3 @@ async def run_program(
             process.kill()
         raise
     return process.returncode, written or b""
-
-
-def _started(words: Sequence[str], stdout: int | None) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(list(words), stdin=subprocess.PIPE, stdout=stdout)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"cannot run {words[0]!r}: {reason}") from None

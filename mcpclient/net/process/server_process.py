@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
 from ...lazy import OnDemand
-from ..futures import call_from_thread
+from ..futures import call_from_thread, resolve
 from .launch import child_environment, launch
 from .pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from .stderr import StderrTarget, StderrTee
@@ -310,5 +310,4 @@ class ServerProcess:
         if not self._loop.is_closed():
             self.paused = False
             for waiter in self._stoppers:
-                if not waiter.done():
-                    waiter.set_result(None)
+                resolve(waiter, None)
