@@ -6,7 +6,7 @@ Source: the semantic conventions for MCP of OpenTelemetry's GenAI group ("Client
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol
@@ -28,7 +28,6 @@ _NETWORK = {
     "ws": {"network.transport": "tcp", "network.protocol.name": "websocket"},
     "socket": {"network.transport": "tcp"},
 }
-
 
 # The buckets of the conventions for durations, in seconds.
 _BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
@@ -140,26 +139,22 @@ class _Sessions(Observer):
         self._histogram = histogram
         self._describe = describe
         self._began = 0.0
-        self._attributes: dict[str, Any] | None = None
+        self._attributes: dict[str, Any] = {}  # of the session that is open
 
     def connected(self) -> None:
-        """Begin to measure."""
-        self._end({})
+        self.closed()
         self._began, self._attributes = steady_seconds(), _attributes(self._describe())
         del self._attributes["mcp.method.name"]
 
     def lost(self, error: McpError) -> None:
-        """Record a session that failed."""
-        self._end({"error.type": _type_of(error)})
+        if self._attributes:
+            self._attributes["error.type"] = _type_of(error)
+            self.closed()
 
     def closed(self) -> None:
-        """Record a session that the caller has closed."""
-        self._end({})
-
-    def _end(self, facts: Mapping[str, Any]) -> None:
-        if self._attributes is not None:
-            self._histogram.record(steady_seconds() - self._began, {**self._attributes, **facts})
-            self._attributes = None
+        if self._attributes:
+            self._histogram.record(steady_seconds() - self._began, self._attributes)
+            self._attributes = {}
 
 
 def _histogram(meter: Any, what: str, description: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..errors import UsageError, safe_repr
@@ -21,7 +21,7 @@ from .fields import (
     is_comment,
     restrictions_in,
 )
-from .server_limits import LIMIT_FIELDS, ServerLimits
+from .server_limits import ServerLimits
 
 _CONTROL = re.compile(r"[\x01-\x1f]")
 # In seconds; more is likely a number of milliseconds.
@@ -391,7 +391,7 @@ class EntryReader:
         return ([] if include == ["*"] else include), exclude
 
     def _limits(self) -> ServerLimits | None:
-        given = self._given(*LIMIT_FIELDS)
+        given = self._given(*(each.name for each in fields(ServerLimits)))
         try:
             return ServerLimits(**given) if given else None
         except UsageError as error:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 from ..errors import UsageError
-
-LIMIT_FIELDS = ("at_once", "per_minute", "breaker", "breaker_seconds", "timeouts")
-"""The fields of an entry that limit its calls, as `ServerLimits` names them."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,17 @@ class ServerLimits:
 
     def within(self, others: ServerLimits) -> ServerLimits:
         """Return these limits, none of them looser than ``others``; own timeouts count first."""
-        strict: dict[str, Any] = {"timeouts": {**self.timeouts, **others.timeouts, **self.timeouts}}
-        for name in ("at_once", "per_minute", "breaker"):
-            given = [getattr(each, name) for each in (self, others)]
-            strict[name] = min((each for each in given if each is not None), default=None)
-        if self.breaker is None:
-            strict["breaker_seconds"] = others.breaker_seconds
-        return replace(self, **strict)
+
+        def least(*counts: int | None) -> int | None:
+            return min((each for each in counts if each is not None), default=None)
+
+        return ServerLimits(
+            least(self.at_once, others.at_once),
+            least(self.per_minute, others.per_minute),
+            least(self.breaker, others.breaker),
+            (others if self.breaker is None else self).breaker_seconds,
+            {**self.timeouts, **others.timeouts, **self.timeouts},
+        )
 
     def timeout_of(self, tool: str) -> float | None:
         """Return the seconds for a tool, 0 for no limit; None where no pattern fits."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -206,7 +205,7 @@ class Connection(LoopBound):
                     if self.audit is None and not self.watchers:
                         agreement = await opening.run(eras.recall(key))
                     else:
-                        agreement = await self._observed(opening, eras.recall(key))
+                        agreement = await self._observed(opening, session, eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -230,7 +229,9 @@ class Connection(LoopBound):
             if self.options.hooks.on_connect is not None:
                 await self._report(session, agreement)
 
-    async def _observed(self, opening: Opening, remembered: Era | None) -> Agreement:
+    async def _observed(
+        self, opening: Opening, session: Session, remembered: Era | None
+    ) -> Agreement:
         """Open a session, with the hooks that watch that around it, and a line in the audit log."""
         agreed = []
 
@@ -240,15 +241,14 @@ class Connection(LoopBound):
             opened = era.opening_request(_RECALLED_ID).message["method"]
             return CallToolResult({"method": opened, "protocolVersion": era.version})
 
-        session = self._connecting
-        line: AbstractContextManager[None] = nullcontext()
-        facts = {"transport": session.transport.name} if session is not None else {}
-        if self.audit is not None:
-            confined = bool(self.options.sandbox)
-            line = self.audit.starting(self.route.shown, self.decision, sandbox=confined)
-        with line:
-            call = self.described("connect", protocol_version=None, **facts)
-            await hooks.surrounded(self.watchers, make)(call)
+        call = self.described("connect", protocol_version=None, transport=session.transport.name)
+        connect = hooks.surrounded(self.watchers, make)
+        if self.audit is None:
+            await connect(call)
+        else:
+            is_confined = bool(self.options.sandbox)
+            with self.audit.starting(self.route.shown, self.decision, sandbox=is_confined):
+                await connect(call)
         return agreed[0]
 
     async def _leave(self, session: Session) -> None:
