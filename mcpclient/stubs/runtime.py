@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
@@ -124,12 +123,7 @@ class Stub(_Made):
     def __enter__(self: B) -> B:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -179,12 +173,7 @@ class AsyncStub(_Made):
             raise
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Literal
+from typing import TYPE_CHECKING, Any, Callable, Literal, get_args
 
 from .. import sync
 from ..client.client import Client
@@ -46,7 +46,7 @@ class Cassette:
     def __init__(
         self, path: str | os.PathLike[str], mode: Mode, match: Sequence[str] = ("method", "params")
     ) -> None:
-        if mode not in ("once", "none", "all", "new"):
+        if mode not in get_args(Mode):
             raise UsageError(f'mode is "once", "none", "all" or "new", not {mode!r}')
         self.path: str = os.fspath(path)
         is_there = _is_there(self.path)

@@ -44,6 +44,11 @@ def tool(name: str, description: str, takes: Json, **more: Json) -> Json:
     return {"name": name, "description": description, "inputSchema": takes, **more}
 
 
+def listed(name: str, description: str, kind: str, **address: str) -> Json:
+    """Return the entry of a resource or of a template, by its address."""
+    return {**address, "name": name, "description": description, "mimeType": kind}
+
+
 SUM = schema("sum", sum="number")
 TOOLS: list[Json] = [
     tool("echo", "Say the same again", schema("message", message="string")),
@@ -63,27 +68,12 @@ PIXEL = (
 )
 README = "This text is a resource. A client reads it by its URI.\n"
 
-RESOURCES: list[Json] = [
-    {
-        "uri": "demo://readme",
-        "name": "readme",
-        "description": "A short text",
-        "mimeType": "text/plain",
-    },
-    {
-        "uri": "demo://pixel",
-        "name": "pixel",
-        "description": "A very small image",
-        "mimeType": "image/png",
-    },
+RESOURCES = [
+    listed("readme", "A short text", "text/plain", uri="demo://readme"),
+    listed("pixel", "A very small image", "image/png", uri="demo://pixel"),
 ]
-TEMPLATES: list[Json] = [
-    {
-        "uriTemplate": "demo://greeting/{name}",
-        "name": "greeting",
-        "description": "A greeting for anyone",
-        "mimeType": "text/plain",
-    }
+TEMPLATES = [
+    listed("greeting", "A greeting for anyone", "text/plain", uriTemplate="demo://greeting/{name}")
 ]
 PROMPTS: list[Json] = [
     {
