@@ -137,10 +137,10 @@ class ChainedLog:
     def _append(self, record: Mapping[str, Any], size: int) -> bool:
         """Append a line under the lock; return False after a rotation instead."""
         last, rest = self._last, b"\n"
-        if not size:
-            last = _last_rotated(real_path(self._path))
-        elif size != self._size:
+        if size != self._size:
             last, rest = _end_of(self._descriptor, size)
+            if last is START:
+                last = _last_rotated(real_path(self._path))
         torn = rest[1:].removesuffix(b"\n")
         line = _line_after(last, {**record, "torn": _digest(torn)} if torn else record)
         is_full = size and size + len(line.written) > self._max_size
@@ -221,7 +221,7 @@ def _end_of(descriptor: int, size: int) -> tuple[Line, bytes]:
         if not begin:
             break
         length *= 8
-    if not b'\n{"line":1,'.startswith(tail[:11]):
+    if not b'\n{"line":'.startswith(tail[:9]):
         raise OSError(errno.EINVAL, "it is not an audit log")
     return START, tail
 

@@ -213,16 +213,20 @@ def test_rotated_files_are_verified_with_the_log(path: Path) -> None:
 
 
 def test_a_rotation_that_was_interrupted_goes_on(path: Path) -> None:
-    """F-AUDIT-1: a process may be killed between the two steps, before or after the new file."""
-    for count, is_begun in enumerate((False, True), 1):
+    """F-AUDIT-1: a process may be killed before the new file is there, or has a whole line."""
+    notes: list[str] = []
+    for count, begun in enumerate((None, b"", b'{"line":33,"time"'), 1):
         filled(path, 4, 900)
         number = len([*path.parent.iterdir()])
         path.rename(path.with_name(f"calls.jsonl.{number}"))
-        if is_begun:
-            path.touch()
+        if begun is not None:
+            path.write_bytes(begun)
         filled(path, 10, 900)
         found = verify_log(path)
-        assert (found.lines, found.fault, found.notes) == (14 * count, "", [])
+        notes += (
+            [f"calls.jsonl.{number + 1}:1: incomplete, its process was killed"] if begun else []
+        )
+        assert (found.lines, found.fault, found.notes) == (14 * count, "", notes)
 
 
 def test_a_log_that_cannot_be_rotated_grows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,8 +82,7 @@ class Audit:
             for log in logs_of(option)
         ]
         self._server = server
-        self._about = {"user": _user(), "host": platform.node()}
-        self._account = account
+        self._about = {"user": _user(), "host": platform.node(), "account": account}
         self._failing: set[AuditLog] = set()
 
     async def call(
@@ -134,7 +133,7 @@ class Audit:
 
     def _line(self, kind: str, **facts: object) -> dict[str, Any]:
         about = {**self._about, "process": os.getpid(), "kind": kind, "server": self._server}
-        return {**about, "account": self._account, **facts}
+        return {**about, **facts}
 
     def _of_call(
         self, method: str, name: str, arguments: Mapping[str, Any], schema: Any
@@ -202,9 +201,7 @@ def _of_error(
     """Return the decision that an error shows, and its reason."""
     if isinstance(error, ServerUnavailable):
         decision, by = "refused", _BY_STATUS.get(error.status, "connection")
-    elif (
-        isinstance(error, CallRefused) and by != "audit"
-    ):  # of a prompt or a resource, by `Connection.guard`
+    elif isinstance(error, CallRefused) and by != "audit":  # by `Connection.guard`
         decision, by = "refused", "pin"
     elif isinstance(error, SandboxUnavailable):
         decision, by = "refused", "sandbox"
