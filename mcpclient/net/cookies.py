@@ -91,9 +91,7 @@ class CookieJar:
             path = url.path.rpartition("/")[0] or "/"
         if len(path) > _MAX_PATH:
             return
-        self._keep(url, _Cookie(name, value, path, self._expiry(attributes)))
-
-    def _keep(self, url: Url, cookie: _Cookie) -> None:
+        cookie = _Cookie(name, value, path, self._expiry(attributes))
         if url.origin not in self._origins and len(self._origins) >= _MAX_ORIGINS:
             del self._origins[next(iter(self._origins))]
         cookies = self._origins.setdefault(url.origin, {})

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
@@ -164,18 +165,14 @@ class Recorder:
 
 
 def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
+    if callable(target):
+        return partial(target)  # a function of its own, so that one target given twice is two
+
     # Opened for each line, so that no line is lost, however the program ends.
     def append(line: str) -> None:
-        with open_trace(path) as file:
+        with open_trace(target) as file:
             file.write(line)
 
-    def call(line: str) -> None:
-        function(line)
-
-    if callable(target):
-        function = target
-        return call  # a function of its own, so that one target given twice is two
-    path = target
     return append
 
 

@@ -77,8 +77,7 @@ class _Dialer(Dialer):
 
     async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
         made = protocol()
-        connection = _Connection(self._application, url, made, self._state)
-        made.connection_made(connection)
+        made.connection_made(_Connection(self._application, url, made, self._state))
         return made
 
     def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:

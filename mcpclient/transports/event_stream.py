@@ -178,9 +178,9 @@ class ServerStream:
         liveness: float | None,
         reached: Callable[[McpError | None], None] = lambda error: None,
     ) -> None:
-        self._stream = stream
-        self._reached = reached
-        self._url = url
+        self.stream = stream
+        self.reached = reached
+        self.url = url
         self._open_stream = open_stream
         self._liveness = liveness
         self.is_open: bool = False
@@ -198,14 +198,14 @@ class ServerStream:
         """
         while True:
             error = await self._read_once(accepted)
-            if self._stream.answered:
+            if self.stream.answered:
                 return None
             if isinstance(error, HttpError) and error.status < 500:
                 return error
-            doubtful = self._stream.carries_answer and self._unanswered > 0
+            doubtful = self.stream.carries_answer and self._unanswered > 0
             if doubtful and self._unanswered == _MAX_UNANSWERED:
                 return error
-            delay = self._stream.next_delay(_QUICK if doubtful else math.inf)
+            delay = self.stream.next_delay(_QUICK if doubtful else math.inf)
             if delay is None:
                 return error or ConnectionLost(
                     "the event stream ended again and again without an event"
@@ -214,16 +214,16 @@ class ServerStream:
 
     async def resume(self) -> McpError | None:
         """Continue a stream that a POST began: wait as the server asked, then follow it."""
-        delay = self._stream.next_delay(_QUICK)
+        delay = self.stream.next_delay(_QUICK)
         await asyncio.sleep(delay or 0)
         return await self.follow()
 
     async def _read_once(self, accepted: asyncio.Future[bool] | None) -> McpError | None:
-        self._stream.reconnected()
+        self.stream.reconnected()
         self._unanswered += 1
-        sink = _StreamSink(self._stream, self._url, accepted, self._reached)
+        sink = _StreamSink(self, accepted)
         try:
-            exchange = await self._open_stream(self._stream.last_event_id, sink)
+            exchange = await self._open_stream(self.stream.last_event_id, sink)
         except McpError as error:
             sink.response_failed(error)
             return error
@@ -250,25 +250,17 @@ class ServerStream:
 class _StreamSink:
     """One GET's response."""
 
-    def __init__(
-        self,
-        stream: EventStream,
-        url: Url,
-        accepted: asyncio.Future[bool] | None,
-        reached: Callable[[McpError | None], None],
-    ) -> None:
-        self._reached = reached
+    def __init__(self, owner: ServerStream, accepted: asyncio.Future[bool] | None) -> None:
+        self._owner = owner
         self.ended: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
         self.bytes_heard = 0
-        self._stream = stream
-        self._url = url
         self._accepted = accepted
         self.is_answered = False
         self._refusal: Refusal | None = None
 
     def head_received(self, head: ResponseHead) -> None:
         self.is_answered = True
-        self._reached(None)
+        self._owner.reached(None)
         offered = head.status == 200 and is_event_stream(head.headers.get("content-type", ""))
         if not offered:
             self._refusal = Refusal(head)
@@ -277,18 +269,18 @@ class _StreamSink:
     def body_received(self, data: bytes) -> None:
         self.bytes_heard += len(data)
         if self._refusal is None:
-            self._stream.feed(data)
-            if self._stream.answered:
+            self._owner.stream.feed(data)
+            if self._owner.stream.answered:
                 self._end(None)
         elif self._refusal.add(data):
             self.response_ended()
 
     def response_ended(self) -> None:
-        self._end(None if self._refusal is None else self._refusal.error(self._url))
+        self._end(None if self._refusal is None else self._refusal.error(self._owner.url))
 
     def response_failed(self, error: McpError) -> None:
         if not self.is_answered:
-            self._reached(error)
+            self._owner.reached(error)
         self._end(error)
 
     def _end(self, error: McpError | None) -> None:
