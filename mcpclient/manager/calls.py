@@ -187,8 +187,8 @@ class Calls(abc.ABC):
         if owner is None:  # it may belong to a server that has not listed its tools yet
             claiming = self._servers.get(self._catalog.names.claimed_by(name) or "")
             if claiming is not None and not claiming.is_connected:
-                with claiming.auditing("tools/call", name, arguments):
-                    await claiming.ready(options.get("timeout", DEFAULT))
+                timeout = options.get("timeout", DEFAULT)
+                await claiming.ready_for("tools/call", name, arguments, timeout)
             owner = self._catalog.owner(name)
         server, tool = owner
         if server not in self._servers:  # it was removed, and its tools' names are reserved for it
@@ -258,8 +258,7 @@ class Calls(abc.ABC):
             ]
             server, uri = find_resource_server(uri, listed, self._servers, unsure)
         timeout = options.get("timeout", DEFAULT)
-        with self._server(server).auditing("resources/read", uri):
-            client = await self._server(server).ready(timeout, "resources/read")
+        client = await self._server(server).ready_for("resources/read", uri, None, timeout)
         return await client.read_resource(uri, **options)
 
     async def get_prompt(
@@ -277,10 +276,8 @@ class Calls(abc.ABC):
         """
         if server is None:
             server, name = split_prompt_name(name, self._servers)
-        with self._server(server).auditing("prompts/get", name, arguments):
-            client = await self._server(server).ready(
-                options.get("timeout", DEFAULT), "prompts/get"
-            )
+        timeout = options.get("timeout", DEFAULT)
+        client = await self._server(server).ready_for("prompts/get", name, arguments, timeout)
         return await client.get_prompt(name, arguments, **options)
 
     async def _of_all(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from random import random
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -150,15 +149,6 @@ class Server:
             self._client = client
         return client
 
-    @contextmanager
-    def auditing(self, method: str, name: str, arguments: object = None) -> Iterator[None]:
-        """Write the line of a call if the block, which gets the client for it, raises."""
-        try:
-            yield
-        except McpError as error:
-            self.audit_refusal(error, method, name, arguments)
-            raise
-
     def audit_refusal(self, error: McpError, *call: Any) -> None:
         """Write the line of a call, or of a start, that is refused before there is a client."""
         option = options_for(self.config, self._shared.options).get("audit")
@@ -218,6 +208,16 @@ class Server:
         if self.status is Status.CONNECTED:
             return self.client
         return await self._shared.home.run(self._wait_for_connection, seconds, request)
+
+    async def ready_for(
+        self, method: str, name: str, arguments: object, seconds: Seconds = DEFAULT
+    ) -> ManagedClient:
+        """Wait as `ready` does for a call, which is audited here if that fails."""
+        try:
+            return await self.ready(seconds, method)
+        except McpError as error:
+            self.audit_refusal(error, method, name, arguments)
+            raise
 
     async def _wait_for_connection(self, seconds: Seconds, request: str) -> ManagedClient:
         if self.status is Status.NEEDS_AUTH:
