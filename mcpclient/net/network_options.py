@@ -87,52 +87,25 @@ class NetworkOptions(NamedTuple):
             proxy_auth=self.proxy_auth,
         )
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        ca_file: Path | None = None,
-        client_cert: ClientCertificate | None = None,
-        ssl_context: ssl.SSLContext | None = None,
-        verify: bool = True,
-        proxy: proxying.ProxyChoice = None,
-        proxy_auth: Negotiate | None = None,
-        unix_socket: Path | None = None,
-        recorder: Recorder | None = None,
-        environ: Mapping[str, str],
-    ) -> NetworkOptions:
-        """Make the options from the caller's arguments, and proxies from ``environ`` if need be.
+    def with_proxy(self, proxy: proxying.ProxyChoice, environ: Mapping[str, str]) -> NetworkOptions:
+        """Return the caller's options with the proxies of ``proxy``, or of ``environ`` if need be.
 
         Raises `UsageError` for options that exclude each other, and for an unusable proxy.
         """
-        if ssl_context is not None and (ca_file is not None or client_cert is not None):
+        if self.ssl_context is not None and (self.ca_file, self.client_cert) != (None, None):
             raise UsageError(
                 "ssl_context= cannot be combined with ca_file= or client_cert=: load them into it"
             )
-        if ssl_context is not None and not verify:
+        if self.ssl_context is not None and not self.verify:
             raise UsageError(
                 "ssl_context= cannot be combined with verify=False: set its verify_mode"
             )
-        if ca_file is not None and not verify:
+        if self.ca_file is not None and not self.verify:
             raise UsageError("ca_file= cannot be combined with verify=False: choose one")
-        if unix_socket is not None and proxy:
+        if self.unix_socket is not None and proxy:
             raise UsageError("a Unix socket is not reached through a proxy: choose one")
-        return cls(
-            ca_file=ca_file,
-            client_cert=client_cert,
-            ssl_context=ssl_context,
-            verify=verify,
-            unix_socket=unix_socket,
-            proxies=None if unix_socket is not None else _proxies_of(proxy, environ),
-            recorder=recorder,
-            proxy_auth=proxy_auth,
-        )
-
-
-def _proxies_of(
-    proxy: proxying.ProxyChoice, environ: Mapping[str, str]
-) -> proxying.ProxyRules | None:
-    is_named = "_proxy" in " ".join(environ).lower()  # in one search: there are many variables
-    if proxy is False or (proxy is None and not is_named):
-        return None
-    return proxying.ProxyRules.of(proxy, environ)
+        is_named = "_proxy" in " ".join(environ).lower()  # in one search of many variables
+        is_direct = proxy is False or (proxy is None and not is_named)
+        if is_direct or self.unix_socket is not None:
+            return self
+        return self._replace(proxies=proxying.ProxyRules.of(proxy, environ))

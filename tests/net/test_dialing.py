@@ -223,15 +223,9 @@ def test_the_issuer_of_an_unknown_certificate_is_named(tmp_path: Path, is_tunnel
     async def scenario() -> str:
         proxy = Proxy()
         async with serve(watch, tls=tls) as port, serve(proxy.handle) as entrance:
-            options: dict[str, Any] = {"proxy": f"http://localhost:{entrance}"}
-            dialer = Dialer(
-                NetworkOptions.of(
-                    ca_file=other.file,
-                    client_cert=authority.client_file(),
-                    environ={},
-                    **(options if is_tunnelled else {"proxy": False}),
-                )
-            )
+            options = NetworkOptions(ca_file=other.file, client_cert=authority.client_file())
+            choice = f"http://localhost:{entrance}" if is_tunnelled else False
+            dialer = Dialer(options.with_proxy(choice, {}))
             with pytest.raises(ConnectFailed) as caught:
                 await greet(dialer, f"https://localhost:{port}")
             assert len(proxy.requests) == 2 * is_tunnelled
@@ -252,7 +246,7 @@ def test_an_issuer_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def with_options(**options: Any) -> Dialer:
-    return Dialer(NetworkOptions.of(proxy=False, environ={}, **options))
+    return Dialer(NetworkOptions(**options))
 
 
 @contextmanager

@@ -369,7 +369,7 @@ def test_the_callers_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def main() -> None:
         async with HttpServer({"GET": answer_with(200, body=b"proxied")}) as proxy:
-            options = NetworkOptions.of(proxy=str(proxy.url("/")), environ={})
+            options = NetworkOptions().with_proxy(str(proxy.url("/")), {})
             response = await get(fetch("http://intranet.example/x", PUBLIC), options)
             assert response.body == b"proxied"
             assert proxy.requests[0].target == "http://intranet.example/x"
@@ -384,10 +384,10 @@ def test_a_socks_proxy_of_the_caller_is_used() -> None:
         proxy, answer = SocksProxy(), answer_with(200, body=b"told")
         async with HttpServer({"GET": answer}) as server, serve(proxy.handle) as port:
             url = f"http://intranet.example:{server.url('/').port}/x"
-            options = NetworkOptions.of(proxy=f"socks5h://127.0.0.1:{port}", environ={})
+            options = NetworkOptions().with_proxy(f"socks5h://127.0.0.1:{port}", {})
             assert (await get(fetch(url, PUBLIC), options)).body == b"told"
             assert server.requests[0].target == "/x"
-            options = NetworkOptions.of(proxy=f"socks5://127.0.0.1:{port}", environ={})
+            options = NetworkOptions().with_proxy(f"socks5://127.0.0.1:{port}", {})
             with pytest.raises(SsrfError):
                 await get(fetch(url.replace("intranet.example", "localhost"), PUBLIC), options)
         assert proxy.asked == ["intranet.example"]
@@ -407,7 +407,7 @@ def test_a_proxy_leads_to_others_without_what_is_for_the_server(
             raise ConnectFailed(str(url), "not in a test", ())
 
     monkeypatch.setattr(guarded_fetch, "Dialer", Dialing)
-    options = NetworkOptions.of(proxy="http://proxy.test", verify=False, environ={})
+    options = NetworkOptions(verify=False).with_proxy("http://proxy.test", {})
     own = UrlPolicy(server_origin="https://mcp.example:443")
     for url in ("https://mcp.example/", "https://auth.example/"):
         with pytest.raises(ConnectFailed, match="not in a test"):

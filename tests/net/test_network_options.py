@@ -15,7 +15,7 @@ ENVIRON = {"HTTP_PROXY": "http://user:secret@proxy.test:3128"}
 def test_the_environment_is_read_once() -> None:
     """F-HTTP-12: later changes of the environment do not reach a client."""
     environ = dict(ENVIRON)
-    options = NetworkOptions.of(environ=environ)
+    options = NetworkOptions().with_proxy(None, environ)
     environ.clear()
     assert options.proxy_for(parse_url("http://a.test")) is not None
     assert NetworkOptions().proxy_for(parse_url("http://a.test")) is None
@@ -23,7 +23,7 @@ def test_the_environment_is_read_once() -> None:
 
 def test_a_unix_socket_is_reached_without_the_proxy_of_the_environment() -> None:
     """F-HTTP-12: the socket says where to connect, so no rule applies."""
-    options = NetworkOptions.of(unix_socket="/run/x", environ=ENVIRON)
+    options = NetworkOptions(unix_socket="/run/x").with_proxy(None, ENVIRON)
     assert options.proxy_for(parse_url("http://a.test")) is None
 
 
@@ -44,11 +44,12 @@ def test_options_that_contradict_each_other_are_refused(
     """F-HTTP-12: nothing that was asked for is ignored in silence."""
     if "ssl_context" in options:
         options = {**options, "ssl_context": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
+    given = NetworkOptions(**{name: options[name] for name in options if name != "proxy"})
     with pytest.raises(UsageError, match=reason):
-        NetworkOptions.of(environ={}, **options)
+        given.with_proxy(options.get("proxy"), {})
 
 
 def test_secrets_are_not_in_the_repr() -> None:
     """F-AUTH-12: neither the password of a key nor that of a proxy."""
-    options = NetworkOptions.of(client_cert=("c.pem", "k.pem", "secret"), environ=ENVIRON)
+    options = NetworkOptions(client_cert=("c.pem", "k.pem", "secret")).with_proxy(None, ENVIRON)
     assert "secret" not in repr(options)

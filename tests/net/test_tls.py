@@ -23,7 +23,7 @@ from tests.net.peers import Recorder, echo, serve
 
 
 def contexts(**options: Any) -> TlsContexts:
-    return TlsContexts(NetworkOptions.of(proxy=False, environ={}, **options))
+    return TlsContexts(NetworkOptions(**options))
 
 
 def trusted(context: ssl.SSLContext) -> int:

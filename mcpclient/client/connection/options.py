@@ -146,11 +146,9 @@ class Options(NamedTuple):
         """Return the checked options of a caller. Raises `UsageError`."""
         check_names(given, OPTION_NAMES)
         rest: dict[str, Any] = {**given}
-        network = NetworkOptions.of(
-            **{name: rest.pop(name) for name in _NETWORK if name in rest},
-            recorder=Recorder(rest.pop("trace", None)),
-            environ=environ,
-        )
+        proxy, recorder = rest.pop("proxy", None), Recorder(rest.pop("trace", None))
+        on_network = {name: rest.pop(name) for name in _NETWORK if name in rest}
+        network = NetworkOptions(**on_network, recorder=recorder).with_proxy(proxy, environ)
         timeouts = Timeouts.of(
             rest.pop("timeout", DEFAULT),
             rest.pop("max_timeout", DEFAULT),

@@ -137,7 +137,7 @@ def _account_url(server_url: str, auth: OAuth) -> str:
 
 
 def _network(recorder: Recorder | None = None) -> NetworkOptions:
-    return NetworkOptions.of(recorder=recorder, environ=os.environ)
+    return NetworkOptions(recorder=recorder).with_proxy(None, os.environ)
 
 
 def _provider_of(auth: OAuth) -> AuthProvider:
