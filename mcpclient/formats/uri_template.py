@@ -51,10 +51,7 @@ class _Variable(NamedTuple):
     explode: bool
 
 
-class _Expression(NamedTuple):
-    operator: _Operator
-    variables: Sequence[_Variable]
-
+_Expression = tuple[_Operator, list[_Variable]]
 
 _VARIABLE = re.compile(
     r"((?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*)"
@@ -77,8 +74,11 @@ def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
     for part in _parse(template):
         if isinstance(part, str):
             parts.append(_encode(part, keeps_reserved=True))
-        else:
-            parts.append(_expand_expression(part, variables))
+            continue
+        operator, named = part
+        expanded = [_expand_variable(operator, each, variables.get(each.name)) for each in named]
+        texts = [text for text in expanded if text is not None]
+        parts.append(operator.first + operator.separator.join(texts) if texts else "")
     return "".join(parts)
 
 
@@ -90,7 +90,7 @@ def variable_names(template: str) -> list[str]:
     names: dict[str, None] = {}
     for part in _parse(template):
         if not isinstance(part, str):
-            names.update({variable.name: None for variable in part.variables})
+            names.update({variable.name: None for variable in part[1]})
     return list(names)
 
 
@@ -119,8 +119,8 @@ def _parse_expression(template: str, start: int, end: int) -> _Expression:
     symbol = template[start:end][:1]
     if symbol and symbol in _RESERVED_FOR_EXTENSIONS:
         raise TemplateError(template, start, f"the operator {symbol!r} has no meaning yet")
-    operator = _OPERATORS.get(symbol)
-    position = start if operator is None or not symbol else start + 1
+    symbol = symbol if symbol in _OPERATORS else ""
+    position = start + len(symbol)
     variables: list[_Variable] = []
     while True:
         match = _VARIABLE.match(template, position, end)
@@ -130,20 +130,10 @@ def _parse_expression(template: str, start: int, end: int) -> _Expression:
         variables.append(_Variable(name, int(prefix) if prefix else None, bool(explode)))
         position = match.end()
         if position == end:
-            return _Expression(operator or _OPERATORS[""], variables)
+            return _OPERATORS[symbol], variables
         if template[position] != ",":
             raise TemplateError(template, position, f"{template[position]!r} may not stand here")
         position += 1
-
-
-def _expand_expression(expression: _Expression, variables: Mapping[str, TemplateValue]) -> str:
-    operator = expression.operator
-    expanded = [
-        _expand_variable(operator, variable, variables.get(variable.name))
-        for variable in expression.variables
-    ]
-    texts = [text for text in expanded if text is not None]
-    return operator.first + operator.separator.join(texts) if texts else ""
 
 
 def _expand_variable(operator: _Operator, variable: _Variable, value: object) -> str | None:

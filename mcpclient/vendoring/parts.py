@@ -131,13 +131,12 @@ def missing_part(error: ModuleNotFoundError, package: str) -> Exception | None:
     """Return the error for a module that this copy was made without; None for another one."""
     name = error.name or ""
     if name.lstrip("_") in _OPTIONAL:
-        usage: type[Exception] = import_module(f"{package}.errors").UsageError
-        return usage(f"this Python was built without {name.lstrip('_')}, which this needs")
-    if not name.startswith(f"{package}."):
+        text = f"this Python was built without {name.lstrip('_')}, which this needs"
+    elif name.startswith(f"{package}."):
+        needed = parts_of(name[len(package) + 1 :])
+        without, chosen = " and ".join(needed), ",".join(needed)
+        text = f"this copy was made without {without}; make it again with --with {chosen}"
+    else:
         return None
-    needed = parts_of(name[len(package) + 1 :])
-    parts = " and ".join(needed)
     usage_error: type[Exception] = import_module(f"{package}.errors").UsageError
-    return usage_error(
-        f"this copy was made without {parts}; make it again with --with {','.join(needed)}"
-    )
+    return usage_error(text)
