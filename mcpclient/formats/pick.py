@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -99,13 +100,13 @@ class _Parser:
     def suffixed(self, pick: Pick) -> Pick:
         while True:
             if self.take("?"):
-                pick = _tolerant(pick)
+                pick = partial(_tolerant, pick)
             elif self.word == "[" or self.word == ".":
                 is_dot = self.take(".")
                 if self.word == "{":
                     pick = _chained(pick, self.object())
                 elif is_dot and self.word != "[":
-                    pick = _chained(pick, _field(self.field_name()))
+                    pick = _chained(pick, self.field())
                 else:
                     pick = _chained(pick, self.brackets())
             else:
@@ -123,8 +124,11 @@ class _Parser:
                 return self.brackets()
             if self.word == "{":
                 return self.object()
-            return _field(self.field_name()) if self.kind in ("name", "string") else _whole
-        return _field(self.field_name())
+            return self.field() if self.kind in ("name", "string") else _whole
+        return self.field()
+
+    def field(self) -> Pick:
+        return partial(_field, self.field_name())
 
     def field_name(self) -> str:
         if self.kind not in ("name", "string"):
@@ -141,18 +145,18 @@ class _Parser:
         if self.take("]"):
             return _each
         if self.kind == "string":
-            pick = _field(self.field_name())
+            pick = self.field()
         else:
             low = int(self.next()) if self.kind == "number" else None
             if self.take(":"):
                 high = int(self.next()) if self.kind == "number" else None
                 if low is high is None:
                     raise self.error("a slice needs a number")
-                pick = _sliced(slice(low, high))
+                pick = partial(_sliced, slice(low, high))
             elif low is None:
                 raise self.error("a number, or a name in quotes, is missing")
             else:
-                pick = _item(low)
+                pick = partial(_item, low)
         self.expect("]")
         return pick
 
@@ -163,8 +167,8 @@ class _Parser:
             if fields:
                 self.expect(",")
             name = self.field_name()
-            fields[name] = self.term() if self.take(":") else _field(name)
-        return _object(fields)
+            fields[name] = self.term() if self.take(":") else partial(_field, name)
+        return partial(_object, fields)
 
 
 def _whole(value: Any) -> Iterator[Any]:
@@ -179,31 +183,22 @@ def _together(picks: list[Pick]) -> Pick:
     return lambda value: (found for pick in picks for found in pick(value))
 
 
-def _tolerant(pick: Pick) -> Pick:
-    def found(value: Any) -> Iterator[Any]:
-        try:
-            yield from pick(value)
-        except UsageError:
-            return
-
-    return found
+def _tolerant(pick: Pick, value: Any) -> Iterator[Any]:
+    try:
+        yield from pick(value)
+    except UsageError:
+        return
 
 
-def _object(fields: dict[str, Pick]) -> Pick:
-    def found(value: Any) -> Iterator[Any]:
-        for values in product(*(list(pick(value)) for pick in fields.values())):
-            yield dict(zip(fields, values))
-
-    return found
+def _object(fields: dict[str, Pick], value: Any) -> Iterator[Any]:
+    for values in product(*(list(pick(value)) for pick in fields.values())):
+        yield dict(zip(fields, values))
 
 
-def _field(name: str) -> Pick:
-    def found(value: Any) -> Iterator[Any]:
-        if value is not None and not isinstance(value, dict):
-            raise UsageError(f"pick: there is no field {name!r} in {_kind(value)}")
-        yield None if value is None else value.get(name)
-
-    return found
+def _field(name: str, value: Any) -> Iterator[Any]:
+    if value is not None and not isinstance(value, dict):
+        raise UsageError(f"pick: there is no field {name!r} in {_kind(value)}")
+    yield None if value is None else value.get(name)
 
 
 def _each(value: Any) -> Iterator[Any]:
@@ -212,23 +207,17 @@ def _each(value: Any) -> Iterator[Any]:
     yield from value if isinstance(value, list) else value.values()
 
 
-def _item(index: int) -> Pick:
-    def found(value: Any) -> Iterator[Any]:
-        if value is not None and not isinstance(value, list):
-            raise UsageError(f"pick: there is no item {index} in {_kind(value)}")
-        items = value or []
-        yield items[index] if -len(items) <= index < len(items) else None
-
-    return found
+def _item(index: int, value: Any) -> Iterator[Any]:
+    if value is not None and not isinstance(value, list):
+        raise UsageError(f"pick: there is no item {index} in {_kind(value)}")
+    items = value or []
+    yield items[index] if -len(items) <= index < len(items) else None
 
 
-def _sliced(part: slice) -> Pick:
-    def found(value: Any) -> Iterator[Any]:
-        if value is not None and not isinstance(value, (list, str)):
-            raise UsageError(f"pick: {_kind(value)} cannot be cut")
-        yield None if value is None else value[part]
-
-    return found
+def _sliced(part: slice, value: Any) -> Iterator[Any]:
+    if value is not None and not isinstance(value, (list, str)):
+        raise UsageError(f"pick: {_kind(value)} cannot be cut")
+    yield None if value is None else value[part]
 
 
 def _kind(value: Any) -> str:
