@@ -175,7 +175,7 @@ def _offset_in(value: Any, path: Path) -> int | None:
     offset = None
     for part in path:
         if isinstance(value, JsoncObject) and isinstance(part, str) and part in value:
-            offset, value = value.offset_of(part), value[part]
+            offset, value = value.last[part].start, value[part]
         elif isinstance(value, JsoncArray) and isinstance(part, int) and part < len(value):
             offset, value = value.offsets[part], value[part]
         else:

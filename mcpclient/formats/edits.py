@@ -31,7 +31,7 @@ def set_member(text: str, path: Sequence[str], value: object) -> str:
     holder, depth = _holder(text, root, path)
     style = _Style(text)
     name, *below = path[depth:]
-    member = next((each for each in reversed(holder.members) if each.key == name), None)
+    member = holder.last.get(name)
     if member is not None:
         indent = style.indent_at(member.start)
         change = _Change(member.value_start, member.end, style.dumped(value, indent))

@@ -54,7 +54,8 @@ class Member:
 class JsoncObject(dict[str, Any]):
     """An object, with the place of its members; of two with one key the last one counts.
 
-    ``members`` has both, in order. ``start``, ``end``: the offsets of its braces.
+    ``members`` has both, in order, and ``last`` the one that counts, by its key. ``start``,
+    ``end``: the offsets of its braces.
     """
 
     def __init__(self, start: int) -> None:
@@ -62,27 +63,12 @@ class JsoncObject(dict[str, Any]):
         self.start: int = start
         self.end: int = start
         self.members: list[Member] = []
-        self._starts: dict[str, int] = {}
-
-    def offset_of(self, key: str) -> int:
-        """Return the offset of the member with this key; of several, the last."""
-        return self._starts[key]
-
-    def add(self, member: Member, value: Any) -> None:
-        """Add a member that was read."""
-        self[member.key] = value
-        self.members.append(member)
-        self._starts[member.key] = member.start
+        self.last: dict[str, Member] = {}
 
     def repeated(self) -> list[Member]:
         """The members whose key was there before."""
-        seen: set[str] = set()
-        found = []
-        for member in self.members:
-            if member.key in seen:
-                found.append(member)
-            seen.add(member.key)
-        return found
+        first = {member.key: member for member in reversed(self.members)}
+        return [member for member in self.members if first[member.key] is not member]
 
 
 class JsoncArray(list[Any]):
@@ -160,7 +146,9 @@ class _Reader:
             value_start = self._position
             value = self._value(depth + 1)
             end = self._position
-            found.add(Member(key, start, value_start, end, self._comma("}")), value)
+            member = Member(key, start, value_start, end, self._comma("}"))
+            found.members.append(member)
+            found[key], found.last[key] = value, member
         found.end = self._position
         self._position += 1
         return found

@@ -87,7 +87,7 @@ def test_the_places_of_parts() -> None:
     assert second.comma is None
     assert value == {"a": 3}
     assert value.repeated() == [second]
-    assert lines.at(value.offset_of("a")) == 6
+    assert lines.at(value.last["a"].start) == 6
     assert (text[value.start], text[value.end]) == ("{", "}")
 
 
@@ -120,8 +120,12 @@ def counter() -> Iterator[WorkCounter]:
 def test_places_are_found_at_once(counter: WorkCounter) -> None:
     def task(counter: WorkCounter, size: int) -> Callable[[], object]:
         members = ",".join(f'"k{number}": {number}' for number in range(size))
-        value = counter.module("formats.jsonc").parse_jsonc("{" + members + "}")
-        return lambda: [value.offset_of(key) for key in value]
+
+        def work() -> object:
+            value = counter.module("formats.jsonc").parse_jsonc("{" + members + "}")
+            return [value.last[key].start for key in value], value.repeated()
+
+        return work
 
     assert growth(task, 400, counter) < MOST
 
