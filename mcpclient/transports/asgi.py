@@ -72,12 +72,12 @@ class _Dialer(Dialer):
         self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
     ) -> None:
         super().__init__(options)
-        self._application = application
-        self._state = state
+        self.application = application
+        self.state = state
 
     async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
         made = protocol()
-        made.connection_made(_Connection(self._application, url, made, self._state))
+        made.connection_made(_Connection(self, url, made))
         return made
 
     def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
@@ -148,18 +148,11 @@ class Lifespan:
 class _Connection(asyncio.Transport):
     """The client's end of a connection, and the server that runs the application behind it."""
 
-    def __init__(
-        self,
-        application: Application,
-        url: Url,
-        protocol: asyncio.BaseProtocol,
-        state: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, dialer: _Dialer, url: Url, protocol: asyncio.BaseProtocol) -> None:
         super().__init__()
-        self._application = application
+        self._dialer = dialer
         self._url = url
         self._protocol: Any = protocol
-        self._state = state
         self._received = bytearray()
         self._response: _Response | None = None
         self._task: asyncio.Task[None] | None = None
@@ -177,7 +170,9 @@ class _Connection(asyncio.Transport):
             head, body = request
             self._received.clear()
             self._response = _Response(self, body, head.startswith(b"HEAD "))
-            self._task = self._loop.create_task(self._run(_scope(head, self._url, self._state)))
+            self._task = self._loop.create_task(
+                self._run(_scope(head, self._url, self._dialer.state))
+            )
 
     def pause_reading(self) -> None:
         self.reads.clear()
@@ -217,7 +212,7 @@ class _Connection(asyncio.Transport):
         assert response is not None
         failure = "the application ended without a response"
         try:
-            await self._application(scope, response.receive, response.send)
+            await self._dialer.application(scope, response.receive, response.send)
         except asyncio.CancelledError:
             self.close()  # perhaps by itself: the request must fail
             return

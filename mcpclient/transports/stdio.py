@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..display import shown_words
@@ -56,11 +57,15 @@ class StdioTransport(ConnectedTransport):
         self.command: list[str] = list(command)
         self._description = os.path.basename(shown_words(self.command)[0])
         self._env = env
-        self._inherit_env = inherit_env
-        self._cwd = cwd
-        self._stderr = stderr
-        self._ladder = ladder or StopLadder()
-        self._sandbox = sandbox
+        self._spawn = partial(
+            spawn,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            stderr=stderr,
+            ladder=ladder or StopLadder(),
+            sandbox=sandbox,
+        )
         self._max_message_size = max_message_size
         self._known_lines = known_lines
         self._peer = peer or self._description
@@ -91,16 +96,7 @@ class StdioTransport(ConnectedTransport):
         self._reader = LineReader(
             self.receiver, self._max_message_size, self._peer, self._known_lines, self._flooded
         )
-        self._process = await spawn(
-            self.command,
-            self,
-            env=self._env,
-            inherit_env=self._inherit_env,
-            cwd=self._cwd,
-            stderr=self._stderr,
-            ladder=self._ladder,
-            sandbox=self._sandbox,
-        )
+        self._process = await self._spawn(self.command, self)
         return self._process
 
     async def _disconnect(self) -> None:

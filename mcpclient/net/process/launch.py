@@ -308,7 +308,8 @@ def _find_on_windows(
         for extension in (_variable(env, "PATHEXT") or _DEFAULT_EXTENSIONS).split(";")
         if extension.lower() in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS
     ]
-    for base in _bases(name, search_path, cwd):
+    bases = list(_bases(name, search_path, cwd))
+    for base in bases:
         # A file without a program's extension is never started: npm puts a shell script "npx"
         # beside the "npx.cmd" that is meant for Windows.
         if _extension(base) in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS and exists(base):
@@ -316,14 +317,13 @@ def _find_on_windows(
         for extension in extensions:
             if exists(base + extension):
                 return base + extension
-    folders = filter(is_folder, _bases(name, search_path, cwd))
-    if any(exists(base) for base in _bases(name, search_path, cwd)):
+    if any(map(exists, bases)):
         reason = "Windows cannot run this file by itself"
         kind = ConnectKind.NO_INTERPRETER
     elif _extension(name) in SCRIPT_EXTENSIONS:
         raise CommandNotFound(command, "no such file", "", ConnectKind.SCRIPT_MISSING)
     else:
-        folder = next(folders, None)
+        folder = next(filter(is_folder, bases), None)
         reason = "no such command" if folder is None else f"{folder} is a directory"
         kind = ConnectKind.COMMAND_MISSING if folder is None else ConnectKind.IS_A_DIRECTORY
     raise CommandNotFound(command, reason, search_path, kind)

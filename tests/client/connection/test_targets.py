@@ -67,7 +67,7 @@ def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
     route(["server"], network=network).open()  # without variables there is nothing to learn
     made = route(["server"], network=network, stderr=stderr, env={"API_KEY": "s3cret-1"}).open()
     assert isinstance(made, StdioTransport)
-    tee = StderrTee(made._stderr)
+    tee = StderrTee(made._spawn.keywords["stderr"])
     tee.write(b"a line about s3cret-1\n")
     assert json.loads(lines[0])["text"] == "a line about redacted-1"
     assert shown.getvalue() == ("a line about s3cret-1\n" if text else "")
@@ -87,11 +87,12 @@ def test_what_a_process_is_given() -> None:
         max_message_size=1000,
     ).open()
     assert isinstance(made, StdioTransport)
-    assert (made._env, made._inherit_env, made._cwd) == (env, "none", "/srv")
-    assert isinstance(made._stderr, FirstStart)
-    made._stderr.write(b"x\n")
+    given = made._spawn.keywords
+    assert (given["env"], given["inherit_env"], given["cwd"]) == (env, "none", "/srv")
+    assert isinstance(given["stderr"], FirstStart)
+    given["stderr"].write(b"x\n")
     assert lines == ["x"]
-    assert (made._ladder, made._max_message_size) == (ladder, 1000)
+    assert (given["ladder"], made._max_message_size) == (ladder, 1000)
 
 
 @pytest.mark.parametrize(

@@ -642,7 +642,7 @@ OTHERS = [
     Fault(
         "transports.stdio",
         "a server gets all our variables",
-        "inherit_env=self._inherit_env,",
+        "inherit_env=inherit_env,",
         'inherit_env="all",',
     ),
     Fault(
