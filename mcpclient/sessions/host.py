@@ -268,9 +268,8 @@ class Caller(asyncio.Protocol):
 
     async def _forward(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
-            answer = messages.response(
-                request_id, await self._ask_server(request_id, method, params)
-            )
+            result = await self._ask_server(request_id, method, params)
+            answer = messages.response(request_id, result)
         except PeerError as error:
             answer = messages.error_response(request_id, error.code, error.message, error.data)
         except McpError as error:
@@ -346,15 +345,15 @@ class Caller(asyncio.Protocol):
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Keep headers and secrets of tools, and the resources that are subscribed to."""
-        era = self._connection.era
-        mirrored = era.header_parameters if era is not None else None
-        if method == "tools/list" and self._connection.audit is not None:
+        if method == "tools/list":
+            era = self._connection.era
             tools = [each for each in result.get("tools") or () if isinstance(each, Mapping)]
-            self._host.schemas.update(secret_arguments.schemas_with_secrets(tools))
-        if method == "tools/list" and mirrored is not None:
-            for tool in result.get("tools") or ():
-                with suppress(McpError, AttributeError):  # the caller gets it, too
-                    mirrored.learn(tool)
+            if self._connection.audit is not None:
+                self._host.schemas.update(secret_arguments.schemas_with_secrets(tools))
+            if era is not None and era.header_parameters is not None:
+                for tool in tools:
+                    with suppress(ValueError):  # the caller's client leaves it out
+                        era.header_parameters.learn(tool)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
 
