@@ -100,21 +100,19 @@ class Annotations:
         self._named: dict[int, str] = {}
         self._kept: list[object] = []  # keeps each schema alive, so that no id() is reused
 
-    def of(self, schema: Any, name: str) -> str:
-        """Return the annotation for a schema; ``name`` is for a type that it may need."""
-        self._root = schema
-        return self._annotation(schema, name, 0)
+    def of(self, schema: Any, name: str, root: Any = None) -> str:
+        """Return the annotation for a schema; ``name`` is for a type that it may need.
+
+        ``root``: the schema that it is a part of, in which references are resolved.
+        """
+        self._root = schema if root is None else root
+        return self._annotation(schema, name, 0 if root is None else 1)
 
     def fields(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
         """Return the properties of an object's schema, and which of them are required."""
         self._root = schema
         found, required = self._merged(self._followed(schema), 0)
         return found, required
-
-    def member(self, root: Any, schema: Any, name: str) -> str:
-        """Return the annotation for a part of ``root``, in which references are resolved."""
-        self._root = root
-        return self._annotation(schema, name, 1)
 
     def _annotation(self, schema: Any, name: str, depth: int) -> str:
         schema = self._followed(schema)

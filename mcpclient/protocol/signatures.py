@@ -50,16 +50,13 @@ def tool_signature(tool: Tool, name: str, annotations: Annotations, otherwise: s
     title, output, returns = class_name(tool.name), tool.output_schema, otherwise
     if isinstance(output, Mapping):
         inner, _ = annotations.fields(output) if wraps_result(output) else ({}, None)
-        returns = (
-            annotations.member(output, inner["result"], f"{title}Result")
-            if "result" in inner
-            else annotations.of(output, f"{title}Result")
-        )
+        part, root = (inner["result"], output) if "result" in inner else (output, None)
+        returns = annotations.of(part, f"{title}Result", root)
     signature = Signature(name, tool.name, returns, [tool.description or ""])
     schema = tool.input_schema
     properties, required = annotations.fields(schema)
     for wire, each in properties.items():
-        annotation = annotations.member(schema, each, f"{title}{class_name(wire)}")
+        annotation = annotations.of(each, f"{title}{class_name(wire)}", schema)
         signature.add(wire, annotation, _about(each), wire in required)
     return signature
 

@@ -58,13 +58,10 @@ class _Modules:
         queue = ["", *(name for name, all_of in TOGETHER.items() if parts.issuperset(all_of))]
         for name in parts:
             for root in PARTS[name].modules:
-                is_folder = root.endswith(".")
-                queue += [root.rstrip(".")]
-                queue += [
-                    module
-                    for module in self._names
-                    if is_folder and module.startswith(root) and name in parts_of(module)
-                ]
+                queue.append(root.rstrip("."))
+                if root.endswith("."):
+                    below = (module for module in self._names if module.startswith(root))
+                    queue += [module for module in below if name in parts_of(module)]
         reached: set[str] = set()
         while queue:
             module = queue.pop()
@@ -254,10 +251,8 @@ def _package_files() -> Iterator[tuple[str, bytes]]:
         for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
             path = f"{prefix}{entry.name}"
             if entry.is_dir():
-                if entry.name not in (
-                    "__pycache__",
-                    "__pyinstaller",
-                ):  # its hook names the original
+                # The hook for PyInstaller names the original.
+                if entry.name not in ("__pycache__", "__pyinstaller"):
                     yield from walk(entry, f"{path}/")
             elif path not in (MANIFEST, PARTS_LIST, _LICENCE) and not path.endswith(".pyc"):
                 yield path, entry.read_bytes()
