@@ -108,4 +108,4 @@ class NetworkOptions(NamedTuple):
         is_direct = proxy is False or (proxy is None and not is_named)
         if is_direct or self.unix_socket is not None:
             return self
-        return self._replace(proxies=proxying.ProxyRules.of(proxy, environ))
+        return self._replace(proxies=proxying.ProxyRules(proxy, environ))

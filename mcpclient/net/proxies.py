@@ -43,28 +43,20 @@ _VARIABLES = {
 
 
 class ProxyRules:
-    """The rules of one client.
+    """The rules of one client. Raises `UsageError` for an unusable ``proxy``.
 
-    ``chosen`` is used for every URL. Without it the variables of ``environ`` decide: a name in
-    lower case goes before one in upper case, and ``NO_PROXY`` lists hosts reached directly.
+    ``proxy``: False for none, or the URL of the one for everything. With None the variables of
+    ``environ`` decide: a name in lower case goes before one in upper case, and ``NO_PROXY`` lists
+    hosts reached directly.
     """
 
-    def __init__(self, chosen: Url | None = None, environ: Mapping[str, str] | None = None) -> None:
-        self._chosen = chosen
-        self._variables = _proxy_variables(environ or {})
-        self._direct = tuple(_read_direct(self._variables.pop("no_proxy", "")))
-
-    @classmethod
-    def of(cls, proxy: ProxyChoice, environ: Mapping[str, str]) -> ProxyRules:
-        """Make the rules from the caller's choice. Raises `UsageError` for an unusable one."""
-        if proxy is False:
-            return cls()
-        if proxy is None:
-            return cls(environ=environ)
-        if not isinstance(proxy, str):
+    def __init__(self, proxy: ProxyChoice, environ: Mapping[str, str]) -> None:
+        if not (proxy is None or proxy is False or isinstance(proxy, str)):
             shown = "True" if proxy is True else type(proxy).__name__  # it may hold a password
             raise UsageError(f"proxy is a URL, None or False, not {shown}")
-        return cls(_parse_proxy(proxy, "proxy"))
+        self._chosen = _parse_proxy(proxy, "proxy") if isinstance(proxy, str) else None
+        self._variables = _proxy_variables(environ if proxy is None else {})
+        self._direct = tuple(_read_direct(self._variables.pop("no_proxy", "")))
 
     def proxy_for(self, url: Url) -> Url | None:
         """Return the proxy for a URL, None for a direct connection.

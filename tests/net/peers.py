@@ -177,7 +177,7 @@ def dialer_with(
             client_cert=client_cert,
             verify=verify,
             unix_socket=unix_socket,
-            proxies=ProxyRules.of(proxy, {}),
+            proxies=ProxyRules(proxy, {}),
         )
     )
 

@@ -12,7 +12,7 @@ PROXY = "http://proxy.test:3128"
 
 
 def chosen(url: str, environ: dict[str, str], proxy: ProxyChoice = None) -> str | None:
-    found = ProxyRules.of(proxy, environ).proxy_for(parse_url(url))
+    found = ProxyRules(proxy, environ).proxy_for(parse_url(url))
     return None if found is None else found.shown.rstrip("/")
 
 
@@ -125,7 +125,7 @@ def test_a_choice_of_the_caller_stands_above_the_environment() -> None:
 
 def test_credentials_are_taken_from_the_proxys_url_and_not_shown() -> None:
     """F-HTTP-12: user and password become Basic credentials."""
-    rules = ProxyRules.of("http://us%40er:pass@proxy.test:3128", {})
+    rules = ProxyRules("http://us%40er:pass@proxy.test:3128", {})
     proxy = rules.proxy_for(parse_url("http://a.test"))
     assert proxy is not None
     assert proxy.credentials == "Basic dXNAZXI6cGFzcw=="
@@ -148,7 +148,7 @@ def test_credentials_are_taken_from_the_proxys_url_and_not_shown() -> None:
 def test_what_is_no_http_proxy_is_refused(proxy: str, reason: str) -> None:
     """F-HTTP-12: one clear error that names where the proxy came from."""
     with pytest.raises(UsageError, match=reason) as caught:
-        ProxyRules.of(proxy, {})
+        ProxyRules(proxy, {})
     assert "proxy" in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -187,7 +187,7 @@ def test_an_unusable_variable_matters_only_where_it_is_used() -> None:
 def test_a_proxy_that_is_no_text_is_refused() -> None:
     """F-HTTP-12: True is not a choice, and what else is given is not shown."""
     with pytest.raises(UsageError, match="a URL, None or False, not True"):
-        ProxyRules.of(True, {})
+        ProxyRules(True, {})
     secret: Any = b"http://user:secret@proxy.test"
     with pytest.raises(UsageError, match=r"not bytes$"):
-        ProxyRules.of(secret, {})
+        ProxyRules(secret, {})
