@@ -101,7 +101,7 @@ def _taken(path: Path) -> Callable[[], None] | None:
 
 
 def _created(path: Path) -> Callable[[], None] | None:
-    """Take a lock by existence, as `_taken` does."""
+    """Acquire a lock by existence; return as `_taken` does."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
