@@ -125,12 +125,8 @@ def ask(place: Place, method: str) -> dict[str, Any] | None:
             params = {"version": __version__, "token": token}
             line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
             connection.sendall(f"{line}\n".encode())
-            answer = b""
-            while method.endswith("/close") or not answer.endswith(b"\n"):
-                piece = connection.recv(65536)
-                if not piece:
-                    break
-                answer += piece
+            with connection.makefile("rb") as file:  # to its end, when that is the process's own
+                answer = file.read() if method.endswith("/close") else file.readline()
         found: dict[str, Any] | None = json.loads(answer)["result"] if answer else None
     except (ConnectionError, FileNotFoundError):
         clean(place)
