@@ -75,12 +75,6 @@ SHELL: Speech = {
 }
 _NAMES = re.compile(r"\{([a-z_]+)\}")
 
-_SCRIPT = re.compile(r"(?i).*\.(?:py|js|mjs|cjs|ts)")
-_NPM_SCOPE = re.compile(r"@[\w.-]+/[\w.@-]+")
-_LOCAL_ADDRESS = re.compile(r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/.*)?")
-_MISTYPED_URL = re.compile(r"(?i)(https?|wss?)(:?/{0,2})(.+)")
-_ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?")
-
 # Hints that several errors share.
 _CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
 _GIVE_VARIABLE = "Give the variable that the server needs: {env} with {0}"
@@ -114,10 +108,6 @@ _INSTALLERS = {
     "docker": "Install Docker, or a program that takes its commands.",
 }
 
-# Words that only a shell interprets.
-_OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "nohup", "&&"}
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-
 _FILES = {
     "is_a_directory": "Name the program in that folder, or the script and what runs it.",
     "not_executable": "Name the program that runs it first, or make it executable: chmod +x",
@@ -126,44 +116,47 @@ _FILES = {
 }
 
 
+# By the name of a command, the first pattern that it begins with; {0}: the name, {1}: a group.
+_BY_COMMAND = {
+    r"(?:cd|export|set|source|\.|alias|exec|eval|nohup|&&)\Z|[A-Za-z_]\w*=": (
+        "No shell reads this: give the program itself, its folder as {cwd}, and variables as {env}"
+    ),
+    r"[~$%]": "Write the path out: here ~ and variables stand for nothing.",
+    r"['\"]": "Leave out the quotes around the program.",
+    r"@[\w.-]+/[\w.@-]+\Z": "{0} looks like a package of npm: run it with npx -y {0}",
+    r"(?i).*\.(?:py|js|mjs|cjs|ts)\Z": (
+        "Give the path of the script from the current folder, or an absolute one."
+    ),
+    r"(?i)(?:https?|wss?)://.+\Z": "{url}\0{0}",
+    r"(?i)(https?|wss?)(?::/{0,2}|/{1,2})(.+)\Z": "For a URL, write {1}://{2}",
+    r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/.*)?\Z": (
+        "For a URL, write http://{0}"
+    ),
+    r"(?i)(?=.*[/:])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?\Z": (
+        "For a URL, write https://{0}"
+    ),
+    r"(?s).*[… ]": "{apart}",
+    r"(?s).*[/\\]": "Check the path; a relative one begins in the current folder, or in {cwd}.",
+    r"": (
+        "Install it, or give its whole path; a package of npm runs with npx -y {0}, one of PyPI "
+        "with uvx {0}"
+    ),
+}
+
+
 def _no_command(error: Any) -> str:
     name = error.command[0]
-    mistyped = _MISTYPED_URL.fullmatch(name)
     if error.kind in _FILES:
         return _FILES[error.kind]
     if error.kind == "crlf_interpreter":
         return _CRLF.replace("{0}", name)
     if name in _INSTALLERS:
         return _INSTALLERS[name]
-    if name in _OF_SHELLS or _ASSIGNMENT.match(name):
-        return (
-            "No shell reads this: give the program itself, its folder as {cwd}, and variables as "
-            "{env}"
-        )
-    if name.startswith(("~", "$", "%")):
-        return "Write the path out: here ~ and variables stand for nothing."
-    if name[:1] in ("'", '"'):
-        return "Leave out the quotes around the program."
-    if _NPM_SCOPE.fullmatch(name):
-        return f"{name} looks like a package of npm: run it with npx -y {name}"
-    if _SCRIPT.fullmatch(name):
-        return "Give the path of the script from the current folder, or an absolute one."
-    if mistyped is not None and mistyped[2] == "://":
-        return f"{{url}}\0{name}"
-    if mistyped is not None and mistyped[2]:
-        return f"For a URL, write {mistyped[1].lower()}://{mistyped[3]}"
-    if _LOCAL_ADDRESS.fullmatch(name):
-        return f"For a URL, write http://{name}"
-    if _ADDRESS.fullmatch(name) and ("/" in name or ":" in name):
-        return f"For a URL, write https://{name}"
-    if "…" in name or " " in name:
-        return "{apart}"
-    if "/" in name or "\\" in name:
-        return "Check the path; a relative one begins in the current folder, or in {cwd}."
-    return (
-        f"Install it, or give its whole path; a package of npm runs with npx -y {name}, "
-        f"one of PyPI with uvx {name}"
-    )
+    matches = ((re.match(pattern, name), hint) for pattern, hint in _BY_COMMAND.items())
+    found, hint = next((found, hint) for found, hint in matches if found is not None)
+    if "{1}" in hint:
+        return hint.replace("{1}", found[1].lower()).replace("{2}", found[2])
+    return hint.replace("{0}", name)
 
 
 def _no_token(error: Any) -> str:
