@@ -19,7 +19,9 @@ END = "<!-- end of conformance -->"
 
 _ABOUT = textwrap.fill(
     "The checks of WebSocket without a revision are the cases of Autobahn's test suite but for "
-    "those of compression and speed. The sets below are the official suite's.",
+    "those of compression and speed; the logins over HTTP without one are Negotiate's. What is "
+    "bridged is the reference clients' sessions through `mcpclient bridge`. The sets below are the "
+    "official suite's.",
     100,
 )
 

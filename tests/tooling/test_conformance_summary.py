@@ -52,11 +52,11 @@ def test_the_table_counts_what_held_by_revision_transport_and_part() -> None:
     table = summary.table(ROWS)
     lines = lines_of(table)
     assert cells(table.splitlines()[0])[2:] == [*summary.PARTS, "all"]
-    assert lines["2024-11-05", STDIO] == ["4 of 7", "–", "–", "–", "–", "4 of 7"]
-    assert lines["2024-11-05", LEGACY_SSE] == ["–", "5 of 5", "–", "–", "–", "5 of 5"]
-    assert lines["2026-07-28", STDIO] == ["–", "–", "–", "–", "3 of 6", "3 of 6"]
-    assert lines["any", WEBSOCKET] == ["–", "–", "6 of 6", "–", "–", "6 of 6"]
-    assert lines["all", "all"] == ["4 of 7", "5 of 5", "6 of 6", "–", "3 of 6", "18 of 24"]
+    assert lines["2024-11-05", STDIO] == ["4 of 7", "–", "–", "–", "–", "–", "4 of 7"]
+    assert lines["2024-11-05", LEGACY_SSE] == ["–", "5 of 5", "–", "–", "–", "–", "5 of 5"]
+    assert lines["2026-07-28", STDIO] == ["–", "–", "–", "–", "–", "3 of 6", "3 of 6"]
+    assert lines["any", WEBSOCKET] == ["–", "–", "6 of 6", "–", "–", "–", "6 of 6"]
+    assert lines["all", "all"] == ["4 of 7", "5 of 5", "6 of 6", "–", "–", "3 of 6", "18 of 24"]
 
 
 def test_every_revision_and_transport_is_in_the_table_even_of_nothing() -> None:
@@ -163,7 +163,7 @@ def test_the_readme_shows_numbers_where_somebody_is_met_and_nowhere_else(tmp_pat
     _, table, _, sets = readme.section(readme.README.read_text("utf-8")).split("\n\n")
     shown = {
         part: {place for place, line in lines_of(table).items() if line[index] != summary.NOTHING}
-        - {("all", "all"), ("any", WEBSOCKET)}
+        - {("all", "all"), ("any", WEBSOCKET), ("any", STREAMABLE_HTTP)}
         for index, part in enumerate(summary.PARTS)
     }
     headers = [transcript.header for transcript in replay.transcripts().values()]
