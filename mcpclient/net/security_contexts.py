@@ -147,8 +147,8 @@ class GssContext(SecurityContext):
         answer = ctypes.string_at(made.value, made.length) if made.length else b""
         library.gss_release_buffer(by(_number()), by(made))
         self._check(major)
-        self.is_complete = not major & _GSS_CONTINUE
-        self.is_mutual = bool(flags.value & _MUTUAL)
+        self.is_complete: bool = not major & _GSS_CONTINUE
+        self.is_mutual: bool = bool(flags.value & _MUTUAL)
         return answer
 
     def _check(self, major: int) -> None:
@@ -250,8 +250,8 @@ class SspiContext(SecurityContext):
             library.FreeContextBuffer(_address(made.data))
         self._check(status)
         self._context = after
-        self.is_complete = status != _SSPI_CONTINUE
-        self.is_mutual = bool(flags.value & _MUTUAL)
+        self.is_complete: bool = status != _SSPI_CONTINUE
+        self.is_mutual: bool = bool(flags.value & _MUTUAL)
         return answer
 
     def _check(self, status: int) -> None:

@@ -53,7 +53,7 @@ class LegacySseTransport(HttpTransport["_Post"]):
         """
         await super().open(receiver)
         # Some servers keep a receipt open for as long as they are busy with the message.
-        self.draining = Draining(most=_MAX_RECEIPTS, seconds=None)
+        self.draining: Draining = Draining(most=_MAX_RECEIPTS, seconds=None)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._provided_headers(None)
         self._sink = sink = _Stream(self, receiver)
