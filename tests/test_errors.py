@@ -57,160 +57,165 @@ from mcpclient.protocol.types import CallToolResult
 HEADERS = Headers([("WWW-Authenticate", "Bearer"), ("Mcp-Auth-Server", "https://as/")])
 FAILURE = CallToolResult({"content": [{"type": "text", "text": "disk full"}], "isError": True})
 
+
 # One of each, and the text it is to have.
-EXAMPLES: list[tuple[McpError, str]] = [
-    (McpError("anything"), "anything"),
-    (UsageError("no such option"), "no such option"),
-    (
-        CallRefused("resources/read", "mem://1", "the user did not allow it"),
-        "resources/read of 'mem://1' was refused: the user did not allow it",
-    ),
-    (ClientClosed(), "the client is closed; connect again to make calls"),
-    (ClientClosed("closed while waiting"), "closed while waiting"),
-    (
-        HandlerFailed("roots/list", "it said no", -1),
-        "the server's roots/list was not answered: it said no",
-    ),
-    (
-        NotRecorded("s.jsonl", "ping", None),
-        "ping is not in the recording s.jsonl, nor is any other ping",
-    ),
-    (
-        NotRecorded("s.jsonl", "tools/call", {"name": "é"}, [{"name": "f"}, None]),
-        'tools/call {"name": "é"} is not in the recording s.jsonl; recorded there: {"name": "f"}; '
-        "null",
-    ),
-    (
-        NotRecorded("s.jsonl", "m", {}, [1, 2, 3, 4]),
-        "m {} is not in the recording s.jsonl; the nearest of 4 recorded there: 1; 2; 3",
-    ),
-    (ServerError("odd"), "odd"),
-    (PeerError(-32601, "no", {"a": 1}), "the server answered with error -32601: no"),
-    (
-        UrlElicitationRequired(-32042, "visit", {"elicitations": [{"url": "https://x/"}]}),
-        "the server answered with error -32042: visit",
-    ),
-    (ToolError("save", FAILURE), "tool 'save' failed: disk full"),
-    (
-        ResultMismatch("add", ".sum", "expected a number, got 'x'", FAILURE),
-        "the result of tool 'add' does not fit at .sum: expected a number, got 'x'",
-    ),
-    (
-        SandboxUnavailable("the kernel does not allow Landlock"),
-        "the server cannot be confined: the kernel does not allow Landlock",
-    ),
-    (
-        ServerUnavailable("demo", "disabled", "enable it first"),
-        "server 'demo' is disabled: enable it first",
-    ),
-    (
-        ServersFailed({"demo": ConnectionLost("reset")}),
-        "required servers are not connected: demo: reset",
-    ),
-    (
-        TaskFailed("t-1", "cancelled"),
-        "task t-1 gave no result; its status is 'cancelled'",
-    ),
-    (
-        TaskFailed("t-1", "failed", "disk full"),
-        "task t-1 gave no result; its status is 'failed': disk full",
-    ),
-    (ProtocolViolation("bytes"), "bytes"),
-    (
-        MessageTooLarge(100),
-        "the server sent a message larger than 100 bytes",
-    ),
-    (NotOffered("it asked for roots"), "it asked for roots"),
-    (NotChecked("it takes too long"), "not checked: it takes too long"),
-    (
-        SchemaError("type is 5", "#/properties/a"),
-        "the JSON Schema cannot be used, at #/properties/a: type is 5",
-    ),
-    (
-        TemplateError("a{b", 1, "the brace is not closed"),
-        "the URI template 'a{b' is malformed at 1: the brace is not closed",
-    ),
-    (
-        SkillVerificationError("skill://a/b", "size", "3 bytes too many"),
-        "skill file skill://a/b failed its size check: 3 bytes too many",
-    ),
-    (HttpError(418, {}, b""), "HTTP 418"),
-    (
-        HttpError(401, HEADERS, b" body\n", "https://h/"),
-        "HTTP 401 from https://h/ (authorization is needed); "
-        "the server asks for: Bearer; the server asks for: https://as/: body",
-    ),
-    (
-        SessionExpired(404, HEADERS, b"", "https://h/"),
-        "HTTP 404 from https://h/ (no such endpoint or session); the server asks for: Bearer; "
-        "the server asks for: https://as/",
-    ),
-    (NetworkError("down"), "down"),
-    (
-        ConnectFailed("https://h/", "refused", [ConnectionLost("x")]),
-        "cannot connect to https://h/: refused",
-    ),
-    (
-        CommandNotFound(["npx", "-y"], "no such file", "/bin"),
-        "cannot start 'npx': no such file; PATH searched: /bin",
-    ),
-    (
-        CommandNotFound(["./server"], "no such command", "/bin"),
-        "cannot start './server': no such command",
-    ),
-    (
-        CommandNotFound(["bin\\server"], "no", "/bin"),
-        "cannot start 'bin\\\\server': no",
-    ),
-    (ConnectionLost("reset"), "reset"),
-    (
-        ProcessExited(["npx", "a b"], 1, "Traceback\n"),
-        "the server exited with code 1: npx (1 argument)\nlast stderr output:\nTraceback",
-    ),
-    (ProcessExited(["npx"], -9, ""), "the server was killed by signal 9: npx"),
-    (ProcessExited(["npx"], None, " \n"), "the server closed its output: npx"),
-    (CallTimeout("tools/call", 30.0), "tools/call: no answer within 30 s (timeout)"),
-    (CallTimeout("ping", 0.25, "total"), "ping: no answer within 0.25 s (max_timeout)"),
-    (
-        CallTimeout("ping", 0.25, "total", "another login"),
-        "ping: no answer within 0.25 s (max_timeout), waiting for another login",
-    ),
-    (
-        CallTimeout("initialize", 60.0, "connect"),
-        "initialize: not connected within 60 s (connect_timeout)",
-    ),
-    (AuthError("no"), "no"),
-    (
-        AuthorizationRequired("https://as/authorize?state=s3cret"),
-        "authorization is required at https://as/authorize",
-    ),
-    (AuthorizationDenied("access_denied"), "authorization was not given: access_denied"),
-    (AuthorizationDenied("x", "because"), "authorization was not given: x: because"),
-    (
-        RegistrationRequired("https://as?x=1", "no registration endpoint"),
-        "a client_id for https://as is needed: no registration endpoint",
-    ),
-    (
-        TokenRequestFailed("invalid_grant", "", 400),
-        "the authorization server gave no token (HTTP 400): invalid_grant",
-    ),
-    (
-        TokenRequestFailed("invalid_grant", "expired", 400),
-        "the authorization server gave no token (HTTP 400): invalid_grant: expired",
-    ),
-    (
-        InsufficientScope(["files:write", "x"], ["files:read"]),
-        "the server wants the scopes: files:write x; asked for already: files:read",
-    ),
-    (
-        InsufficientScope([], []),
-        "the server wants the scopes: more than it names; asked for already: none by name",
-    ),
-    (
-        SsrfError("http://169.254.169.254/?x=1", "link-local address"),
-        "refused to follow http://169.254.169.254/: link-local address",
-    ),
-]
+def made() -> list[tuple[McpError, str]]:
+    return [
+        (McpError("anything"), "anything"),
+        (UsageError("no such option"), "no such option"),
+        (
+            CallRefused("resources/read", "mem://1", "the user did not allow it"),
+            "resources/read of 'mem://1' was refused: the user did not allow it",
+        ),
+        (ClientClosed(), "the client is closed; connect again to make calls"),
+        (ClientClosed("closed while waiting"), "closed while waiting"),
+        (
+            HandlerFailed("roots/list", "it said no", -1),
+            "the server's roots/list was not answered: it said no",
+        ),
+        (
+            NotRecorded("s.jsonl", "ping", None),
+            "ping is not in the recording s.jsonl, nor is any other ping",
+        ),
+        (
+            NotRecorded("s.jsonl", "tools/call", {"name": "é"}, [{"name": "f"}, None]),
+            'tools/call {"name": "é"} is not in the recording s.jsonl; recorded there: '
+            '{"name": "f"}; null',
+        ),
+        (
+            NotRecorded("s.jsonl", "m", {}, [1, 2, 3, 4]),
+            "m {} is not in the recording s.jsonl; the nearest of 4 recorded there: 1; 2; 3",
+        ),
+        (ServerError("odd"), "odd"),
+        (PeerError(-32601, "no", {"a": 1}), "the server answered with error -32601: no"),
+        (
+            UrlElicitationRequired(-32042, "visit", {"elicitations": [{"url": "https://x/"}]}),
+            "the server answered with error -32042: visit",
+        ),
+        (ToolError("save", FAILURE), "tool 'save' failed: disk full"),
+        (
+            ResultMismatch("add", ".sum", "expected a number, got 'x'", FAILURE),
+            "the result of tool 'add' does not fit at .sum: expected a number, got 'x'",
+        ),
+        (
+            SandboxUnavailable("the kernel does not allow Landlock"),
+            "the server cannot be confined: the kernel does not allow Landlock",
+        ),
+        (
+            ServerUnavailable("demo", "disabled", "enable it first"),
+            "server 'demo' is disabled: enable it first",
+        ),
+        (
+            ServersFailed({"demo": ConnectionLost("reset")}),
+            "required servers are not connected: demo: reset",
+        ),
+        (
+            TaskFailed("t-1", "cancelled"),
+            "task t-1 gave no result; its status is 'cancelled'",
+        ),
+        (
+            TaskFailed("t-1", "failed", "disk full"),
+            "task t-1 gave no result; its status is 'failed': disk full",
+        ),
+        (ProtocolViolation("bytes"), "bytes"),
+        (
+            MessageTooLarge(100),
+            "the server sent a message larger than 100 bytes",
+        ),
+        (NotOffered("it asked for roots"), "it asked for roots"),
+        (NotChecked("it takes too long"), "not checked: it takes too long"),
+        (
+            SchemaError("type is 5", "#/properties/a"),
+            "the JSON Schema cannot be used, at #/properties/a: type is 5",
+        ),
+        (
+            TemplateError("a{b", 1, "the brace is not closed"),
+            "the URI template 'a{b' is malformed at 1: the brace is not closed",
+        ),
+        (
+            SkillVerificationError("skill://a/b", "size", "3 bytes too many"),
+            "skill file skill://a/b failed its size check: 3 bytes too many",
+        ),
+        (HttpError(418, {}, b""), "HTTP 418"),
+        (
+            HttpError(401, HEADERS, b" body\n", "https://h/"),
+            "HTTP 401 from https://h/ (authorization is needed); "
+            "the server asks for: Bearer; the server asks for: https://as/: body",
+        ),
+        (
+            SessionExpired(404, HEADERS, b"", "https://h/"),
+            "HTTP 404 from https://h/ (no such endpoint or session); the server asks for: Bearer; "
+            "the server asks for: https://as/",
+        ),
+        (NetworkError("down"), "down"),
+        (
+            ConnectFailed("https://h/", "refused", [ConnectionLost("x")]),
+            "cannot connect to https://h/: refused",
+        ),
+        (
+            CommandNotFound(["npx", "-y"], "no such file", "/bin"),
+            "cannot start 'npx': no such file; PATH searched: /bin",
+        ),
+        (
+            CommandNotFound(["./server"], "no such command", "/bin"),
+            "cannot start './server': no such command",
+        ),
+        (
+            CommandNotFound(["bin\\server"], "no", "/bin"),
+            "cannot start 'bin\\\\server': no",
+        ),
+        (ConnectionLost("reset"), "reset"),
+        (
+            ProcessExited(["npx", "a b"], 1, "Traceback\n"),
+            "the server exited with code 1: npx (1 argument)\nlast stderr output:\nTraceback",
+        ),
+        (ProcessExited(["npx"], -9, ""), "the server was killed by signal 9: npx"),
+        (ProcessExited(["npx"], None, " \n"), "the server closed its output: npx"),
+        (CallTimeout("tools/call", 30.0), "tools/call: no answer within 30 s (timeout)"),
+        (CallTimeout("ping", 0.25, "total"), "ping: no answer within 0.25 s (max_timeout)"),
+        (
+            CallTimeout("ping", 0.25, "total", "another login"),
+            "ping: no answer within 0.25 s (max_timeout), waiting for another login",
+        ),
+        (
+            CallTimeout("initialize", 60.0, "connect"),
+            "initialize: not connected within 60 s (connect_timeout)",
+        ),
+        (AuthError("no"), "no"),
+        (
+            AuthorizationRequired("https://as/authorize?state=s3cret"),
+            "authorization is required at https://as/authorize",
+        ),
+        (AuthorizationDenied("access_denied"), "authorization was not given: access_denied"),
+        (AuthorizationDenied("x", "because"), "authorization was not given: x: because"),
+        (
+            RegistrationRequired("https://as?x=1", "no registration endpoint"),
+            "a client_id for https://as is needed: no registration endpoint",
+        ),
+        (
+            TokenRequestFailed("invalid_grant", "", 400),
+            "the authorization server gave no token (HTTP 400): invalid_grant",
+        ),
+        (
+            TokenRequestFailed("invalid_grant", "expired", 400),
+            "the authorization server gave no token (HTTP 400): invalid_grant: expired",
+        ),
+        (
+            InsufficientScope(["files:write", "x"], ["files:read"]),
+            "the server wants the scopes: files:write x; asked for already: files:read",
+        ),
+        (
+            InsufficientScope([], []),
+            "the server wants the scopes: more than it names; asked for already: none by name",
+        ),
+        (
+            SsrfError("http://169.254.169.254/?x=1", "link-local address"),
+            "refused to follow http://169.254.169.254/: link-local address",
+        ),
+    ]
+
+
+EXAMPLES = made()
 IDS = [f"{type(error).__name__} {number}" for number, (error, _) in enumerate(EXAMPLES)]
 
 
@@ -286,6 +291,12 @@ def test_texts(error: McpError, text: str) -> None:
 def test_a_refusal_is_told_from_trouble(code: str, status: int, refused: bool) -> None:
     """F-AUTH-5: what is no refusal costs nobody the login."""
     assert TokenRequestFailed(code, "", status).is_refusal is refused
+
+
+def test_errors_of_the_same_facts_say_the_same() -> None:
+    for (first, _), (second, text) in zip(EXAMPLES, made()):
+        assert str(first) == str(second) == text
+        assert vars(first).keys() == vars(second).keys()
 
 
 @pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=IDS)

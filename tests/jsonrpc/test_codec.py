@@ -44,6 +44,21 @@ def decoded_or_fault(text: bytes | str) -> Any:
 # Out
 
 
+@pytest.mark.parametrize("text", ['{"b": 1,  "a": [2]}', memoryview(b'{"b": 1,  "a": [2]}')])
+def test_an_object_that_is_passed_on_is_encoded_as_it_was_read(text: Any) -> None:
+    """F-BRIDGE-1: byte for byte, and the rest of the message around it."""
+    passed_on = codec.VerbatimObject({"b": 1}, text)
+    message = {"jsonrpc": "2.0", "result": passed_on, "id": 7}
+    assert encode(message) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1,  "a": [2]}}'
+
+
+def test_depth_is_measured_without_recursion() -> None:
+    """F-WIRE-7"""
+    assert not codec.is_deep({"a": [{"b": 1}]}, 4)
+    assert codec.is_deep({"a": [{"b": 1}]}, 2)
+    assert codec.is_deep(deep_list(5000), 100)
+
+
 def test_encoding_is_compact_utf_8() -> None:
     """F-WIRE-7: what JSON.stringify would write, on one line."""
     message = {"text": 'a\n"\u2028é😀', "list": [1, 2.5, None, True]}

@@ -23,6 +23,15 @@ def test_a_message_is_delivered() -> None:
     assert inbox.messages == [message]
 
 
+def test_json_that_is_no_message_is_rejected_with_its_beginning() -> None:
+    """F-SHOW-14: so that it can be shown; it answers the request that its text was to answer."""
+    inbox = Inbox()
+    for text in ('{"hello": "world"}', b'{"hello": "world"}'):
+        assert deliver_text(text, inbox, 5) == []
+    assert [request_id for _, request_id in inbox.rejected] == [5, 5]
+    assert all('{"hello": "world"}' in str(error) for error, _ in inbox.rejected)
+
+
 def test_a_batch_is_delivered_one_by_one() -> None:
     """F-HTTP-3: what is no message in it costs only itself, and one report."""
     inbox = Inbox()

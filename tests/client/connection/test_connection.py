@@ -15,6 +15,8 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.connection.options import EraMemory
+from mcpclient.client.events.callbacks import Observer
+from mcpclient.entries.server_limits import ServerLimits
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -27,6 +29,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     SessionExpired,
 )
+from mcpclient.net.chained_log import read_log
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
@@ -537,6 +540,33 @@ def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
         assert closed == [None]
 
     run(main())
+
+
+def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
+    """F-AUDIT-1, F-API-23: hooks that watch see it, and the log has its line."""
+    seen: list[str] = []
+
+    class Watching:
+        async def __call__(self, call: Any, proceed: Any) -> Any:
+            result = await proceed(call)
+            seen.append(f"{call.method} {result.raw.get('protocolVersion', '')}".strip())
+            return result
+
+        def session_observer(self, describe: Callable[[], Any]) -> Observer:
+            return Observer()
+
+    async def main() -> None:
+        log = tmp_path / "calls.jsonl"
+        options = {"limits": ServerLimits(at_once=1), "audit": log}
+        for each in (options, {"limits": None}):
+            client = await client_of(McpServer(), around=[Watching()], **each)
+            await client.ping()
+            assert client._connection.wait_reason is None
+            await client.close()
+        assert [line.record["kind"] for line in read_log(log)] == ["start"]
+
+    run(main())
+    assert seen == ["connect 2025-11-25", "ping"] * 2
 
 
 # What is declared, and who else follows the connection

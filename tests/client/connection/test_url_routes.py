@@ -119,6 +119,15 @@ def test_authorization_over_http(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert asked.startswith(("http://h", "https://h"))
 
 
+@pytest.mark.parametrize("value", ["Bearer Bearer x", "Bearer ", "bearer"])
+def test_an_authorization_header_that_no_server_accepts(value: str) -> None:
+    """F-AUTH-13: as wrong variables produce it."""
+    with pytest.raises(UsageError, match="Bearer"):
+        url_route("https://h/mcp", headers={"X-Other": "y", "Authorization": value})
+    with pytest.raises(UsageError, match="begins with Bearer"):
+        url_route("https://h/mcp", auth="Bearer x")
+
+
 def test_an_empty_token_is_a_mistake() -> None:
     """F-AUTH-13: it would be sent as one, and refused."""
     with pytest.raises(UsageError, match="empty token"):
