@@ -61,7 +61,9 @@ def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdin.close()
-    threading.Thread(target=_drain, args=[process.stderr.fileno()], daemon=True).start()
+    # Its own descriptor: the number of one that is closed may be that of the next program's stdout.
+    stderr = os.dup(process.stderr.fileno())
+    threading.Thread(target=_drain, args=[stderr], daemon=True).start()
     found = b""
     while len(found) <= limit:
         chunk = process.stdout.read(limit + 1 - len(found))
@@ -78,8 +80,8 @@ def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -
 
 
 def _drain(descriptor: int) -> None:
-    with suppress(OSError):
-        while os.read(descriptor, 65536):
+    with suppress(OSError), open(descriptor, "rb", buffering=0) as stderr:
+        while stderr.read(65536):
             pass
 
 
