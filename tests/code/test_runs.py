@@ -233,7 +233,8 @@ def test_processes_do_not_outlive_the_run(clean: None) -> None:
     """F-CODE-1: neither those of another session, nor orphans."""
     name = f"31.{os.getpid()}"
     code = (
-        "import os, subprocess, sys\n"
+        "import os, subprocess, warnings\n"
+        "warnings.simplefilter('ignore')\n"  # Python 3.12 warns of a fork beside threads
         f"subprocess.Popen(['/bin/sleep', '{name}'], start_new_session=True)\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
