@@ -234,8 +234,8 @@ class GrantRequest:
 def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
     """Return the grant with fresh tokens; a rotated refresh token replaces the old one.
 
-    Raises TokenRequestFailed, with the ``error`` "invalid_grant" for a refresh token that is no
-    longer valid, and AuthError when the grant has no refresh token.
+    Raises TokenRequestFailed, with the ``error`` "invalid_grant" for a refresh token that has
+    become invalid, and AuthError when the grant has no refresh token.
     """
     token = grant.tokens.refresh_token
     if token is None:

@@ -50,7 +50,7 @@ class TokenSet:
         return self.renew_at is not None and now >= self.renew_at
 
     def has_expired(self, now: float) -> bool:
-        """Whether the token is no longer valid."""
+        """Whether the token has become invalid."""
         return self.expires_at is not None and now >= self.expires_at
 
     def to_record(self) -> dict[str, object]:

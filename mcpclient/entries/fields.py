@@ -172,7 +172,7 @@ TRANSPORT_NAMES: dict[str, str | None] = {
     "socket": "socket",
     "remote": None,
 }
-"""What configuration files call the transports, in lower case; None: found out from the URL."""
+"""The transports by their names in configuration files, in lower case; None: by the URL."""
 
 TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
 """The values of the option ``transport``."""

@@ -154,7 +154,7 @@ _SECOND_ARGUMENT: dict[str, list[_Instruction]] = {
     # A pair of datagram sockets can send to any path; a pair of streams only to each other.
     "socketpair": [(_AND, 0, 0, 0xF), (_EQUAL, 0, 1, _SOCK_DGRAM)],
 }
-"""What of the second argument is denied."""
+"""The tests of the second argument that make a call denied, by the name of the call."""
 
 
 def _load(argument: int) -> _Instruction:

@@ -93,7 +93,7 @@ def _only_zombies(group: int) -> bool:
     """Whether the group holds only zombies: ended processes that were not collected.
 
     In a container whose first process does not reap, an orphan stays a zombie for ever and the
-    group never empties. Only Linux tells (``/proc``); elsewhere the answer is no.
+    group never empties. Only Linux tells (``/proc``); elsewhere this is False.
     """
     try:
         entries = [entry for entry in os.listdir("/proc") if entry.isdigit()]
