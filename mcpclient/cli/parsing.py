@@ -76,7 +76,7 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     try:
         options = parser_of(command).parse_intermixed_args(before[1:])
     except UsageError as error:
-        raise _with_dashes(error, before) from None
+        raise (_with_dashes(error, before) if server_command is None else error) from None
     options.server_command = server_command
     options.line = list(words)
     if isinstance(command, Command):

@@ -23,6 +23,15 @@ def config(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.usefixtures("nothing_configured")
+def test_dashes_that_are_there_are_not_asked_for(capsys: Capture) -> None:
+    """F-SHOW-19: a word before them that is also a program's name is none."""
+    assert main(["call", "echo", "--nope", "--", "python3", DEMO]) == 2
+    said = capsys.readouterr().err
+    assert "unrecognized arguments: --nope" in said
+    assert "Put --" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
