@@ -14,11 +14,11 @@ from conformance.peers import node_module
 from tests.inspector.scenes import Scene
 from tests.support.needs import chromium
 
-__all__ = ["AXE", "SWITCHES", "Chromium", "needs_axe", "read", "shown"]
+__all__ = ["SWITCHES", "Chromium", "axe_violations", "needs_axe", "read", "shown"]
 
-AXE = node_module("axe-core/axe.min.js", "node-axe")
+_AXE = node_module("axe-core/axe.min.js", "node-axe")
 needs_axe = pytest.mark.skipif(
-    not AXE.exists(), reason="no axe-core: python -m conformance.peers install node-axe"
+    not _AXE.exists(), reason="no axe-core: python -m conformance.peers install node-axe"
 )
 
 SWITCHES = [
@@ -103,3 +103,14 @@ async def read(page: Page, selector: str) -> str:
 async def shown(page: Page, selector: str, text: str) -> None:
     """Wait until an element has a text."""
     await page.locator(selector).filter(has_text=text).first.wait_for()
+
+
+async def axe_violations(page: Page, place: str) -> list[str]:
+    """Return what axe-core finds wrong with the page as it is; ``place``: its name for that."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(_AXE.read_text("utf-8"))
+    found = []
+    for violation in (await page.evaluate("axe.run()"))["violations"]:
+        nodes = [node["html"][:150] for node in violation["nodes"][:3]]
+        found.append(f"{place}: {violation['id']} {nodes}")
+    return found

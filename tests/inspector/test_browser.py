@@ -23,7 +23,7 @@ from mcpclient.inspector import document
 from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.servers import ClientSource
 from mcpclient.recording.transcript import read_transcripts
-from tests.inspector.browser import AXE, Chromium, needs_axe, read, shown
+from tests.inspector.browser import Chromium, axe_violations, needs_axe, read, shown
 from tests.inspector.loaded_server import odd_tools
 from tests.inspector.scenes import Reaching, Scene
 from tests.inspector.showcase import ATTACKS, Showcase
@@ -516,28 +516,20 @@ def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
     """F-SHOW-10: names, roles and contrast, by axe-core."""
 
     async def work(page: Page, scene: Scene) -> None:
-        await page.evaluate(AXE.read_text("utf-8"))
         found: list[str] = []
-
-        async def check(place: str) -> None:
-            result = await page.evaluate("axe.run()")
-            for violation in result["violations"]:
-                nodes = [node["html"][:150] for node in violation["nodes"][:3]]
-                found.append(f"{place}: {violation['id']} {nodes}")
-
-        await check("start")
+        found += await axe_violations(page, "start")
         await choose(page, "search_issues")
-        await check("form")
+        found += await axe_violations(page, "form")
         if width == 1280:
             await page.get_by_label("query").fill("x")
             await call(page)
             await page.locator("#wire .row.request").last.click()
             await page.locator(".record .tree").first.wait_for()
-            await check("result and record")
+            found += await axe_violations(page, "result and record")
             await choose(page, "ask_user")
             await page.locator("#call").click()
             await page.locator(".question").wait_for()
-            await check("question")
+            found += await axe_violations(page, "question")
         assert found == []
 
     chromium.visit(Scene(), work, width=width, scheme=scheme)

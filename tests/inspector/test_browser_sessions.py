@@ -16,7 +16,7 @@ from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.servers import ManagerSource
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, DONE, OPTIONAL
-from tests.inspector.browser import AXE, Chromium, needs_axe, shown
+from tests.inspector.browser import Chromium, axe_violations, needs_axe, shown
 from tests.inspector.scenes import Reaching, Scene
 from tests.inspector.test_browser import call, choose
 from tests.support.http_server import HttpServer
@@ -293,15 +293,7 @@ def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str
     """F-SHOW-14: a form that does not fit, violations, logs, a traceback, a crash."""
 
     async def work(page: Page, scene: Scene) -> None:
-        await page.evaluate(AXE.read_text("utf-8"))
         found: list[str] = []
-
-        async def check(place: str) -> None:
-            result = await page.evaluate("axe.run()")
-            for violation in result["violations"]:
-                nodes = [node["html"][:150] for node in violation["nodes"][:3]]
-                found.append(f"{place}: {violation['id']} {nodes}")
-
         for tool in ("banner", "logs", "traceback"):
             if width == 400:
                 await page.locator(".views [data-view=list]").click()
@@ -309,17 +301,17 @@ def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str
             await page.locator("#list .row .title").get_by_text(tool, exact=True).first.click()
             await page.locator("#call").click()
             await page.locator(".outcomes .state").wait_for()
-        await check("outcome")
+        found += await axe_violations(page, "outcome")
         if width == 400:
             await page.locator(".views [data-view=wire]").click()
         for row in (".stderr", ".at-error"):
             await page.locator(f"#wire .row{row}").first.click()
             await page.locator(".record .tree").first.wait_for()
-            await check(row)
+            found += await axe_violations(page, row)
         await page.locator("#faults").click()
         await page.locator("#wire .row.fault").first.click()
         await page.locator(".record .problem").wait_for()
-        await check("violation")
+        found += await axe_violations(page, "violation")
         assert found == []
 
     command = [sys.executable, FAULTY]
