@@ -13,7 +13,7 @@ from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..lazy import OnDemand
-from ..manager.filters import any_pattern, fits_pair
+from ..manager.naming import any_pattern, fits_pair
 from ..net.locks import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool

@@ -13,7 +13,7 @@ from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..errors import McpError, ServerUnavailable
 from ..gate.gate import Gate
-from ..manager.filters import is_offered
+from ..manager.naming import is_offered
 from .command import Answer, LocalCommand, LocalWork, Server
 from .connecting import client_options
 from .parsing import name_server, only_server

@@ -122,8 +122,13 @@ class Action(enum.Enum):
 
 
 _A, _S = Action, Status
-_LOSING = (_A.CLOSE, _A.KEEP_TOOLS, _A.PAUSE)
+_FAILING = (_A.CLOSE, _A.KEEP_TOOLS)
 _ENDING = (_A.STOP, _A.CLOSE, _A.DROP_TOOLS)
+
+UNDER_WAY = (_S.CONNECTING, _S.RECONNECTING)
+"""The statuses in which there is an attempt, or a pause before one."""
+
+_FAILED = (_S.FAILED, _S.NEEDS_AUTH, _S.NEEDS_CLIENT_REGISTRATION)  # retried only on request
 
 NOT_ALLOWED = {
     "disabled": (_S.DISABLED, Event.SWITCHED_OFF),
@@ -143,28 +148,28 @@ NEXT_STEPS = {
 """The reason for a status in which no call can be made, and what to do."""
 
 TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
-    # Before the first connection
-    (_S.DISABLED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.NEEDS_APPROVAL, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.DENIED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.DEFERRED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
+    **{
+        (state, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,))
+        for state in (_S.DISABLED, _S.NEEDS_APPROVAL, _S.DENIED, _S.DEFERRED, *_FAILED, _S.CLOSED)
+    },
+    **{
+        (state, Event.DISCONNECT): (_S.CLOSED, _ENDING)
+        for state in (_S.DEFERRED, *UNDER_WAY, _S.CONNECTED, *_FAILED)
+    },
+    # It is judged again before each attempt
+    **{
+        (state, event): (outcome, _ENDING)
+        for state in UNDER_WAY
+        for outcome, event in NOT_ALLOWED.values()
+    },
     (_S.DEFERRED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.CONNECTING, Event.OPENED): (_S.CONNECTED, (_A.REST,)),
-    (_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE, _A.KEEP_TOOLS)),
-    (_S.CONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.KEEP_TOOLS)),
-    (_S.CONNECTING, Event.UNREGISTERED): (
-        _S.NEEDS_CLIENT_REGISTRATION,
-        (_A.CLOSE, _A.KEEP_TOOLS),
-    ),
-    # A failed server is retried only on request
-    (_S.FAILED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
     (_S.FAILED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.NEEDS_AUTH, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.NEEDS_CLIENT_REGISTRATION, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.CLOSED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
-    # While it works
-    (_S.CONNECTED, Event.LOST): (_S.RECONNECTING, _LOSING),
-    (_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.KEEP_TOOLS)),
+    (_S.CONNECTING, Event.OPENED): (_S.CONNECTED, (_A.REST,)),
+    (_S.CONNECTING, Event.FAILED): (_S.FAILED, _FAILING),
+    (_S.CONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING),
+    (_S.CONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, _FAILING),
+    (_S.CONNECTED, Event.LOST): (_S.RECONNECTING, (*_FAILING, _A.PAUSE)),
+    (_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING),
     # After a loss: for as long as the manager is open
     (_S.RECONNECTING, Event.RETRY): (_S.RECONNECTING, (_A.OPEN,)),
     (_S.RECONNECTING, Event.CONNECT): (_S.RECONNECTING, (_A.OPEN,)),
@@ -172,20 +177,6 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.RECONNECTING, Event.FAILED): (_S.RECONNECTING, (_A.CLOSE, _A.PAUSE)),
     (_S.RECONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE,)),
     (_S.RECONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, (_A.CLOSE,)),
-    # Disconnecting, from any state
-    (_S.DEFERRED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.CONNECTING, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.CONNECTED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.RECONNECTING, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.FAILED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.NEEDS_AUTH, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    (_S.NEEDS_CLIENT_REGISTRATION, Event.DISCONNECT): (_S.CLOSED, _ENDING),
-    # It is judged again before each attempt
-    **{
-        (state, event): (outcome, _ENDING)
-        for state in (_S.CONNECTING, _S.RECONNECTING)
-        for outcome, event in NOT_ALLOWED.values()
-    },
 }
 
 

@@ -30,6 +30,7 @@ from .events import StatusChanged
 from .machine import (
     NEXT_STEPS,
     NOT_ALLOWED,
+    UNDER_WAY,
     Action,
     Event,
     Status,
@@ -49,8 +50,6 @@ else:
     audit = OnDemand("..client.events.audit", __name__)
 
 _logger = logger_for("mcpclient.manager")
-
-_UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
 
 
 class Server:
@@ -230,7 +229,7 @@ class Server:
         loop = asyncio.get_running_loop()
         deadline = None if not seconds else loop.time() + seconds
         while self.status is not Status.CONNECTED:
-            if self.status not in _UNDER_WAY:
+            if self.status not in UNDER_WAY:
                 raise self.unavailable()
             left = None if deadline is None else deadline - loop.time()
             if left is not None and left <= 0:
@@ -265,7 +264,7 @@ class Server:
             connection_of(self._client).abort()
         for task in (self._attempt, *self._ending):
             cancel(task)
-        if self.status in (Status.CONNECTED, *_UNDER_WAY):  # its event loop has stopped
+        if self.status in (Status.CONNECTED, *UNDER_WAY):  # its event loop has stopped
             self.status, self.error, self.next_try = Status.CLOSED, None, None
 
     def to_pin(self) -> ServerOffer:

@@ -19,10 +19,9 @@ from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from ..transports.backoff import Retries
 from .events import PinMismatch, ToolsUpdated
-from .filters import is_offered
 from .machine import Status
 from .memory import Remembered, memory_key
-from .naming import ToolNames
+from .naming import ToolNames, is_offered
 from .pins import Mismatch, ServerOffer, repeated_tools
 
 if TYPE_CHECKING:

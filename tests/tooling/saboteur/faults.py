@@ -539,7 +539,7 @@ OTHERS = [
     Fault(
         "manager.naming",
         "a tool is named as another server's",
-        "return self._claims[longest] != server",
+        "return claimant != server",
         "return False",
     ),
     Fault(
@@ -817,13 +817,13 @@ OTHERS = [
     Fault(
         "manager.machine",
         "a 401 in mid-session drops the tools",
-        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.KEEP_TOOLS))",
+        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING)",
         "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.DROP_TOOLS))",
     ),
     Fault(
         "manager.machine",
         "a first connection that fails leaves the remembered tools as good as new",
-        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE, _A.KEEP_TOOLS))",
+        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, _FAILING)",
         "(_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE,))",
     ),
     Fault(

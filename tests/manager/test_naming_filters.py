@@ -8,7 +8,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager
-from mcpclient.manager.filters import any_pattern, fits_pair, is_offered
+from mcpclient.manager.naming import any_pattern, fits_pair, is_offered
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
