@@ -12,21 +12,19 @@ sequences of more than white space; no calls and results where no tools are decl
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules
-from .limits import MediaRules
-from .model_api import ModelApi
+from .limits import IMAGES, MediaRules
+from .model_api import ModelApi, given
 from .names import NameRule
 from .parts import MadeCall, MadeResult, Part, without_calls
 from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, first_present, plain
 
-_IMAGE = ("image/jpeg", "image/png", "image/gif", "image/webp")
 # The SDK rejects a larger ``max_tokens`` unless the answer is streamed.
 _MOST_TOKENS = 21_333
-_SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
 class _Anthropic(ModelApi):
@@ -39,11 +37,12 @@ class _Anthropic(ModelApi):
         defers=True,
     )
     media = MediaRules(
-        dict.fromkeys(_IMAGE, "image") | {"application/pdf": "document"},
+        dict.fromkeys(IMAGES, "image") | {"application/pdf": "document"},
         # 5,242,880 characters of Base64.
         {"image": 3_932_160, "document": 32_000_000},
     )
     joins_results = True
+    search: ClassVar = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.messages.create`` for a sampling request.
@@ -52,30 +51,23 @@ class _Anthropic(ModelApi):
         server offers no tools, calls in the conversation become text.
         """
         turns = self._turns(sampling)
-        made: dict[str, Any] = {
+        choice = {"required": "any"}.get(sampling.tool_choice, sampling.tool_choice)
+        return {
             "model": model,
             "max_tokens": min(sampling.max_tokens or 1024, _MOST_TOKENS),
             "messages": self._messages(turns if sampling.tools else map(without_calls, turns)),
+            **given(
+                system=sampling.system_prompt,
+                stop_sequences=[stop for stop in sampling.stop_sequences if stop.strip()],
+                tools=self.tools(sampling.tools),
+                tool_choice={"type": choice} if sampling.tools else None,
+            ),
         }
-        if sampling.system_prompt:
-            made["system"] = sampling.system_prompt
-        stops = [sequence for sequence in sampling.stop_sequences if sequence.strip()]
-        if stops:
-            made["stop_sequences"] = stops
-        if sampling.tools:
-            made["tools"] = self.tools(sampling.tools)
-            choice = {"required": "any"}.get(sampling.tool_choice, sampling.tool_choice)
-            made["tool_choice"] = {"type": choice}
-        return made
 
     def _blocks(self, response: object) -> list[Any]:
         whole = plain(response)
-        content = whole if isinstance(whole, list) else first_present(whole, "content")
-        if isinstance(content, str):
-            return []
-        if not isinstance(content, list):
-            raise self._unreadable("content", response)
-        return [plain(block) for block in content]
+        is_text = isinstance(first_present(whole, "content"), str)
+        return [] if is_text else self._listed(whole, "content", response)
 
     def _call_in(self, block: Any) -> RawCall | None:
         if first_present(block, "type") != "tool_use":
@@ -89,19 +81,14 @@ class _Anthropic(ModelApi):
     def _stop_reason(self, response: Any) -> Any:
         return first_present(response, "stop_reason")
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        shaped: list[dict[str, Any]] = [
-            {
-                "name": definition.name,
-                "description": definition.description,
-                "input_schema": definition.schema,
-                **({"strict": True} if definition.strict else {}),
-                **({"defer_loading": True} if definition.deferred else {}),
-            }
-            for definition in defined
-        ]
-        is_searched = any(definition.deferred for definition in defined)
-        return [dict(_SEARCH), *shaped] if is_searched else shaped
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        return {
+            "name": definition.name,
+            "description": definition.description,
+            "input_schema": definition.schema,
+            **({"strict": True} if definition.strict else {}),
+            **({"defer_loading": True} if definition.deferred else {}),
+        }
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -121,9 +108,5 @@ class _Anthropic(ModelApi):
 
 
 _API = _Anthropic()
-tools: Final = _API.tools
-calls: Final = _API.calls
-results: Final = _API.results
-messages: Final = _API.messages
-request: Final = _API.request
-answer: Final = _API.answer
+tools, calls, results = _API.tools, _API.calls, _API.results
+messages, request, answer = _API.messages, _API.request, _API.answer

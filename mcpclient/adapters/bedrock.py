@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
-from .model_api import ModelApi
+from .model_api import ModelApi, given
 from .names import NameRule
 from .parts import MadeCall, MadeResult, Part, Turn, without_calls
 from .schemas.strict import CLAUDE
@@ -59,34 +59,29 @@ class _Bedrock(ModelApi):
         Bedrock cannot forbid tools, so if the server asks for none, none are declared, and calls in
         the conversation become text.
         """
-        limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
-        if sampling.temperature is not None:
-            limits["temperature"] = min(sampling.temperature, 1.0)
-        if sampling.stop_sequences:
-            limits["stopSequences"] = sampling.stop_sequences
-        turns = self._turns(sampling)
+        turns, temperature = self._turns(sampling), sampling.temperature
         has_tools = bool(sampling.tools) and sampling.tool_choice != "none"
-        made: dict[str, Any] = {
+        choice = "any" if sampling.tool_choice == "required" else "auto"
+        offered = {"tools": self.tools(sampling.tools), "toolChoice": {choice: {}}}
+        return {
             "modelId": model,
             "messages": self._messages(turns if has_tools else map(without_calls, turns)),
-            "inferenceConfig": limits,
+            "inferenceConfig": given(
+                maxTokens=sampling.max_tokens or 1024,
+                temperature=None if temperature is None else min(temperature, 1.0),
+                stopSequences=sampling.stop_sequences,
+            ),
+            **given(
+                system=[{"text": sampling.system_prompt}] if sampling.system_prompt else None,
+                toolConfig=offered if has_tools else None,
+            ),
         }
-        if sampling.system_prompt:
-            made["system"] = [{"text": sampling.system_prompt}]
-        if has_tools:
-            choice = "any" if sampling.tool_choice == "required" else "auto"
-            made["toolConfig"] = {"tools": self.tools(sampling.tools), "toolChoice": {choice: {}}}
-        return made
 
     def _blocks(self, response: object) -> list[Any]:
         whole = plain(response)
-        message = whole
-        if isinstance(whole, Mapping) and "output" in whole:
-            message = first_present(whole["output"], "message")
-        content = message if isinstance(message, list) else first_present(message, "content")
-        if not isinstance(content, list):
-            raise self._unreadable("output", response)
-        return [plain(block) for block in content]
+        output = first_present(whole, "output")
+        message = whole if output is None else first_present(output, "message")
+        return self._listed(message, "content", response)
 
     def _call_in(self, block: Any) -> RawCall | None:
         call = first_present(block, "toolUse")
@@ -101,18 +96,14 @@ class _Bedrock(ModelApi):
     def _stop_reason(self, response: Any) -> Any:
         return first_present(response, "stopReason")
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        return [
-            {
-                "toolSpec": {
-                    "name": definition.name,
-                    "description": definition.description,
-                    "inputSchema": {"json": definition.schema},
-                    **({"strict": True} if definition.strict else {}),
-                }
-            }
-            for definition in defined
-        ]
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        specification = {
+            "name": definition.name,
+            "description": definition.description,
+            "inputSchema": {"json": definition.schema},
+            **({"strict": True} if definition.strict else {}),
+        }
+        return {"toolSpec": specification}
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -159,9 +150,5 @@ def _tell_apart(block: dict[str, Any], place: str) -> None:
 
 
 _API = _Bedrock()
-tools: Final = _API.tools
-calls: Final = _API.calls
-results: Final = _API.results
-messages: Final = _API.messages
-request: Final = _API.request
-answer: Final = _API.answer
+tools, calls, results = _API.tools, _API.calls, _API.results
+messages, request, answer = _API.messages, _API.request, _API.answer

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules
 from .limits import MediaRules
-from .model_api import ModelApi
+from .model_api import ModelApi, given
 from .names import NameRule
 from .parts import MadeCall, MadeResult, Part
 from .schemas.reduced import google_subset
@@ -53,19 +53,16 @@ class _Google(ModelApi):
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.models.generate_content`` for a sampling request."""
-        config: dict[str, Any] = {}
-        if sampling.max_tokens is not None:
-            config["maxOutputTokens"] = sampling.max_tokens
-        if sampling.system_prompt:
-            config["systemInstruction"] = sampling.system_prompt
-        if sampling.temperature is not None:
-            config["temperature"] = sampling.temperature
-        if sampling.stop_sequences:
-            config["stopSequences"] = sampling.stop_sequences[:5]
-        if sampling.tools:
-            mode = {"required": "ANY", "none": "NONE"}.get(sampling.tool_choice, "AUTO")
-            config["tools"] = self.tools(sampling.tools)
-            config["toolConfig"] = {"functionCallingConfig": {"mode": mode}}
+        mode = {"required": "ANY", "none": "NONE"}.get(sampling.tool_choice, "AUTO")
+        calling = {"functionCallingConfig": {"mode": mode}}
+        config = given(
+            maxOutputTokens=sampling.max_tokens,
+            systemInstruction=sampling.system_prompt,
+            temperature=sampling.temperature,
+            stopSequences=sampling.stop_sequences[:5],
+            tools=self.tools(sampling.tools),
+            toolConfig=calling if sampling.tools else None,
+        )
         contents = self._messages(self._turns(sampling))
         return {"model": model, "contents": contents, "config": config}
 
@@ -76,12 +73,8 @@ class _Google(ModelApi):
             content = plain(first_present(_candidate(whole), "content"))
             if content is None:  # blocked, or stopped before it began
                 return []
-        parts = content if isinstance(content, list) else first_present(content, "parts")
-        if parts is None and isinstance(content, Mapping) and "role" in content:
-            return []
-        if not isinstance(parts, list):
-            raise self._unreadable("candidates", response)
-        return [plain(part) for part in parts]
+        is_empty = first_present(content, "role") and first_present(content, "parts") is None
+        return [] if is_empty else self._listed(content, "parts", response)
 
     def _call_in(self, block: Any) -> RawCall | None:
         call = plain(first_present(block, "functionCall", "function_call"))
@@ -104,15 +97,14 @@ class _Google(ModelApi):
         return "max_tokens" if getattr(reason, "value", reason) == "MAX_TOKENS" else None
 
     def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        declared = [
-            {
-                "name": definition.name,
-                "description": definition.description,
-                "parametersJsonSchema": definition.schema,
-            }
-            for definition in defined
-        ]
-        return [{"functionDeclarations": declared}] if declared else []
+        return [{"functionDeclarations": list(map(self._definition, defined))}] if defined else []
+
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        return {
+            "name": definition.name,
+            "description": definition.description,
+            "parametersJsonSchema": definition.schema,
+        }
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -143,9 +135,5 @@ def _candidate(whole: object) -> Any:
 
 
 _API = _Google()
-tools: Final = _API.tools
-calls: Final = _API.calls
-results: Final = _API.results
-messages: Final = _API.messages
-request: Final = _API.request
-answer: Final = _API.answer
+tools, calls, results = _API.tools, _API.calls, _API.results
+messages, request, answer = _API.messages, _API.request, _API.answer

@@ -176,6 +176,10 @@ class Media:
         return f"{self.kind}{named}, {self.media_type}, {len(self.data)} bytes"
 
 
+IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""The images that most APIs accept."""
+
+
 @dataclass(frozen=True)
 class MediaRules:
     """The media types that an API accepts, and the most bytes of each kind (before Base64).

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, ClassVar, Protocol
 
 from ..errors import UsageError
 from ..protocol.sampling import SamplingRequest
@@ -29,21 +29,8 @@ from .parts import (
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls
 
 
-class ModelApi(ABC):
-    """A model API.
-
-    ``media``: the media accepted in results and messages of the user; ``media_of_model``: those in
-    messages of the model. ``roles``: the names of the user and the model. ``content``: the key of
-    the content in a message. ``joins_results``: whether the API refuses two results of one id.
-    """
-
-    name: str
-    rules: DefinitionRules
-    media: MediaRules
-    media_of_model: MediaRules = MediaRules()
-    roles: tuple[str, str] = ("user", "assistant")
-    content: str = "content"
-    joins_results: bool = False
+class Provider(Protocol):
+    """The functions for a model API: a module such as `anthropic`, or an object of your own."""
 
     def tools(
         self,
@@ -60,36 +47,79 @@ class ModelApi(ABC):
         tool. ``problems`` gives the reason for each tool that is not strict, and notes an API
         without these modes.
         """
-        defined = define(tools, self.rules, strict, inline_refs, defer)
-        return ToolDefinitions.of(self._definitions(defined), defined)
+        ...
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         """Return the calls in a response, or in a message of the model. See `read_calls`.
 
         Raises `UsageError` for anything else.
         """
-        return read_calls(filter(None, map(self._call_in, self._blocks(response))), tools)
+        ...
 
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
     ) -> list[dict[str, Any]]:
         """Return the messages to append, with a result for every call."""
-        made = made_results(pairs, limits, self.media)
-        return self._results(joined_by_id(made) if self.joins_results else made)
+        ...
 
     def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
         """Return the messages of a prompt."""
-        return self._messages(turns_of(prompt.messages, self.media, of_model=self.media_of_model))
+        ...
 
-    @abstractmethod
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of the SDK's function for a sampling request.
 
         Options that the API does not support are left out.
         """
+        ...
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
         """Return a response as the result of a sampling request."""
+        ...
+
+
+class ModelApi(Provider, ABC):
+    """A model API.
+
+    ``media``: the media accepted in results and messages of the user; ``media_of_model``: those in
+    messages of the model. ``roles``: the names of the user and the model. ``content``: the key of
+    the content in a message. ``joins_results``: whether the API refuses two results of one id.
+    ``search``: the definition of the API's own search for tools.
+    """
+
+    name: str
+    rules: DefinitionRules
+    media: MediaRules
+    media_of_model: MediaRules = MediaRules()
+    roles: tuple[str, str] = ("user", "assistant")
+    content: str = "content"
+    joins_results: bool = False
+    search: ClassVar[Mapping[str, Any]] = {}
+
+    def tools(
+        self,
+        tools: Iterable[Tool],
+        *,
+        strict: bool = False,
+        inline_refs: bool | None = None,
+        defer: Callable[[Tool], bool] | None = None,
+    ) -> ToolDefinitions:
+        defined = define(tools, self.rules, strict, inline_refs, defer)
+        return ToolDefinitions.of(self._definitions(defined), defined)
+
+    def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
+        return read_calls(filter(None, map(self._call_in, self._blocks(response))), tools)
+
+    def results(
+        self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
+    ) -> list[dict[str, Any]]:
+        made = made_results(pairs, limits, self.media)
+        return self._results(joined_by_id(made) if self.joins_results else made)
+
+    def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
+        return self._messages(turns_of(prompt.messages, self.media, of_model=self.media_of_model))
+
+    def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
         whole = plain(response)
         read = iter(self.calls(whole, self.tools(sampling.tools)))
         content: list[dict[str, Any]] = []
@@ -126,14 +156,25 @@ class ModelApi(ABC):
     @abstractmethod
     def _stop_reason(self, response: Any) -> Any: ...
 
+    def _listed(self, content: object, key: str, response: object) -> list[Any]:
+        """Return the list that the content of a response is, or has under a key, as plain data."""
+        found = content if isinstance(content, list) else first_present(content, key)
+        if not isinstance(found, list):
+            raise self._unreadable(key, response)
+        return list(map(plain, found))
+
     def _unreadable(self, expected: str, response: object) -> UsageError:
         kind = type(response).__name__
         return UsageError(f"not a response of {self.name}: it has no {expected} (it is a {kind})")
 
     # Writing
 
+    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
+        searched = [dict(self.search)] if any(each.deferred for each in defined) else []
+        return [*searched, *map(self._definition, defined)]
+
     @abstractmethod
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]: ...
+    def _definition(self, definition: Definition) -> dict[str, Any]: ...
 
     @abstractmethod
     def _part(self, part: Part) -> dict[str, Any]: ...
@@ -165,3 +206,8 @@ class ModelApi(ABC):
     def _turns(self, sampling: SamplingRequest) -> list[Turn]:
         names = names_of(sampling, self.rules.names)
         return turns_of(sampling.messages, self.media, names, of_model=self.media_of_model)
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """Return the members that are not None and not empty."""
+    return {name: value for name, value in members.items() if value not in (None, "", [])}

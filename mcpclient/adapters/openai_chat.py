@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules
-from .limits import MediaRules
-from .model_api import ModelApi
+from .limits import IMAGES, MediaRules
+from .model_api import ModelApi, given
 from .names import LONE_SURROGATES, NameRule
 from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
 from .schemas.strict import OPENAI
@@ -44,7 +44,7 @@ class _OpenAIChat(ModelApi):
     name = "OpenAI's Chat Completions API"
     rules = RULES
     media = MediaRules(
-        dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "image")
+        dict.fromkeys(IMAGES, "image")
         | {"audio/wav": "wav", "audio/mpeg": "mp3", "application/pdf": "file"},
         {"image": 20_000_000},
     )
@@ -54,17 +54,14 @@ class _OpenAIChat(ModelApi):
         conversation = self._messages(self._turns(sampling))
         if sampling.system_prompt:
             conversation.insert(0, {"role": "system", "content": sampling.system_prompt})
-        made: dict[str, Any] = {"model": model, "messages": conversation}
-        if sampling.max_tokens is not None:
-            made["max_completion_tokens"] = sampling.max_tokens
-        if sampling.temperature is not None:
-            made["temperature"] = sampling.temperature
-        if sampling.stop_sequences:
-            made["stop"] = sampling.stop_sequences[:4]
-        if sampling.tools:
-            made["tools"] = self.tools(sampling.tools)
-            made["tool_choice"] = sampling.tool_choice
-        return made
+        options = given(
+            max_completion_tokens=sampling.max_tokens,
+            temperature=sampling.temperature,
+            stop=sampling.stop_sequences[:4],
+            tools=self.tools(sampling.tools),
+            tool_choice=sampling.tool_choice if sampling.tools else None,
+        )
+        return {"model": model, "messages": conversation, **options}
 
     def _blocks(self, response: object) -> list[Any]:
         """Return the message, which has the text, and its calls."""
@@ -93,19 +90,14 @@ class _OpenAIChat(ModelApi):
     def _stop_reason(self, response: Any) -> Any:
         return first_present(_choice(response) or response, "finish_reason")
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": definition.name,
-                    "description": definition.description,
-                    "parameters": definition.schema,
-                    **({"strict": True} if definition.strict else {}),
-                },
-            }
-            for definition in defined
-        ]
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        function = {
+            "name": definition.name,
+            "description": definition.description,
+            "parameters": definition.schema,
+            **({"strict": True} if definition.strict else {}),
+        }
+        return {"type": "function", "function": function}
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -164,9 +156,5 @@ def _choice(whole: object) -> Any:
 
 
 _API = _OpenAIChat()
-tools: Final = _API.tools
-calls: Final = _API.calls
-results: Final = _API.results
-messages: Final = _API.messages
-request: Final = _API.request
-answer: Final = _API.answer
+tools, calls, results = _API.tools, _API.calls, _API.results
+messages, request, answer = _API.messages, _API.request, _API.answer

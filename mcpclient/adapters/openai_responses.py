@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition
-from .limits import MediaRules
-from .model_api import ModelApi
+from .limits import IMAGES, MediaRules
+from .model_api import ModelApi, given
 from .openai_chat import RULES as _CHAT_RULES
 from .parts import MadeCall, MadeResult, Part, Turn
 from .tool_calls import RawCall, first_present, plain
@@ -27,34 +27,28 @@ class _OpenAIResponses(ModelApi):
     name = "OpenAI's Responses API"
     rules = replace(_CHAT_RULES, defers=True)
     media = MediaRules(
-        dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "input_image")
-        | {"application/pdf": "input_file"},
+        dict.fromkeys(IMAGES, "input_image") | {"application/pdf": "input_file"},
         {"image": 20_000_000},
     )
+    search: ClassVar = {"type": "tool_search"}
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.responses.create`` for a sampling request.
 
         The API has no stop sequences; those asked for are left out.
         """
-        made: dict[str, Any] = {"model": model, "input": self._messages(self._turns(sampling))}
-        if sampling.max_tokens is not None:
-            made["max_output_tokens"] = max(sampling.max_tokens, 16)  # the service rejects fewer
-        if sampling.system_prompt:
-            made["instructions"] = sampling.system_prompt
-        if sampling.temperature is not None:
-            made["temperature"] = sampling.temperature
-        if sampling.tools:
-            made["tools"] = self.tools(sampling.tools)
-            made["tool_choice"] = sampling.tool_choice
-        return made
+        most = sampling.max_tokens
+        options = given(
+            max_output_tokens=None if most is None else max(most, 16),  # the service rejects fewer
+            instructions=sampling.system_prompt,
+            temperature=sampling.temperature,
+            tools=self.tools(sampling.tools),
+            tool_choice=sampling.tool_choice if sampling.tools else None,
+        )
+        return {"model": model, "input": self._messages(self._turns(sampling)), **options}
 
     def _blocks(self, response: object) -> list[Any]:
-        whole = plain(response)
-        output = whole if isinstance(whole, list) else first_present(whole, "output")
-        if not isinstance(output, list):
-            raise self._unreadable("output", response)
-        return list(map(plain, output))
+        return self._listed(plain(response), "output", response)
 
     def _call_in(self, block: Any) -> RawCall | None:
         if first_present(block, "type") != "function_call":
@@ -69,20 +63,15 @@ class _OpenAIResponses(ModelApi):
     def _stop_reason(self, response: Any) -> Any:
         return "max_tokens" if first_present(response, "status") == "incomplete" else None
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        shaped: list[dict[str, Any]] = [
-            {
-                "type": "function",
-                "name": definition.name,
-                "description": definition.description,
-                "parameters": definition.schema,
-                "strict": definition.strict,
-                **({"defer_loading": True} if definition.deferred else {}),
-            }
-            for definition in defined
-        ]
-        is_searched = any(definition.deferred for definition in defined)
-        return [*shaped, {"type": "tool_search"}] if is_searched else shaped
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        return {
+            "type": "function",
+            "name": definition.name,
+            "description": definition.description,
+            "parameters": definition.schema,
+            "strict": definition.strict,
+            **({"defer_loading": True} if definition.deferred else {}),
+        }
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -116,9 +105,5 @@ class _OpenAIResponses(ModelApi):
 
 
 _API = _OpenAIResponses()
-tools: Final = _API.tools
-calls: Final = _API.calls
-results: Final = _API.results
-messages: Final = _API.messages
-request: Final = _API.request
-answer: Final = _API.answer
+tools, calls, results = _API.tools, _API.calls, _API.results
+messages, request, answer = _API.messages, _API.request, _API.answer

@@ -3,61 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import HandlerFailed, UsageError
 from ..lazy import OnDemand
 from ..protocol.sampling import SamplingRequest
-from ..protocol.types import GetPromptResult, Tool
 from ..suggestions import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
-from .definitions import ToolDefinitions
-from .limits import Limits
-from .parts import Outcome
-from .tool_calls import ToolCall
+from .model_api import Provider
 
 if TYPE_CHECKING:
     from ..client.answers import sampling as answers
 else:  # a copy vendored without the part "answers" still has toolboxes
     answers = OnDemand("..client.answers.sampling", __name__)
-
-
-class Provider(Protocol):
-    """The functions for a model API: a module such as `anthropic`, or an object of your own."""
-
-    def tools(
-        self,
-        tools: Iterable[Tool],
-        *,
-        strict: bool = False,
-        inline_refs: bool | None = None,
-        defer: Callable[[Tool], bool] | None = None,
-    ) -> ToolDefinitions:
-        """Return the definitions of tools for a request."""
-        ...
-
-    def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
-        """Return the calls in a response."""
-        ...
-
-    def results(
-        self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
-    ) -> list[dict[str, Any]]:
-        """Return the messages with the results of calls."""
-        ...
-
-    def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
-        """Return the messages of a prompt."""
-        ...
-
-    def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
-        """Return the arguments of the SDK's function for a sampling request."""
-        ...
-
-    def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
-        """Return a response as the result of a sampling request."""
-        ...
 
 
 PROVIDERS: Mapping[str, Provider] = {

@@ -35,8 +35,9 @@ from .local_tools import (
     resource_tools,
     search_tool,
 )
+from .model_api import Provider
 from .parts import Outcome
-from .providers import Provider, provider_of
+from .providers import provider_of
 from .tool_calls import RawCall, ToolCall, read_calls
 
 if TYPE_CHECKING:

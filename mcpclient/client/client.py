@@ -25,7 +25,7 @@ from .tasks import id_of
 
 if TYPE_CHECKING:
     from ..adapters import toolbox as toolboxes
-    from ..adapters.providers import Provider
+    from ..adapters.model_api import Provider
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from . import configured

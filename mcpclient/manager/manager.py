@@ -37,7 +37,7 @@ from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:
     from ..adapters import toolbox as toolboxes
-    from ..adapters.providers import Provider
+    from ..adapters.model_api import Provider
     from ..client.connection.client_options import ClientOptions
     from ..typing_compat import Unpack
 else:

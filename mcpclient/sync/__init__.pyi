@@ -9,7 +9,7 @@ from typing import Any, Callable, Literal, TypeVar, overload
 
 from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
-from ..adapters.providers import Provider
+from ..adapters.model_api import Provider
 from ..adapters.toolbox import ToolboxOptions
 from ..auth.options import OAuth, OAuthOptions
 from ..client.answers.roots import RootsOption

@@ -22,7 +22,7 @@ from .handlers import HANDLERS, with_workers
 from .loop_thread import loop_thread
 
 if TYPE_CHECKING:
-    from ..adapters.providers import Provider
+    from ..adapters.model_api import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..typing_compat import Unpack
     from .toolbox import Toolbox

@@ -10,7 +10,7 @@ from .blocking import Blocking, Owned, twin_of
 from .handlers import with_workers
 
 if TYPE_CHECKING:
-    from ..adapters.providers import Provider
+    from ..adapters.model_api import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..protocol.types import Tool
     from ..typing_compat import Unpack

@@ -41,7 +41,7 @@ def test_definitions() -> None:
 def test_deferred_definitions_come_with_the_search_tool() -> None:
     """F-TOOL-7."""
     made = tools([tool({}, "a"), tool({}, "b")], defer=lambda one: one.name == "b")
-    assert made[-1] == {"type": "tool_search"}
+    assert made[0] == {"type": "tool_search"}
     assert [one.get("defer_loading") for one in made] == [None, True, None]
 
 
