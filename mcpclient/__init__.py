@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from . import testing as testing
     from .adapters.agent_tools import AgentOutcome as AgentOutcome
     from .adapters.agent_tools import AgentTool as AgentTool
+    from .adapters.definitions import ToolCall as ToolCall
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
     from .adapters.definitions import ToolProblem as ToolProblem
     from .adapters.limits import Limits as Limits
     from .adapters.providers import sampling_model as sampling_model
-    from .adapters.tool_calls import ToolCall as ToolCall
     from .adapters.toolbox import Toolbox as Toolbox
     from .auth.effects import Authorize as Authorize
     from .auth.effects import AuthProvider as AuthProvider
@@ -91,12 +91,12 @@ if TYPE_CHECKING:
     from .manager.calls import ManagedResource as ManagedResource
     from .manager.calls import ManagedResourceTemplate as ManagedResourceTemplate
     from .manager.configured import Changes as Changes
-    from .manager.events import ManagerEvent as ManagerEvent
-    from .manager.events import PinMismatch as PinMismatch
-    from .manager.events import StatusChanged as StatusChanged
-    from .manager.events import ToolsUpdated as ToolsUpdated
+    from .manager.machine import ManagerEvent as ManagerEvent
+    from .manager.machine import PinMismatch as PinMismatch
     from .manager.machine import Reconnect as Reconnect
     from .manager.machine import Status as Status
+    from .manager.machine import StatusChanged as StatusChanged
+    from .manager.machine import ToolsUpdated as ToolsUpdated
     from .manager.manager import Manager as Manager
     from .manager.manager import connect_all as connect_all
     from .manager.naming import parse_tool_name as parse_tool_name
@@ -171,10 +171,9 @@ __version__ = "0.1.0"
 # The public names of each module, which is imported when one of them is first used.
 _MODULES = {
     ".adapters.agent_tools": "AgentOutcome AgentTool",
-    ".adapters.definitions": "ToolDefinitions ToolProblem",
+    ".adapters.definitions": "ToolCall ToolDefinitions ToolProblem",
     ".adapters.limits": "Limits",
     ".adapters.providers": "sampling_model",
-    ".adapters.tool_calls": "ToolCall",
     ".adapters.toolbox": "Toolbox",
     ".auth.obtaining": "parse_callback",
     ".auth.effects": "AuthProvider Authorize Callback CredentialStore ShowDeviceCode",
@@ -215,8 +214,7 @@ _MODULES = {
     ".jsonrpc.messages": "ErrorCode",
     ".manager.calls": "ManagedPrompt ManagedResource ManagedResourceTemplate",
     ".manager.configured": "Changes",
-    ".manager.events": "ManagerEvent PinMismatch StatusChanged ToolsUpdated",
-    ".manager.machine": "Reconnect Status",
+    ".manager.machine": "ManagerEvent PinMismatch Reconnect Status StatusChanged ToolsUpdated",
     ".manager.manager": "Manager connect_all",
     ".manager.naming": "parse_tool_name",
     ".manager.pins": "Pins",

@@ -162,10 +162,10 @@ NEW_TYPING = ("typing_compat", "typing_extensions")
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
     ("client.client", "adapters.toolbox"),
-    ("client.client", "adapters.providers"),
+    ("client.client", "adapters.model_api"),
     ("client.answers.sampling", "adapters.openai_chat"),
     ("manager.manager", "adapters.toolbox"),
-    ("manager.manager", "adapters.providers"),
+    ("manager.manager", "adapters.model_api"),
     ("adapters.toolbox", "code"),
     ("adapters.toolbox", "code.toolset"),
     ("adapters.toolbox", "code.runs"),
@@ -185,7 +185,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.parsing",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
-    "sync.blocking",  # sync.toolbox: for those who talk to a model
+    "sync.client",  # sync.toolbox: for those who talk to a model
 }
 
 

@@ -19,8 +19,7 @@ from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.jsonrpc.codec import decode
 from mcpclient.jsonrpc.messages import peer_error
-from mcpclient.manager.memory import Memory
-from mcpclient.manager.pins import Pins
+from mcpclient.manager.pins import Memory, Pins
 from mcpclient.net.login.storage import FileStore
 from mcpclient.recording.conversation import read_calls
 from mcpclient.recording.transcript import read_transcripts

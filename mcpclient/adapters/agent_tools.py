@@ -1,21 +1,23 @@
-"""A self-contained tool, for programs that call models themselves."""
+"""Tools that run themselves: for programs that call models themselves, and those of the library."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+import json
+import re
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from ..client.events.around import refusal
 from ..errors import McpError, UsageError
 from ..protocol.schema import compile_schema
-from ..protocol.types import CallToolResult, Tool
-from .definitions import Definition, ToolDefinitions
+from ..protocol.tool_search import search_tools
+from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
+from .definitions import Definition, RawCall, ToolCall, ToolDefinitions, read_calls
 from .limits import Limits, MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
-from .tool_calls import RawCall, ToolCall, read_calls
 
 _ANY_MEDIA = MediaRules(takes_all=True)
 
@@ -193,3 +195,204 @@ def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     return {"type": part.kind, "mime_type": part.media_type, "data": part.base64}
+
+
+# Tools that the library itself offers to a model, in addition to those of servers
+
+# The most resources in a list, and the most tools that a search finds.
+_LISTED = 200
+_FOUND = 5
+_NAMED = 50
+_SHOWN_DESCRIPTION = 200
+
+
+@dataclass(frozen=True)
+class LocalTool:
+    """A tool and the function that runs its calls.
+
+    ``run``: takes the arguments, and the options of the call. ``needs_approval``: whether the user
+    is asked before a call. ``is_own``: whether it is a function of the user, which takes the
+    arguments only.
+    """
+
+    tool: Tool
+    run: Callable[..., Awaitable[CallToolResult]]
+    needs_approval: bool = True
+    is_own: bool = False
+
+    def called(self, name: str) -> LocalTool:
+        """Return the same tool under another name."""
+        return replace(self, tool=Tool({**self.tool.raw, "name": name}))
+
+
+def resource_tools(source: Any) -> list[LocalTool]:
+    """Return the tools ``list_resources`` and ``read_resource`` of a client or a manager."""
+
+    async def list_resources(
+        arguments: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> CallToolResult:
+        lines = _listed([_line(each, each.uri) for each in await source.list_resources()])
+        try:
+            templates = await source.list_resource_templates()
+        except McpError:  # servers need not implement this method
+            templates = []
+        if templates:
+            lines.append("Templates, which make the URI of a resource when {…} is filled in:")
+            lines += _listed([_line(each, each.uri_template) for each in templates])
+        return text_result("\n".join(lines) or "There are no resources.")
+
+    async def read_resource(
+        arguments: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> CallToolResult:
+        uri = arguments.get("uri")
+        if not isinstance(uri, str):
+            return refusal("Give the uri of a resource; list_resources lists them.")
+        server = {"server": arguments.get("server")} if has_servers else {}
+        hooks = options.get("around", ())
+        read = await source.read_resource(uri, around=hooks, **server)
+        blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
+        return CallToolResult({"content": blocks})
+
+    has_servers = hasattr(source, "servers")
+    given = {"uri": {"type": "string", "description": "as list_resources gives it"}}
+    if has_servers:
+        said = "as list_resources gives it, where it does"
+        given["server"] = {"type": "string", "description": said}
+    listing = new_tool("list_resources", "List the resources that can be read.", {})
+    reading = new_tool("read_resource", "Read a resource by its URI.", given, needed=["uri"])
+    return [LocalTool(listing, list_resources), LocalTool(reading, read_resource)]
+
+
+def search_tool(
+    definitions: Callable[[], Iterable[Definition]],
+    servers: Sequence[str],
+    described: Callable[[Sequence[Definition]], Iterable[str]],
+) -> LocalTool:
+    """Return the tool ``search_tools``.
+
+    ``definitions``: returns the definitions to search. ``servers``: the names for the description.
+    ``described``: returns the lines that the model gets about those found.
+    """
+
+    async def search(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
+        query = arguments.get("query")
+        if not isinstance(query, str):
+            return refusal("Give a query: some words about the task of the tool.")
+        known = {definition.binding.tool.name: definition for definition in definitions()}
+        tools = [definition.binding.tool for definition in known.values()]
+        matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
+        if not matches:
+            return text_result("No tool fits. Try other words.")
+        return text_result("\n".join(described(matches)))
+
+    query = {"query": {"type": "string", "description": "words about the task of the tool"}}
+    names = ", ".join(_short(name) for name in servers[:_NAMED])
+    more = ", …" if len(servers) > _NAMED else ""
+    description = (
+        "Find tools. Most tools are not listed here: search for one by words before you decide "
+        "that there is none." + (f" There are tools of these servers: {names}{more}." * bool(names))
+    )
+    return LocalTool(new_tool("search_tools", description, query), search, needs_approval=False)
+
+
+def described_for_call_tool(matches: Sequence[Definition]) -> list[str]:
+    """Return definitions as JSON, for `call_tool`."""
+    lines = ["Call these with call_tool, by name, with arguments that fit the parameters:"]
+    for one in matches:
+        found = {"name": one.name, "description": one.description, "parameters": one.schema}
+        lines.append(json.dumps(found, ensure_ascii=False))
+    return lines
+
+
+def call_tool() -> LocalTool:
+    """Return the tool ``call_tool``, which calls any tool that a search can find.
+
+    The definitions of a request do not change with what is found, so a provider's cache of the
+    conversation stays valid. The toolbox reads the call inside its arguments.
+    """
+
+    async def run(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
+        return refusal("Give the name of a tool that search_tools has found, and its arguments.")
+
+    properties = {
+        "name": {"type": "string", "description": "as search_tools gives it"},
+        "arguments": {
+            "type": "object",
+            "description": "as the tool's parameters say",
+            "additionalProperties": True,
+        },
+    }
+    about = "Call a tool that search_tools has found."
+    tool = new_tool("call_tool", about, properties, read_only=False)
+    return LocalTool(tool, run, needs_approval=False)
+
+
+def new_tool(
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    needed: Iterable[str] | None = None,
+    *,
+    read_only: bool = True,
+) -> Tool:
+    """Return a definition; ``needed``: the required properties (None: all)."""
+    required = list(properties if needed is None else needed)
+    schema = {"type": "object", "properties": properties, "required": required}
+    raw = {"name": name, "description": description, "inputSchema": schema}
+    return Tool({**raw, "annotations": {"readOnlyHint": True} if read_only else {}})
+
+
+def text_result(text: str) -> CallToolResult:
+    """Return a result with one text."""
+    return CallToolResult({"content": [{"type": "text", "text": text}]})
+
+
+def _listed(lines: list[str]) -> list[str]:
+    more = len(lines) - _LISTED
+    return lines if more <= 0 else [*lines[:_LISTED], f"… and {more} more"]
+
+
+def _line(resource: Resource | ResourceTemplate, uri: str) -> str:
+    server = getattr(resource, "server", None)
+    known = {"name": resource.name, "type": resource.mime_type, "server": server}
+    described = json.dumps({key: value for key, value in known.items() if value})
+    description = _short(resource.description or resource.title or "")
+    return f"- {uri} {described} {description}".rstrip()
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_DESCRIPTION else f"{line[:_SHOWN_DESCRIPTION]}…"
+
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
+
+
+class SearchRule:
+    """The decision, made once per conversation, whether the model searches for its tools.
+
+    ``search``: True or False; a number: search among more tools than that; ``"3%"``: search if the
+    definitions take more than this share of ``context``, the size of the model's context in tokens.
+    """
+
+    def __init__(self, search: bool | int | str, context: int) -> None:
+        self._most_tools = self._most_tokens = float("inf")
+        if isinstance(search, str):
+            share = _SHARE.fullmatch(search)
+            if share is None or context <= 0:
+                problem = f"search={search!r}, context={context!r}"
+                raise UsageError(f'search takes a share of the context such as "3%", not {problem}')
+            self._most_tokens = context * float(share[1]) / 100
+        elif search is not False:
+            self._most_tools = -1 if search is True else search
+        self.is_possible: bool = search is not False
+        self._decision: bool | None = None
+
+    def applies(self, tools: ToolDefinitions) -> bool:
+        """Whether to search these tools; the first answer for a non-empty list is final."""
+        if self._decision is None:
+            is_much = len(tools.defined) > self._most_tools or tools.tokens > self._most_tokens
+            if not tools.defined:
+                return is_much
+            self._decision = is_much
+        return self._decision

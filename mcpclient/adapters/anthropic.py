@@ -15,13 +15,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules
-from .limits import IMAGES, MediaRules
+from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .limits import IMAGES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .names import NameRule
 from .parts import MadeCall, MadeResult, Part, without_calls
 from .schemas.strict import CLAUDE
-from .tool_calls import RawCall, first_present, plain
 
 # The SDK rejects a larger ``max_tokens`` unless the answer is streamed.
 _MOST_TOKENS = 21_333

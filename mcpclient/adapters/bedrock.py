@@ -16,13 +16,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules
-from .limits import MediaRules
+from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .names import NameRule
 from .parts import MadeCall, MadeResult, Part, Turn, without_calls
 from .schemas.strict import CLAUDE
-from .tool_calls import RawCall, first_present, plain
 
 _WORD = "application/vnd.openxmlformats-officedocument."
 # Characters of a document's name; two spaces in a row are not allowed.

@@ -18,7 +18,7 @@ from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dic
 from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
 from ..suggestions import there_is_no
-from .local_tools import LocalTool, text_result
+from .agent_tools import LocalTool, text_result
 from .schemas.rewriting import JsonSchema
 
 _SCALARS: Mapping[object, str] = {

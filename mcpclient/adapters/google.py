@@ -17,13 +17,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules
-from .limits import MediaRules
+from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .names import NameRule
 from .parts import MadeCall, MadeResult, Part
 from .schemas.reduced import google_subset
-from .tool_calls import RawCall, first_present, plain
 
 # The key in a sampling answer for the signatures of the model's calls.
 _SIGNATURE = "mcpclient/thoughtSignature"

@@ -12,7 +12,17 @@ from typing import Any, Callable, ClassVar, Protocol
 from ..errors import UsageError
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
-from .definitions import Definition, DefinitionRules, ToolDefinitions, define
+from .definitions import (
+    Definition,
+    DefinitionRules,
+    RawCall,
+    ToolCall,
+    ToolDefinitions,
+    define,
+    first_present,
+    plain,
+    read_calls,
+)
 from .limits import Limits, MediaRules
 from .parts import (
     Item,
@@ -26,7 +36,6 @@ from .parts import (
     names_of,
     turns_of,
 )
-from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls
 
 
 class Provider(Protocol):

@@ -16,13 +16,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules
-from .limits import IMAGES, MediaRules
+from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .limits import IMAGES, LONE_SURROGATES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .names import LONE_SURROGATES, NameRule
 from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
 from .schemas.strict import OPENAI
-from .tool_calls import RawCall, first_present, plain
 
 RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64),

@@ -15,12 +15,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition
+from .definitions import Definition, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules
 from .model_api import ModelApi, given
 from .openai_chat import RULES as _CHAT_RULES
 from .parts import MadeCall, MadeResult, Part, Turn
-from .tool_calls import RawCall, first_present, plain
 
 
 class _OpenAIResponses(ModelApi):

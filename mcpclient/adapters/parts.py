@@ -26,17 +26,19 @@ from ..protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
+from .definitions import ToolCall
 from .limits import (
     Limits,
     Media,
     MediaRules,
+    NameRule,
+    fit_names,
     limited,
     media_type_of,
     picked_lines,
     token_warning,
+    without_surrogates,
 )
-from .names import NameRule, fit_names, without_surrogates
-from .tool_calls import ToolCall
 
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]

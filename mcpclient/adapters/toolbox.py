@@ -16,18 +16,8 @@ from ..lazy import OnDemand
 from ..manager.naming import any_pattern, fits_pair
 from ..net.locks import TaskLocks
 from ..protocol.types import CallToolResult, Tool
-from .agent_tools import AgentTool
-from .definitions import (
-    NOT_FOR_MODELS,
-    Definition,
-    KnownTools,
-    ToolDefinitions,
-    ToolProblem,
-    is_for_models,
-)
-from .functions import function_tool
-from .limits import Limits
-from .local_tools import (
+from .agent_tools import (
+    AgentTool,
     LocalTool,
     SearchRule,
     call_tool,
@@ -35,10 +25,22 @@ from .local_tools import (
     resource_tools,
     search_tool,
 )
+from .definitions import (
+    NOT_FOR_MODELS,
+    Definition,
+    KnownTools,
+    RawCall,
+    ToolCall,
+    ToolDefinitions,
+    ToolProblem,
+    is_for_models,
+    read_calls,
+)
+from .functions import function_tool
+from .limits import Limits
 from .model_api import Provider
 from .parts import Outcome
 from .providers import provider_of
-from .tool_calls import RawCall, ToolCall, read_calls
 
 if TYPE_CHECKING:
     from ..client.client import Client

@@ -10,12 +10,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Callable
 
-from ..adapters.agent_tools import agent_outcome
-from ..adapters.definitions import Definition
+from ..adapters.agent_tools import LocalTool, agent_outcome, new_tool, search_tool, text_result
+from ..adapters.definitions import Definition, RawCall
 from ..adapters.limits import Limits
-from ..adapters.local_tools import LocalTool, new_tool, search_tool, text_result
 from ..adapters.parts import Outcome
-from ..adapters.tool_calls import RawCall
 from ..client.events.around import refusal
 from ..formats.annotations import Annotations, docstring, identifier
 from ..net.locks import TaskLocks

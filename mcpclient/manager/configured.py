@@ -16,10 +16,8 @@ from ..errors import ServerUnavailable, UsageError
 from ..gate.gate import Gate, strict_sandbox
 from ..net.loops import LoopBound
 from ..transports.base import Transport
-from .events import Events
-from .machine import NEXT_STEPS, NOT_ALLOWED, Reconnect
-from .memory import Memory
-from .pins import Pins
+from .machine import NEXT_STEPS, NOT_ALLOWED, Events, Reconnect
+from .pins import Memory, Pins
 
 if TYPE_CHECKING:
     from ..client.connection.caps import Caps

@@ -14,8 +14,8 @@ from ..config.policy.policy import Policy
 from ..errors import UsageError
 from ..gate.gate import Gate
 from .configured import Changes, Shared, compare_servers, configured_servers, same_server
-from .memory import Memory, memory_key
 from .naming import ToolNames
+from .pins import Memory, memory_key
 from .server import Server
 
 

@@ -27,9 +27,8 @@ from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
 from .configured import Changes, Shared, Slots
-from .events import Events, EventStream, ManagerEvent
 from .fleet import Fleet
-from .machine import Reconnect, Status
+from .machine import Events, EventStream, ManagerEvent, Reconnect, Status
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server

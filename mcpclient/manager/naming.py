@@ -159,11 +159,11 @@ class ToolNames:
     def _reserve(self, server: str, known: _Server) -> None:
         plain = _UNFIT.sub("_", server)
         apart = f"{plain[: self._limit // 4]}_{_digest(server)}"
-        for label in (known.record.get("label"), plain, apart):
-            if label in (plain, apart):
-                prefix = _prefix(known, label)
-                if label == apart or not self._is_taken(server, prefix):
-                    break
+        was_apart = known.record.get("label") == apart
+        for label in (apart, plain, apart) if was_apart else (plain, apart):
+            prefix = _prefix(known, label)
+            if not self._is_taken(server, prefix):
+                break
         known.label, known.prefix = label, prefix
         # In another style than its own, a name would be read as this server's all the same.
         for claim in (f"{label}__", f"mcp__{label}__"):

@@ -26,7 +26,6 @@ from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
 from .configured import Shared, options_for, refusal_of, same_server
-from .events import StatusChanged
 from .machine import (
     NEXT_STEPS,
     NOT_ALLOWED,
@@ -34,14 +33,14 @@ from .machine import (
     Action,
     Event,
     Status,
+    StatusChanged,
     Upkeep,
     after_attempt,
     lacks_login,
     step,
 )
 from .managed_client import ManagedClient, look_for_login
-from .memory import Remembered
-from .pins import Mismatch, ServerOffer
+from .pins import Mismatch, Remembered, ServerOffer
 from .tools import ServerTools, ToolList
 
 if TYPE_CHECKING:

@@ -18,11 +18,9 @@ from ..framing.logs import logger_for
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from ..transports.backoff import Retries
-from .events import PinMismatch, ToolsUpdated
-from .machine import Status
-from .memory import Remembered, memory_key
+from .machine import PinMismatch, Status, ToolsUpdated
 from .naming import ToolNames, is_offered
-from .pins import Mismatch, ServerOffer, repeated_tools
+from .pins import Mismatch, Remembered, ServerOffer, memory_key, repeated_tools
 
 if TYPE_CHECKING:
     from ..client.client import Client

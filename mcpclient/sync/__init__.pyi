@@ -34,8 +34,7 @@ from ..formats.uri_template import TemplateValue
 from ..gate.gate import Approvals
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
 from ..manager.configured import Changes
-from ..manager.events import ManagerEvent
-from ..manager.machine import Reconnect, Status
+from ..manager.machine import ManagerEvent, Reconnect, Status
 from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins

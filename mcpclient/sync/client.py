@@ -1,15 +1,280 @@
-"""The blocking client of one server."""
+"""The blocking client of one server, and what makes a blocking class of an asynchronous one.
+
+A subclass of `Blocking` names its asynchronous class. Each public coroutine method of that class
+becomes a method that runs the coroutine in the loop thread and waits; plain methods and properties
+are passed on; ``async with`` and ``async for`` become ``with`` and ``for``. Results are translated
+as well: an object of an asynchronous class becomes its twin.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+import concurrent.futures
+import functools
+import inspect
+import os
+from collections.abc import Collection, Coroutine
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
+from weakref import WeakSet
 
 from ..client import client, listen
 from ..client.client import Client as AsyncClient
-from .blocking import Blocking, Owned, blocking_function
+from ..errors import UsageError
+from .handlers import HANDLERS, with_workers
+from .loop_thread import loop_thread
 
 if TYPE_CHECKING:
+    from ..adapters.model_api import Provider
+    from ..adapters.toolbox import ToolboxOptions
     from ..client.connection.targets import Target
+    from ..typing_compat import Unpack
+    from .toolbox import Toolbox
+
+_SPECIAL = {
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "__getitem__": "__getitem__",
+}
+
+TWINS: dict[type, type[Blocking]] = {}
+"""The twins of asynchronous classes."""
+
+
+class Blocking:
+    """An object of an asynchronous class, usable from any thread."""
+
+    _class: ClassVar[type]
+    _object: Any
+    _process_id: int | None = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, of: type | None = None, only: Collection[str] = ()) -> None:
+        """Add the members of ``of``, the asynchronous class; with ``only``, just these.
+
+        Attributes of its objects are added if this class declares them.
+        """
+        super().__init_subclass__()
+        if of is None:
+            return
+        cls._class = of
+        TWINS[of] = cls
+        for name in cls.__annotations__:
+            if not name.startswith("_"):
+                setattr(cls, name, _attribute(name))
+        for name in only or dir(of):
+            public = _SPECIAL.get(name, "" if name.startswith("_") else name)
+            if public and not hasattr(cls, public):
+                setattr(cls, public, _blocking(name, inspect.getattr_static(of, name)))
+
+    def __repr__(self) -> str:
+        return repr(self._object).replace("mcpclient.", "mcpclient.sync.", 1)
+
+    def _run(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        thread = loop_thread()
+        self._require_own_process()
+        return twin_of(thread.run(self._begin(method, *arguments, **options)), self)
+
+    def _begin(
+        self, method: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Coroutine[Any, Any, Any]:
+        made: Coroutine[Any, Any, Any] = method(self._object, *arguments, **options)
+        return made
+
+    def _require_own_process(self) -> None:
+        process_id = os.getpid()
+        if self._process_id != process_id:
+            if self._process_id is not None:
+                raise UsageError(
+                    f"this {type(self).__name__} was connected before the program forked, and is "
+                    'the parent\'s: make it with after_fork="reconnect", or make another in this '
+                    "process, for example at its first call"
+                )
+            self._process_id = process_id
+
+
+class Owned(Blocking):
+    """An object that the caller makes, and that is closed at the end of the program at the latest.
+
+    ``after_fork``: the behaviour in a process that was forked after the first use: with
+    ``"refuse"`` each call raises `UsageError`, with ``"reconnect"`` the first call reconnects.
+    """
+
+    _connecting: ClassVar[str]
+    _is_to_connect = False
+
+    def __init__(
+        self,
+        *arguments: Any,
+        after_fork: Literal["refuse", "reconnect"] = "refuse",
+        **options: Any,
+    ) -> None:
+        if after_fork not in ("refuse", "reconnect"):
+            raise UsageError(f'after_fork is "refuse" or "reconnect", not {after_fork!r}')
+        self._make = functools.partial(self._class, *arguments)
+        self._options = options
+        self._object = self._make(**with_workers({**options}))
+        if after_fork == "reconnect":
+            _made_anew_after_fork.add(self)
+
+    def _make_anew(self) -> None:
+        """Replace the object in a forked child: its connections belong to the parent."""
+        if self._process_id is not None:
+            _of_the_parent.append(self._object)
+            self._object = self._make(**with_workers({**self._options}))
+            self._process_id, self._is_to_connect = None, True
+
+    def _require_own_process(self) -> None:
+        is_new = self._process_id is None
+        super()._require_own_process()
+        if is_new:
+            loop_thread().to_close(self._object)
+
+    def _begin(
+        self, method: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Coroutine[Any, Any, Any]:
+        coroutine = super()._begin(method, *arguments, **options)
+        if method.__name__ in ("close", "__aexit__"):
+            self._is_to_connect = False
+        return self._connected_first(coroutine) if self._is_to_connect else coroutine
+
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
+        """Return a toolbox for one model API, with the tools listed already.
+
+        See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
+        """
+        adapters = import_module(".toolbox", __package__)
+        made: Toolbox = adapters.Toolbox(self, provider, **options)
+        return made
+
+    async def _connected_first(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            await getattr(self._object, self._connecting)()
+        except BaseException:
+            coroutine.close()
+            raise
+        self._is_to_connect = False
+        return await coroutine
+
+    def submit(
+        self, method: str, *arguments: Any, **options: Any
+    ) -> concurrent.futures.Future[Any]:
+        """Start a method without waiting, and return the future of its result.
+
+        Any number may run at once, without a thread for each. Cancelling the future cancels the
+        call and notifies the server. Raises `UsageError` for a name that is not a blocking method.
+        """
+        function = getattr(self._class, method, None)
+        if method.startswith("_") or not inspect.iscoroutinefunction(function):
+            raise UsageError(f"there is no blocking method {method!r} to submit")
+        thread = loop_thread()
+        self._require_own_process()
+        begin = functools.partial(self._begin, function, *arguments, **with_workers(options))
+
+        async def run() -> Any:
+            return twin_of(await begin(), self)
+
+        return thread.submit(run())
+
+
+_made_anew_after_fork: WeakSet[Owned] = WeakSet()
+_of_the_parent: list[Any] = []  # kept: freeing them could close files that the parent uses
+
+
+def _make_all_anew() -> None:
+    for owned in _made_anew_after_fork:
+        owned._make_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_make_all_anew)
+
+
+def twin_of(value: Any, holder: Blocking | None = None) -> Any:
+    """Return the twin of an object; other values are returned as they are.
+
+    ``holder``: the twin whose method returned the value, which may be its own object.
+    """
+    twin = TWINS.get(type(value))
+    if twin is None:
+        return value
+    if holder is not None and holder._object is value:
+        return holder
+    made = twin.__new__(twin)
+    made._object = value
+    return made
+
+
+def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs a coroutine function in the loop thread and waits."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        thread = loop_thread()
+        begun = function(*arguments, **with_workers(options))
+        # No traceback may hold the code of a login, which may be among the arguments.
+        del arguments, options
+        return thread.run(begun)
+
+    return run
+
+
+def _blocking(name: str, member: Any) -> Any:
+    """Return the member of a blocking class for a member of the asynchronous class."""
+    if isinstance(member, property):
+        return _attribute(name, member.__doc__)
+    if name == "__anext__":
+        return _next_of(member)
+    if inspect.iscoroutinefunction(member):
+        return _waiting(member)
+    return _passed_on(member)
+
+
+def _attribute(name: str, doc: str | None = None) -> property:
+    return property(lambda self: twin_of(getattr(self._object, name), self), doc=doc)
+
+
+def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    by_position = {
+        place: HANDLERS[parameter.name]
+        for place, parameter in enumerate(parameters)
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in HANDLERS
+    }
+
+    @functools.wraps(method)
+    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
+        if by_position:
+            arguments = tuple(
+                by_position[place](value) if place in by_position else value
+                for place, value in enumerate(arguments)
+            )
+        return self._run(method, *arguments, **with_workers(options))
+
+    return run
+
+
+def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:
+    def run(self: Blocking) -> Any:
+        """Wait for the next, until there are no more."""
+        try:
+            return self._run(method)
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    return run
+
+
+def _passed_on(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
+        return twin_of(method(self._object, *arguments, **with_workers(options)), self)
+
+    return run
 
 
 class Client(Owned, of=AsyncClient):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..net.login import authentication
-from .blocking import blocking_function
+from .client import blocking_function
 
 finish_auth: Callable[..., Any] = blocking_function(authentication.finish_auth)
 log_in: Callable[..., Any] = blocking_function(authentication.log_in)

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..manager import events, managed_client, server
+from ..manager import machine, managed_client, server
 from ..manager.manager import Manager as AsyncManager
-from .blocking import TWINS, Blocking, Owned, twin_of
-from .client import Client
+from .client import TWINS, Blocking, Client, Owned, twin_of
 from .loop_thread import close_soon
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Server(Blocking, of=server.Server, only=_OF_SERVER):
     next_try: float | None
 
 
-class EventStream(Blocking, of=events.EventStream, only=("__aiter__", "__anext__")):
+class EventStream(Blocking, of=machine.EventStream, only=("__aiter__", "__anext__")):
     """The events of a manager from now on, in order; it ends when the manager is closed."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..adapters import agent_tools
 from ..adapters import toolbox as asynchronous
-from .blocking import Blocking, Owned, twin_of
+from .client import Blocking, Owned, twin_of
 from .handlers import with_workers
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.parts import Outcome
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.types import CallToolResult, GetPromptResult
 

@@ -12,9 +12,9 @@ import pytest
 
 from mcpclient.adapters import anthropic
 from mcpclient.adapters.agent_tools import AgentOutcome, AgentTool, definition_of
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.parts import Outcome
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.outcomes import OUTCOMES, PNG

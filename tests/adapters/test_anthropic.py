@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.anthropic import answer, calls, messages, request, results, tools
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from mcpclient.protocol.types import CallToolResult

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.bedrock import answer, calls, messages, request, results, tools
-from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from mcpclient.protocol.types import CallToolResult, GetPromptResult

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
 from mcpclient.adapters.definitions import DefinitionRules, ToolDefinitions, define
-from mcpclient.adapters.names import NameRule
+from mcpclient.adapters.limits import NameRule
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.types import Tool
 from tests.adapters.shapes import SHAPES, tool

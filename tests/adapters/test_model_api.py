@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.providers import PROVIDERS
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.model_apis import APIS

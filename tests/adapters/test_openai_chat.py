@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.openai_chat import answer, calls, messages, request, results, tools
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, WAV, encoded

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.openai_responses import answer, calls, messages, request, results, tools
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
@@ -42,7 +42,7 @@ def test_deferred_definitions_come_with_the_search_tool() -> None:
     """F-TOOL-7."""
     made = tools([tool({}, "a"), tool({}, "b")], defer=lambda one: one.name == "b")
     assert made[0] == {"type": "tool_search"}
-    assert [one.get("defer_loading") for one in made] == [None, True, None]
+    assert [one.get("defer_loading") for one in made] == [None, None, True]
 
 
 @pytest.mark.parametrize("response", [{"output": [{"type": "reasoning"}, CALL]}, [CALL, "odd"]])

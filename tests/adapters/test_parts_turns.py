@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
-from mcpclient.adapters.limits import Media, MediaRules
-from mcpclient.adapters.names import NameRule
+from mcpclient.adapters.definitions import ToolCall
+from mcpclient.adapters.limits import Media, MediaRules, NameRule
 from mcpclient.adapters.parts import (
     MadeCall,
     MadeResult,
@@ -21,7 +21,6 @@ from mcpclient.adapters.parts import (
     names_of,
     turns_of,
 )
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.protocol.sampling import SamplingMessage, SamplingRequest
 from mcpclient.protocol.types import GetPromptResult
 from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT

@@ -9,7 +9,7 @@ import pytest
 
 import mcpclient
 from mcpclient import connect_all
-from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts

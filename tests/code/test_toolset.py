@@ -13,7 +13,7 @@ import pytest
 
 import mcpclient
 from mcpclient import CodeMode, Limits, Sandbox, connect_all, sync
-from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.adapters.definitions import ToolCall
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.code import toolset
 from mcpclient.errors import UsageError

@@ -12,7 +12,7 @@ from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpd
 from mcpclient.client.feed import Feed
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallRefused, ConnectionLost, PeerError
-from mcpclient.manager.memory import Memory, memory_key
+from mcpclient.manager.pins import Memory, memory_key
 from mcpclient.net.chained_log import read_log
 from mcpclient.protocol.types import Tool
 from tests.client.scripted_server import turns

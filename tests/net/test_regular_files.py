@@ -18,8 +18,7 @@ from mcpclient.config.config import Problem
 from mcpclient.errors import AuthError
 from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
-from mcpclient.manager.memory import Memory, Remembered
-from mcpclient.manager.pins import Pins
+from mcpclient.manager.pins import Memory, Pins, Remembered
 from mcpclient.net.files import change_file
 from mcpclient.net.locks import LockFolder
 from mcpclient.net.login.storage import FileStore

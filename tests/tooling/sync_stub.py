@@ -24,7 +24,7 @@ from typing import Any, Union
 from mcpclient import sync
 from mcpclient.client.connection import client_options
 from mcpclient.sync import handlers
-from mcpclient.sync.blocking import Blocking, Owned
+from mcpclient.sync.client import Blocking, Owned
 
 STUB = Path(sync.__file__).with_suffix(".pyi")
 PACKAGE = "mcpclient"

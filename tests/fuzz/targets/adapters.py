@@ -9,9 +9,8 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from mcpclient.adapters.definitions import ToolDefinitions
+from mcpclient.adapters.definitions import ToolCall, ToolDefinitions
 from mcpclient.adapters.providers import PROVIDERS
-from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.schema import NotChecked, SchemaError, SchemaLimits, compile_schema
 from mcpclient.protocol.types import CallToolResult, GetPromptResult, Tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.names import NameRule, fit_names
+from mcpclient.adapters.limits import NameRule, fit_names
 
 RULE = NameRule("a-z0-9_", 12, first="a-z_")
 

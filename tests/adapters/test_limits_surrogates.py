@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given
 
-from mcpclient.adapters.names import without_surrogates
+from mcpclient.adapters.limits import without_surrogates
 from tests.support.strategies import hostile_json
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.adapters import bedrock
+from mcpclient.adapters.agent_tools import SearchRule
 from mcpclient.adapters.definitions import ToolDefinitions
-from mcpclient.adapters.local_tools import SearchRule
 from mcpclient.errors import UsageError
 from tests.adapters.shapes import tool
 

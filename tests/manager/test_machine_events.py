@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
-from mcpclient.manager.events import Events
+from mcpclient.manager.machine import Events
 from mcpclient.net.loops import LoopBound
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run

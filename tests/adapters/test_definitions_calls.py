@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.definitions import Binding, ToolDefinitions
-from mcpclient.adapters.tool_calls import RawCall, ToolCall, first_present, plain, read_calls
+from mcpclient.adapters.definitions import (
+    Binding,
+    RawCall,
+    ToolCall,
+    ToolDefinitions,
+    first_present,
+    plain,
+    read_calls,
+)
 from mcpclient.protocol.types import Tool
 from tests.support.strategies import hostile_json, json_objects
 

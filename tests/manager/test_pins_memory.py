@@ -15,8 +15,8 @@ import pytest
 import mcpclient
 from mcpclient import Manager, ServerConfig, ToolsUpdated
 from mcpclient.client.connection.connection import Connection
-from mcpclient.manager import memory as memory_module
-from mcpclient.manager.memory import Memory, Remembered, memory_key
+from mcpclient.manager import pins as memory_module
+from mcpclient.manager.pins import Memory, Remembered, memory_key
 from tests.client.scripted_server import HANDSHAKE
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run

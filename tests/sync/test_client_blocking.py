@@ -12,8 +12,8 @@ import pytest
 
 import mcpclient
 from mcpclient import UsageError, sync
-from mcpclient.sync import blocking
-from mcpclient.sync.blocking import Blocking, Owned, blocking_function, twin_of
+from mcpclient.sync import client as blocking
+from mcpclient.sync.client import Blocking, Owned, blocking_function, twin_of
 
 PAIRS = [
     (sync.Client, mcpclient.Client),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpclient.adapters import openai_chat
-from mcpclient.adapters.local_tools import (
+from mcpclient.adapters.agent_tools import (
     LocalTool,
     call_tool,
     described_for_call_tool,
