@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar, Union
 
 from ..errors import AuthError, HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
@@ -91,34 +91,35 @@ class CallerHeaders:
         self, source: HeaderSource | None, url: Url, credentials: Credentials | None = None
     ) -> None:
         source = source or {}
-        self._authorizer, own_headers = authorizer_in(credentials)
+        self._authorizer = authorizer_in(credentials)
         self.printed: headers_from.HeadersFrom | None = None
         self.latest: Mapping[str, str] = {}
         if callable(source) and isinstance(source, headers_from.HeadersFrom):
             source = self.printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
-        self._credentials = _checked(own_headers or {})
+        self._credentials = _checked(credentials) if isinstance(credentials, Mapping) else []
         own = {} if url.credentials is None else {"Authorization": url.credentials}
         fixed = merged([*own.items()], [] if callable(source) else _checked(source))
         self._fixed = merged(fixed, self._credentials)
 
-    def fixed_for(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
-        """Return the headers of a message, where no provider is involved."""
-        if outgoing is None or not outgoing.caller_headers:
-            return self._fixed
-        return merged(self._fixed, _checked(outgoing.caller_headers))
+    def fixed_for(
+        self, outgoing: Outgoing | None, provided: Sequence[tuple[str, str]] = ()
+    ) -> list[tuple[str, str]]:
+        """Return the headers of a message, where the provider has returned the ``provided``."""
+        headers = self._fixed
+        if provided:
+            headers = merged(merged(headers, provided), self._credentials)
+        if outgoing is not None and outgoing.caller_headers:
+            headers = merged(headers, _checked(outgoing.caller_headers))
+        return headers
 
     async def provided_for(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the headers of a message; the provider is asked, where there is one."""
         if self._provider is None:
             return self.fixed_for(outgoing)
         self.latest = await _asked(self._provider)
-        provided = _checked(self.latest)
-        headers = merged(merged(self._fixed, provided), self._credentials)
-        if outgoing is not None and outgoing.caller_headers:
-            headers = merged(headers, _checked(outgoing.caller_headers))
-        return headers
+        return self.fixed_for(outgoing, _checked(self.latest))
 
     def authorization(
         self, method: str, url: Url, outgoing: Outgoing | None = None, *, passive: bool = False
@@ -311,13 +312,9 @@ Credentials = Union[Mapping[str, str], Authorizer]
 """The caller's credentials: fixed headers, or an `Authorizer`."""
 
 
-def authorizer_in(
-    credentials: Credentials | None,
-) -> tuple[Authorizer | None, Mapping[str, str] | None]:
-    """Split credentials into an authorizer of requests and fixed headers; one is None."""
-    if credentials is None or isinstance(credentials, Mapping):
-        return None, credentials
-    return credentials, None
+def authorizer_in(credentials: Credentials | None) -> Authorizer | None:
+    """Return the authorizer of requests; None for fixed headers."""
+    return None if isinstance(credentials, Mapping) else credentials
 
 
 Sending = Union[Exchange, "AuthorizedExchange"]
@@ -388,14 +385,8 @@ class AuthorizedExchange:
         return answer
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
-        return HttpRequest(
-            self._request.method,
-            url,
-            merged(self._request.headers, headers.items()),
-            self._request.body,
-            repeatable=self._request.repeatable,
-            renew=self._renew,
-        )
+        fields = merged(self._request.headers, headers.items())
+        return self._request._replace(url=url, headers=fields, renew=self._renew)
 
     async def _renew(self, request: HttpRequest) -> HttpRequest:
         """Return the request for another sending; a proof serves only once (RFC 9449)."""

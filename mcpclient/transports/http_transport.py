@@ -3,30 +3,53 @@
 A posted message is followed until the server has taken it. Most servers end its response with the
 answer, and the connection serves the next call. A response that a server leaves open occupies a
 socket, so only a few of them are read on, and not for long.
+
+Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28.
 """
 
 from __future__ import annotations
 
 import abc
 import asyncio
-import math
 from collections.abc import Awaitable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
-from ..errors import ConnectionLost, McpError
+from ..errors import (
+    ConnectFailed,
+    ConnectionLost,
+    LossKind,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+    SessionExpired,
+    ViolationKind,
+)
+from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
-from ..jsonrpc.messages import RequestId
+from ..jsonrpc.messages import RequestId, is_answer
 from ..net.dialing import Dialer
+from ..net.futures import cancel
 from ..net.http import HttpClient, HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
-from .base import Receiver, Transport
-from .http_messages import AuthorizedExchange, CallerHeaders, Credentials, HeaderSource, Sending
+from .base import Receiver, Transport, deliver_text
+from .event_stream import EventStream, ServerStream, is_event_stream
+from .http_messages import (
+    ERROR_BODY_LIMIT,
+    AuthorizedExchange,
+    CallerHeaders,
+    Credentials,
+    HeaderSource,
+    Sending,
+    answer_error,
+)
+
+if TYPE_CHECKING:
+    from .streamable_http import StreamableHttpTransport
 
 # The most answers to the server's requests that are posted at the same time. Each uses a
 # connection, and the server controls their number and how soon it accepts one.
 _MAX_ANSWERS = 50
-
 
 PostT = TypeVar("PostT", bound="PostedMessage")
 
@@ -34,12 +57,14 @@ PostT = TypeVar("PostT", bound="PostedMessage")
 class HttpTransport(Transport, Generic[PostT]):
     """Sends messages by HTTP to one server.
 
-    ``headers``: the caller's own. ``credentials``: what identifies the caller. ``draining``: the
-    responses that are still read although the answer has come. ``posts``: the messages whose
-    response has not ended.
+    ``headers``: the caller's own. ``credentials``: what identifies the caller. ``posts``: the
+    messages whose response has not ended. ``draining``: the responses that are still read although
+    the answer has come, the oldest first: at most ``most_draining``, each for ``drains_for``
+    seconds (None: no limit).
     """
 
-    draining: Draining
+    most_draining: int = 4
+    drains_for: float | None = 30.0
     _turns: asyncio.Semaphore
 
     def __init__(
@@ -59,6 +84,7 @@ class HttpTransport(Transport, Generic[PostT]):
         self._receiver: Receiver | None = None
         self._is_open = False
         self.posts: dict[object, PostT] = {}
+        self.draining: dict[PostedMessage, None] = {}
 
     @property
     def description(self) -> str:
@@ -178,14 +204,15 @@ class PostedMessage:
         self._transport = transport
         self._exchange: Sending | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._is_drained = False
 
     def begin(self, exchange: Sending) -> None:
         """Start the timer of a message that was sent."""
         self._exchange = exchange
         if self.taken is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
+            loop, reason = asyncio.get_running_loop(), "did not accept a message"
+            self._timer = loop.call_later(
+                _NOTIFICATION_TIMEOUT, self._give_up, reason, _NOTIFICATION_TIMEOUT
+            )
 
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""
@@ -193,15 +220,25 @@ class PostedMessage:
         self._transport.receiver.request_failed(self.request_id, error)
 
     def _drain(self) -> None:
-        self._is_drained = True
-        self._transport.draining.add(self)
+        """Read on for a while, unless that is done for too many: then the oldest is closed."""
+        transport = self._transport
+        if self in transport.draining:
+            return
+        transport.draining[self] = None
+        if transport.drains_for is not None:
+            self._start_timer(transport.drains_for, self.abort)
+        if len(transport.draining) > transport.most_draining:
+            next(iter(transport.draining)).abort()
 
-    def _give_up(self) -> None:
-        assert self._exchange is not None
+    def _start_timer(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, callback, *given)
+
+    def _give_up(self, reason: str, seconds: float) -> None:
+        shown = self._transport.url.shown if self._exchange is None else self._exchange.url.shown
         self.abort()
-        shown = self._exchange.url.shown
-        reason = f"{shown} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
-        self.fail(ConnectionLost(reason))
+        self.fail(ConnectionLost(f"{shown} {reason} within {seconds:g} s"))
 
     def abort(self) -> None:
         self._end()
@@ -210,8 +247,7 @@ class PostedMessage:
 
     def _end(self) -> None:
         self._transport.posts.pop(self.key, None)
-        if self._is_drained:
-            self._transport.draining.discard(self)
+        self._transport.draining.pop(self, None)
         if self.taken is not None:
             self._take()
         if self._timer is not None:
@@ -223,39 +259,172 @@ class PostedMessage:
             taken.set_result(None)
 
 
-class Draining:
-    """The responses of one transport that are still read although their answer has arrived.
+class Post(PostedMessage):
+    """A message posted to a Streamable HTTP endpoint in the session ``session_id``.
 
-    At most ``most`` are read on, each for ``seconds`` (None: no limit).
+    ``stream``: the response, where it is an event stream. ``rest``: the streams that continue it.
     """
 
-    def __init__(self, most: int = 4, seconds: float | None = 30.0) -> None:
-        self._most = most
-        self._seconds = seconds
-        self._until: dict[PostedMessage, float] = {}
-        # One timer, for the oldest: most responses end in the very turn in which they come here.
-        self._timer: asyncio.TimerHandle | None = None
+    def __init__(
+        self, owner: StreamableHttpTransport, outgoing: Outgoing, session_id: str | None
+    ) -> None:
+        super().__init__(owner, outgoing)
+        self.session_id = session_id
+        self.stream: EventStream | None = None
+        self.rest: ServerStream | None = None
+        self.resumption: asyncio.Task[None] | None = None
+        self._owner = owner
+        self._outgoing = outgoing
+        self._head: ResponseHead | None = None
+        self._succeeded = False
+        self._body: bytes | bytearray = b""
 
-    def add(self, response: PostedMessage) -> None:
-        """Read on for a while, unless that is done for too many: then the oldest is closed."""
-        if response in self._until:
+    # net.http.ResponseSink
+
+    def head_received(self, head: ResponseHead) -> None:
+        self._head = head
+        self._succeeded = 200 <= head.status < 300
+        self._owner.unreachable = None
+        question = self._outgoing.answers
+        if question is None and self.taken is not None:
+            self._take()
+        if not self._succeeded:
             return
-        loop = asyncio.get_running_loop()
-        self._until[response] = math.inf if self._seconds is None else loop.time() + self._seconds
-        if self._timer is None and self._seconds is not None:
-            self._timer = loop.call_later(self._seconds, self._close_oldest)
-        if len(self._until) > self._most:
-            next(iter(self._until)).abort()
+        self._owner.working_id = self.session_id
+        if question is not None:
+            self._owner.settle(question, self.session_id)
+        if self._outgoing.opens_session:
+            self._owner.begin_session(head)
+        if is_event_stream(head.headers.get("content-type", "")):
+            limit = self._owner.max_message_size
+            self.stream = EventStream(self._owner.receiver, limit, self.request_id)
+            if self._outgoing.stays_open:
+                self._restart_liveness()
+            if self.request_id is None and question is None:
+                self._drain()
 
-    def discard(self, response: PostedMessage) -> None:
-        """Remove a response that has ended."""
-        self._until.pop(response, None)
+    def body_received(self, data: bytes) -> None:
+        if self.stream is not None:
+            self.stream.feed(data)
+            if self._outgoing.stays_open:
+                self._restart_liveness()
+            if self.stream.answered:
+                self._drain()
+            return
+        if not self._body:
+            self._body = data  # most come in one piece
+        else:
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += data
+        limit = self._owner.max_message_size if self._succeeded else ERROR_BODY_LIMIT
+        if len(self._body) > limit:
+            self.fail(MessageTooLarge(limit) if self._succeeded else self._refusal())
+            self.abort()
 
-    def _close_oldest(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = None
-        for response, until in list(self._until.items()):
-            if until > loop.time():
-                self._timer = loop.call_at(until, self._close_oldest)
+    def response_ended(self) -> None:
+        self._finish(None)
+
+    def response_failed(self, error: McpError) -> None:
+        self._finish(error)
+
+    def _restart_liveness(self) -> None:
+        liveness = self._owner.liveness
+        if liveness:
+            reason = "sent no data on the event stream"
+            self._start_timer(liveness, self._give_up, reason, liveness)
+
+    # The end of the response
+
+    def _finish(self, error: McpError | None) -> None:
+        stream = self.stream
+        if stream is not None:
+            if stream.answered or self.request_id is None:
+                self._end()
+            elif self._owner.has_ended(self.session_id):
+                self.fail(self.lost(error))
+            elif self._outgoing.resumable and stream.last_event_id:
+                self._owner.follow(stream, self)
+            else:
+                self.fail(error or self.lost())
+        elif self._head is not None and not self._succeeded:
+            self.fail(self._refusal())
+        elif error is not None:
+            self.fail(error)
+        elif self.request_id is None:
+            self._end()
+        else:
+            self._deliver(bytes(self._body), self.request_id)
+        self._exchange = None  # which refers to this: so both are freed without the collector
+
+    def _deliver(self, body: bytes, request_id: RequestId) -> None:
+        """Deliver the messages of a response that is not an event stream."""
+        if not body:
+            self.fail(self.lost())
+            return
+        self._body = b""
+        self._end()
+        receiver = self._owner.receiver
+        if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+            receiver.request_failed(request_id, self._not_json(body))
+            return
+        for message in deliver_text(body, receiver, request_id):
+            if is_answer(message, request_id):
                 return
-            response.abort()
+        receiver.request_failed(request_id, self.lost())
+
+    def _refusal(self) -> McpError:
+        assert self._head is not None
+        owner, session_id = self._owner, self.session_id
+        return answer_error(
+            self._head,
+            bytes(self._body),
+            owner.url if self._exchange is None else self._exchange.url,
+            self.request_id,
+            in_session=session_id is not None,
+            has_worked=session_id == owner.working_id or owner.has_ended(session_id),
+        )
+
+    def _not_json(self, body: bytes) -> ProtocolViolation:
+        assert self._head is not None
+        media = self._head.headers.get("content-type", "no content type")
+        start = body[:200].decode("utf-8", "replace")
+        is_page = "html" in media.lower() or "<html" in start.lower()
+        return ProtocolViolation(
+            f"{self._owner.description} answered with {media} where a JSON-RPC message was "
+            f"expected. It begins: {start}",
+            ViolationKind.PAGE if is_page else ViolationKind.NOT_JSON,
+        )
+
+    def lost(self, cause: McpError | None = None) -> ConnectionLost:
+        """Return the error for an answer that will not come, perhaps since its session is gone."""
+        request = f"request {self.request_id} ({self._outgoing.message.get('method')})"
+        if self._owner.has_ended(self.session_id):
+            lost = ConnectionLost(
+                f"the server has forgotten the session while it was busy with {request}; it may "
+                "have run, so it was not sent again; the next call begins a new session"
+            )
+        else:
+            reason = "" if cause is None else f": {cause}"
+            lost = ConnectionLost(
+                f"No response received for {request}{reason}", LossKind.NO_RESPONSE
+            )
+        lost.__cause__ = cause
+        return lost
+
+    @property
+    def needs_its_session(self) -> bool:
+        """Whether it must fail now if its session is gone."""
+        is_asked = self.stream is not None and bool(self.stream.questions)
+        return is_asked or (self.rest is not None and not self.rest.is_open)
+
+    def fail(self, error: McpError) -> None:
+        if isinstance(error, ConnectFailed):
+            self._owner.unreachable = error
+        super().fail(error)
+        if isinstance(error, SessionExpired):
+            self._owner.expire(self.session_id, error, by_call=self.request_id is not None)
+
+    def abort(self) -> None:
+        super().abort()
+        cancel(self.resumption)

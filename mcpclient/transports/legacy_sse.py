@@ -18,7 +18,6 @@ from ..errors import (
 )
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
-from ..framing.logs import logger_for
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
 from ..net.futures import consume_exception
@@ -27,20 +26,17 @@ from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
 from .http_messages import Refusal, Sending
-from .http_transport import Draining, HttpTransport, PostedMessage
+from .http_transport import HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
-
-# The most responses to posted messages, which are mere receipts, that may stay open.
-_MAX_RECEIPTS = 64
-
-_logger = logger_for("mcpclient.transport")
 
 
 class LegacySseTransport(HttpTransport["_Post"]):
     """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
 
     name = "sse"
+    # Some servers keep a receipt open for as long as they are busy with the message.
+    most_draining, drains_for = 64, None
 
     _endpoint: Url | None = None
     _stream: Sending | None = None
@@ -52,8 +48,6 @@ class LegacySseTransport(HttpTransport["_Post"]):
         Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
         """
         await super().open(receiver)
-        # Some servers keep a receipt open for as long as they are busy with the message.
-        self.draining: Draining = Draining(most=_MAX_RECEIPTS, seconds=None)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._provided_headers(None)
         self._sink = sink = _Stream(self, receiver)
@@ -124,18 +118,14 @@ class _Stream:
         if self._ended:
             return
         for event in self._decoder.feed(data):
-            if isinstance(event, OversizedEvent):
-                self._skip(MessageTooLarge(event.limit))
+            if isinstance(event, OversizedEvent) and self.endpoint.done():
+                self._receiver.message_rejected(MessageTooLarge(event.limit), None)
+            elif isinstance(event, OversizedEvent):
+                self._fail(MessageTooLarge(event.limit))
             elif event.event == "endpoint":
                 self._take_endpoint(event.data)
             elif event.event == "message" and event.data:
                 deliver_text(event.data, self._receiver)
-
-    def _skip(self, error: MessageTooLarge) -> None:
-        if self.endpoint.done():
-            self._receiver.message_rejected(error, None)
-        else:
-            self._fail(error)
 
     def _take_endpoint(self, reference: str) -> None:
         if self.endpoint.done():
@@ -149,11 +139,8 @@ class _Stream:
         if url.origin == base.origin:
             self.endpoint.set_result(url)
         else:
-            self._fail(
-                ProtocolViolation(
-                    f"the server at {base.shown} named an endpoint of another origin: {url.shown}"
-                )
-            )
+            reason = f"named an endpoint of another origin: {url.shown}"
+            self._fail(ProtocolViolation(f"the server at {base.shown} {reason}"))
 
     def response_ended(self) -> None:
         if self._refusal is not None:

@@ -25,8 +25,7 @@ from ..protocol.outgoing import Outgoing
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
 from .http_messages import Credentials, HeaderSource, Sending, speaks_of_the_session
-from .http_post import Post
-from .http_transport import Draining, HttpTransport
+from .http_transport import HttpTransport, Post
 
 _POST_HEADERS = [
     ("Accept", "application/json, text/event-stream"),
@@ -78,7 +77,6 @@ class StreamableHttpTransport(HttpTransport[Post]):
         self._expired_id: str | None = None
         self._expiry: SessionExpired | None = None
         self._offers_channel = False
-        self.draining: Draining = Draining()
         self._channel: asyncio.Task[None] | None = None
         self._opening_began = 0.0
         self._opening_took = 0.0
@@ -135,18 +133,14 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
         follower = ServerStream(stream, self.url, open_channel, self.liveness, self._reached)
         error = await follower.follow(accepted)
-        if error is not None and self._offers_channel:
-            self._lose_channel(error)
-        else:
+        if error is None or not self._offers_channel:
             _logger.debug("%s: no channel for the server's messages: %s", self.description, error)
-
-    def _note_offer(self, accepted: asyncio.Future[bool]) -> None:
-        self._offers_channel = self._offers_channel or accepted.result()
-
-    def _lose_channel(self, error: McpError) -> None:
-        if isinstance(error, HttpError) and self._is_expiry(error):
+            return
+        if isinstance(error, HttpError) and self._session_id is not None:
             # A server without a channel answers 404, too, but there was one.
-            error = SessionExpired(error.status, error.headers, error.body, error.url)
+            says_so = error.status == 400 and speaks_of_the_session(error.body)
+            if error.status == 404 or says_so:
+                error = SessionExpired(error.status, error.headers, error.body, error.url)
         self.receiver.request_failed(None, error)
         if isinstance(error, SessionExpired):
             self.expire(self._session_id, error, by_call=False)
@@ -156,9 +150,8 @@ class StreamableHttpTransport(HttpTransport[Post]):
     def _reached(self, error: McpError | None) -> None:
         self.unreachable: McpError | None = error if isinstance(error, ConnectFailed) else None
 
-    def _is_expiry(self, error: HttpError) -> bool:
-        says_so = error.status == 400 and speaks_of_the_session(error.body)
-        return self._session_id is not None and (error.status == 404 or says_so)
+    def _note_offer(self, accepted: asyncio.Future[bool]) -> None:
+        self._offers_channel = self._offers_channel or accepted.result()
 
     async def open_stream(
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
@@ -188,10 +181,8 @@ class StreamableHttpTransport(HttpTransport[Post]):
         error = await rest.resume()
         if error is None:
             self.posts.pop(post.key, None)
-        elif self.has_ended(post.session_id):
-            post.fail(post.session_lost(error))
         else:
-            post.fail(post.no_response(error))
+            post.fail(post.lost(error))
 
     def begin_session(self, head: ResponseHead) -> None:
         """Store the session id from the response that opens a session, if it has one."""
@@ -211,8 +202,8 @@ class StreamableHttpTransport(HttpTransport[Post]):
     def settle(self, question: RequestId, session_id: str | None) -> None:
         """Forget a request of the server's, which has our response now."""
         for post in self.posts.values():
-            if post.session_id == session_id:
-                post.settle(question)
+            if post.session_id == session_id and post.stream is not None:
+                post.stream.questions.discard(question)
 
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
         """Handle the end of a session on the server: fail the calls that wait for it in vain.
@@ -231,7 +222,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         for post in list(self.posts.values()):
             if post.session_id == session_id and post.needs_its_session:
                 post.abort()
-                post.fail(post.session_lost(error))
+                post.fail(post.lost(error))
         if not by_call and session_id == self._session_id:
             self.receiver.channel_lost(error)
 

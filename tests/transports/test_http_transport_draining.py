@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
-from mcpclient.transports.http_transport import Draining, PostedMessage
+import pytest
+
+from mcpclient.framing.uri import parse_url
+from mcpclient.jsonrpc import messages
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.http_transport import HttpTransport, PostedMessage
+from mcpclient.transports.legacy_sse import LegacySseTransport
+from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.support.virtual_time import run
 
 
 class Response(PostedMessage):
-    """Notes when it was closed, and tells so as a post does."""
+    """Notes when it was closed."""
 
-    def __init__(self, draining: Draining) -> None:
-        self._draining = draining
-        self.closed_at: float | None = None
+    closed_at: float | None = None
+
+    def receive(self) -> None:
+        self._drain()
 
     def abort(self) -> None:
-        self._draining.discard(self)
+        super().abort()
         self.closed_at = asyncio.get_running_loop().time()
+
+
+def responses_of(transport: HttpTransport[Any]) -> list[Response]:
+    """Return six responses that are read on, each after the one before."""
+    responses = []
+    for number in range(6):
+        response = Response(transport, Outgoing(messages.request(number, "tools/list", None)))
+        response.receive()
+        response.receive()  # more of it has come
+        responses.append(response)
+    return responses
 
 
 def test_the_oldest_of_too_many_is_closed() -> None:
     """F-HTTP-3: a server that ends none of them costs four sockets."""
 
     async def main() -> None:
-        draining = Draining()
-        responses = [Response(draining) for _ in range(6)]
-        for response in responses:
-            draining.add(response)
-            draining.add(response)  # more of it has come
+        responses = responses_of(StreamableHttpTransport(parse_url("http://h/")))
         assert [response.closed_at for response in responses] == [0, 0, None, None, None, None]
         await asyncio.sleep(31)
         assert [response.closed_at for response in responses[2:]] == [30] * 4
@@ -36,15 +52,19 @@ def test_the_oldest_of_too_many_is_closed() -> None:
     run(main())
 
 
-def test_one_that_ends_by_itself_makes_room() -> None:
+def test_one_that_ends_by_itself_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-HTTP-3: and without a limit of time, one stays for as long as the server likes."""
+    monkeypatch.setattr(LegacySseTransport, "most_draining", 1)
 
     async def main() -> None:
-        draining = Draining(most=1, seconds=None)
-        first, second = Response(draining), Response(draining)
-        draining.add(first)
-        draining.discard(first)
-        draining.add(second)
+        transport = LegacySseTransport(parse_url("http://h/"))
+        first, second = (
+            Response(cast("HttpTransport[Any]", transport), Outgoing(message))
+            for message in (messages.request(1, "ping", None), messages.request(2, "ping", None))
+        )
+        first.receive()
+        first._end()
+        second.receive()
         await asyncio.sleep(10_000)
         assert (first.closed_at, second.closed_at) == (None, None)
 

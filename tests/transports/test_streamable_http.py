@@ -23,7 +23,7 @@ from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import StatelessEra
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned
-from mcpclient.transports.http_post import Post
+from mcpclient.transports.http_transport import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn

@@ -89,6 +89,6 @@ def _to_asgi(target: AsgiApp, options: Options) -> Route:
         liveness=options.liveness,
     )
     name = getattr(target.app, "__name__", type(target.app).__name__)
-    authorizer, _ = authorizer_in(credentials)
+    authorizer = authorizer_in(credentials)
     shown = f"in-process {name} {url.path}"
     return Route(shown, None, open_application, authorizer=authorizer)

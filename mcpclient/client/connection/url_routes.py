@@ -55,7 +55,7 @@ def route_to_url(text: str, options: Options) -> Route:
     credentials = credentials_for(url, options)
     if url.scheme in ("ws", "wss"):
         return _to_websocket(url, options, dialer, credentials)
-    authorizer, _ = authorizer_in(credentials)
+    authorizer = authorizer_in(credentials)
 
     open_http = partial(
         StreamableHttpTransport,
@@ -138,7 +138,7 @@ def _to_websocket(
         settings=settings,
         dialer=dialer,
     )
-    authorizer, _ = authorizer_in(credentials)
+    authorizer = authorizer_in(credentials)
     return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
 
 

@@ -489,15 +489,15 @@ OTHERS = [
         "if False:",
     ),
     Fault(
-        "transports.http_post",
+        "transports.http_transport",
         "300 is a success",
         "200 <= head.status < 300",
         "200 <= head.status <= 300",
     ),
     Fault(
-        "transports.http_post",
+        "transports.http_transport",
         "a server that answers nothing is waited for",
-        "receiver.request_failed(self.request_id, self.no_response())",
+        "receiver.request_failed(request_id, self.lost())",
         "pass",
     ),
     Fault(
@@ -630,8 +630,8 @@ OTHERS = [
     Fault(
         _POST,
         "an answer settles questions of other sessions",
-        "            if post.session_id == session_id:\n                post.settle(question)",
-        "            if True:\n                post.settle(question)",
+        "if post.session_id == session_id and post.stream is not None:",
+        "if post.stream is not None:",
     ),
     Fault(
         "net.dialing",
@@ -648,8 +648,8 @@ OTHERS = [
     Fault(
         "transports.http_messages",
         "a header of the caller's replaces the login",
-        "merged(merged(self._fixed, provided), self._credentials)",
-        "merged(merged(self._fixed, self._credentials), provided)",
+        "merged(merged(headers, provided), self._credentials)",
+        "merged(merged(headers, self._credentials), provided)",
     ),
     Fault(
         "transports.event_stream",

@@ -27,8 +27,7 @@ from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.messages import RequestId
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.event_stream import EventStream
-from mcpclient.transports.http_post import Post
-from mcpclient.transports.http_transport import Draining
+from mcpclient.transports.http_transport import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
 from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
@@ -477,7 +476,8 @@ class Owner:
 
     def __init__(self) -> None:
         self.receiver = RecordingReceiver()
-        self.draining = Draining()
+        self.draining: dict[object, None] = {}
+        self.most_draining, self.drains_for = 4, 30.0
         self.ended = False
         self.heard: list[Any] = []
         self.posts = self
@@ -531,7 +531,8 @@ def test_a_call_needs_its_session_while_it_is_asked_something() -> None:
         assert not waiting.needs_its_session
         waiting.body_received(event(QUESTION))
         assert waiting.needs_its_session
-        waiting.settle("q")
+        assert waiting.stream is not None
+        waiting.stream.questions.discard("q")
         assert not waiting.needs_its_session
 
     with_post(call(1, "echo"), work)
@@ -611,7 +612,7 @@ def test_why_there_is_no_response_is_said() -> None:
     cause = ConnectionLost("the server is gone")
 
     def work(lost: Post, owner: Owner) -> None:
-        error = lost.no_response(cause)
+        error = lost.lost(cause)
         assert str(error) == ("No response received for request 1 (tools/call): the server is gone")
         assert error.__cause__ is cause
 
