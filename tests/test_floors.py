@@ -146,7 +146,6 @@ SIGNALS = {
     "testing.demo_server.ToolFailure": "DemoServer: becomes a result",
     "protocol.schema.values.Stopped": "protocol.schema: becomes a NotChecked",
     "protocol.schema.pattern_syntax.PatternError": "protocol.schema: becomes a SchemaError",
-    "protocol.schema.pattern_syntax.UncheckablePattern": "protocol.schema: is not checked",
 }
 
 # Who sends and receives does as an Outgoing says; what a message means is decided above and below.

@@ -9,53 +9,34 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from string import ascii_letters, digits
 from typing import NamedTuple, Union
 
 Test = Callable[[str], bool]
 
 
-class CharacterSet:
-    """Ranges of code points and tests of single characters, joined, and perhaps complemented."""
+class CharacterSet(NamedTuple):
+    """Single characters and tests of one, joined, and perhaps complemented."""
 
-    __slots__ = ("_ends", "_negated", "_starts", "tests")
-
-    def __init__(
-        self,
-        ranges: Iterable[tuple[int, int]],
-        tests: Iterable[Test] = (),
-        negated: bool = False,
-    ) -> None:
-        self.tests: tuple[Test, ...] = tuple(tests)
-        self._negated = negated
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in sorted(ranges):
-            if self._ends and start <= self._ends[-1] + 1:
-                self._ends[-1] = max(end, self._ends[-1])
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
+    characters: frozenset[str] = frozenset()
+    tests: tuple[Test, ...] = ()
+    negated: bool = False
 
     def contains(self, character: str) -> bool:
         """Whether the set holds this character."""
-        code = ord(character)
-        index = bisect_right(self._starts, code) - 1
-        found = index >= 0 and code <= self._ends[index]
-        if not found and self.tests:
-            found = any(test(character) for test in self.tests)
-        return found is not self._negated
+        found = character in self.characters or any(test(character) for test in self.tests)
+        return found is not self.negated
 
 
 # Source: ECMA-262, CharacterClassEscape, WhiteSpace and LineTerminator.
 _SPACES = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
-_RANGES = {
-    "d": [(0x30, 0x39)],
-    "s": [(0x2000, 0x200A), *[(ord(space), ord(space)) for space in _SPACES]],
-    "w": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
+_CLASSES = {
+    "d": frozenset(digits),
+    "s": frozenset((*_SPACES, *map(chr, range(0x2000, 0x200B)))),
+    "w": frozenset((*ascii_letters, *digits, "_")),
 }
-_ANY_BUT_LINE_END = CharacterSet([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)], negated=True)
+_ANY_BUT_LINE_END = CharacterSet(frozenset("\n\r\u2028\u2029"), negated=True)
 
 # The long names of the general categories. Source: Unicode, PropertyValueAliases.txt.
 _CATEGORY_NAMES = {
@@ -98,8 +79,8 @@ _ESCAPE = re.compile(
 _SECOND_HALF = re.compile(r"[dD][c-fC-F][0-9A-Fa-f]{2}")
 _ESCAPES: dict[str, str | CharacterSet] = {
     **{"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"},
-    **{letter: CharacterSet(ranges) for letter, ranges in _RANGES.items()},
-    **{letter.upper(): CharacterSet(ranges, negated=True) for letter, ranges in _RANGES.items()},
+    **{letter: CharacterSet(members) for letter, members in _CLASSES.items()},
+    **{letter.upper(): CharacterSet(members, (), True) for letter, members in _CLASSES.items()},
 }
 _NO_DIGITS = "hexadecimal digits are missing"
 _NO_PROPERTY = "\\p needs the name of a property in braces"
@@ -109,10 +90,6 @@ _LAST_CODE = 0x10FFFF
 
 class PatternError(Exception):
     """The pattern cannot be used; ``str()`` is the reason."""
-
-
-class UncheckablePattern(PatternError):
-    """The pattern may well be an expression, but no automaton can be built for it."""
 
 
 class Concatenation(NamedTuple):
@@ -264,25 +241,25 @@ class _Parser:
 
     def _class(self) -> CharacterSet:
         negated = self._skip("^")
-        ranges: list[tuple[int, int]] = []
+        characters: set[str] = set()
         tests: list[Test] = []
         while not self._skip("]"):
             first = self._class_atom()
             if self._peek() == "-" and self.text[self.position + 1 : self.position + 2] != "]":
                 self.position += 1
-                ranges.append(self._range(first, self._class_atom()))
+                tests.append(self._range(first, self._class_atom()))
             elif isinstance(first, str):
-                ranges.append((ord(first), ord(first)))
+                characters.add(first)
             else:
                 tests.append(first.contains)
-        return CharacterSet(ranges, tests, negated)
+        return CharacterSet(frozenset(characters), tuple(tests), negated)
 
-    def _range(self, first: str | CharacterSet, last: str | CharacterSet) -> tuple[int, int]:
+    def _range(self, first: str | CharacterSet, last: str | CharacterSet) -> Test:
         if not isinstance(first, str) or not isinstance(last, str):
             raise self.error("a class of characters cannot bound a range")
         if last < first:
             raise self.error("the bounds of a range are out of order")
-        return ord(first), ord(last)
+        return lambda character: first <= character <= last
 
     def _class_atom(self) -> str | CharacterSet:
         character = self._take()
@@ -296,7 +273,7 @@ class _Parser:
         if self._skip("B"):
             return Boundary("b", expected=False)
         if self._peek() in "123456789k" and self._peek():
-            raise UncheckablePattern("back references cannot be checked in bounded time")
+            raise PatternError("back references cannot be checked in bounded time")
         return _as_set(self._character_escape())
 
     def _character_escape(self) -> str | CharacterSet:
@@ -307,7 +284,7 @@ class _Parser:
         self.position = found.end()
         byte, unit, code, name, letter = found.groups()
         if name is not None:
-            return CharacterSet((), (_property_test(name),), found[0][0] == "P")
+            return CharacterSet(tests=(_property_test(name),), negated=found[0][0] == "P")
         if letter is not None:
             return chr(ord(letter) % 32)
         if byte or unit or code:
@@ -338,10 +315,10 @@ def _property_test(expression: str) -> Test:
     name = value if equals and kind in ("General_Category", "gc") else expression
     category = _CATEGORY_NAMES.get(name, name)
     if category not in _CATEGORIES:
-        raise UncheckablePattern(f"the Unicode property {expression!r} is not supported")
+        raise PatternError(f"the Unicode property {expression!r} is not supported")
     members = ("Lu", "Ll", "Lt") if category == "LC" else (category,)
     return lambda character: unicodedata.category(character).startswith(members)
 
 
 def _as_set(part: str | CharacterSet) -> CharacterSet:
-    return CharacterSet([(ord(part), ord(part))]) if isinstance(part, str) else part
+    return CharacterSet(frozenset(part)) if isinstance(part, str) else part

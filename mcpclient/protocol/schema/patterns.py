@@ -2,9 +2,8 @@ r"""Regular expressions in linear time: those of a server are never run by backt
 
 Python's ``re`` can take exponential time, and nothing can interrupt it. Here an expression becomes
 a nondeterministic automaton (Thompson's construction) of which all states are followed at once,
-so the time is at most the length of the text times the size of the automaton. Sets of states that
-were met before are remembered, which makes it a deterministic automaton that is built lazily: a
-character then costs two look-ups.
+so the time is at most the length of the text times the size of the automaton. Steps that were taken
+before are remembered: each then costs one look-up.
 
 A look ahead or behind is an automaton of its own. Before the search it is run once over the text,
 a look ahead backwards from the end, and notes every place where it holds; the search then treats
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -39,10 +37,10 @@ Places = Callable[[str, "Spend"], Iterable[int]]
 # Called with a number of steps of work that are about to be taken; raises when there were too many.
 Spend = Callable[[int], None]
 
-# The most that the patterns of one schema may cache together, in units of about 50 bytes: a member
-# of a set, a successor of one, or the overhead of a set.
+# The most that the patterns of one schema may remember together, in units of about 50 bytes: a
+# member of a set of states, or the overhead of a step.
 _MAX_REMEMBERED = 50_000
-_SET = 10
+_STEP = 10
 _STATES_PER_STEP = 2
 _CHARACTERS_PER_STEP = 8
 _PLACES_PER_STEP = 4
@@ -71,22 +69,27 @@ class Pattern:
         return next(self._automaton.places(text, spend), None) is not None
 
 
+# A step of an automaton: the states it is in, the context, and the next character. Its outcome:
+# whether a match ends here, and the states behind the character.
+_Step = tuple["_Automaton", frozenset[int], int, str]
+_Outcome = tuple[bool, frozenset[int]]
+
+
 class PatternMemory:
-    """The memory that several patterns share; when it is full, all of them forget."""
+    """The steps that several patterns remember; when there are too many, all are forgotten."""
 
     def __init__(self) -> None:
-        self._used = 0
-        self._holders: set[_Automaton] = set()
+        self.steps: dict[_Step, _Outcome] = {}
+        self.used: int = 0
 
-    def take(self, holder: _Automaton, amount: int) -> None:
-        """Account for more memory of an automaton."""
-        self._used += amount
-        self._holders.add(holder)
-        if self._used > _MAX_REMEMBERED:
-            for each in self._holders:
-                each.forget()
-            self._holders.clear()
-            self._used = 0
+    def keep(self, step: _Step, outcome: _Outcome) -> _Outcome:
+        """Remember the outcome of a step, and return it."""
+        self.used += _STEP + len(outcome[1])
+        if self.used > _MAX_REMEMBERED:
+            self.steps.clear()
+            self.used = 0
+        self.steps[step] = outcome
+        return outcome
 
 
 class _State(NamedTuple):
@@ -99,16 +102,6 @@ class _State(NamedTuple):
     accepts: CharacterSet | None = None
     bit: int = 0
     expected: bool = True
-
-
-@dataclass(eq=False)
-class _States:
-    """A set of states, with its cached successors."""
-
-    members: frozenset[int]
-    final: bool
-    closed: dict[int, _States] = field(default_factory=dict)
-    moves: dict[str, _States] = field(default_factory=dict)
 
 
 _FINAL = 0
@@ -126,7 +119,6 @@ class _Automaton:
         # Of the looks, and of what makes a character class more than a look-up.
         self._further_size = 0
         self._entry = self._emit(expression, _FINAL)
-        self.forget()
 
     @property
     def size(self) -> int:
@@ -197,13 +189,15 @@ class _Automaton:
         places: Sequence[int] = range(len(text) + 1)
         if self._backward:
             contexts, places, text = contexts[::-1], places[::-1], text[::-1]
-        states = self._start
+        states = frozenset((self._entry,))
         for place, context, character in zip(places, contexts, chain(text, ("",))):
-            states = states.closed.get(context) or self._close(states, context, spend)
-            if states.final:
+            step = (self, states, context, character)
+            outcome = self._memory.steps.get(step)
+            if outcome is None:
+                outcome = self._memory.keep(step, self._outcome(*step[1:], spend))
+            is_end, states = outcome
+            if is_end:
                 yield place
-            if character:
-                states = states.moves.get(character) or self._move(states, character, spend)
 
     def _contexts(self, text: str, spend: Spend) -> Sequence[int]:
         if not self._conditions:
@@ -215,50 +209,24 @@ class _Automaton:
                 contexts[place] |= bit
         return contexts
 
-    def _close(self, states: _States, context: int, spend: Spend) -> _States:
-        """The states that are reached without a character, those that accept one or are final."""
-        pending = list(states.members)
-        seen = set(pending)
+    def _outcome(
+        self, states: frozenset[int], context: int, character: str, spend: Spend
+    ) -> _Outcome:
+        pending = [*states]
+        seen = set(states)
+        following = {self._entry}  # a match may start at every place
+        tests = 0
         for index in pending:  # grows while it is walked
             targets, accepts, bit, expected = self._states[index]
-            if accepts is None and (not bit or bool(context & bit) is expected):
-                for target in targets:
-                    if target not in seen:
-                        seen.add(target)
-                        pending.append(target)
-        spend(len(pending) // _STATES_PER_STEP)
-        kept = [index for index in pending if self._states[index].accepts is not None]
-        closed = self._remember(frozenset(kept), _FINAL in seen)
-        states.closed[context] = closed
-        return closed
-
-    def _move(self, states: _States, character: str, spend: Spend) -> _States:
-        following = {self._entry}  # a match may start at every place
-        steps = len(states.members)
-        for index in states.members:
-            targets, accepts, _, _ = self._states[index]
             if accepts is not None:
-                steps += len(accepts.tests)
-                if accepts.contains(character):
+                tests += len(accepts.tests)
+                if character and accepts.contains(character):
                     following.update(targets)
-        spend(steps // _STATES_PER_STEP)
-        moved = self._remember(frozenset(following), False)
-        states.moves[character] = moved
-        return moved
-
-    def _remember(self, members: frozenset[int], final: bool) -> _States:
-        known = self._known.get((members, final))
-        if known is not None:
-            self._memory.take(self, 1)
-        else:
-            known = self._known[members, final] = _States(members, final)
-            self._memory.take(self, _SET + len(members))
-        return known
-
-    def forget(self) -> None:
-        """Clear the cache."""
-        self._known: dict[tuple[frozenset[int], bool], _States] = {}
-        self._start = _States(frozenset((self._entry,)), False)
+            elif not bit or bool(context & bit) is expected:
+                pending += [target for target in targets if target not in seen]
+                seen.update(targets)
+        spend((len(pending) + tests) // _STATES_PER_STEP)
+        return _FINAL in seen, frozenset(following)
 
 
 def _word_edges(text: str, spend: Spend) -> Iterable[int]:

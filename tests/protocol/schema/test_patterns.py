@@ -184,7 +184,9 @@ def test_the_remembered_states_are_bounded() -> None:
 
 
 def remembered(pattern: Pattern) -> int:
-    return sum(len(members) + 1 for members, _ in pattern._automaton._known)
+    memory = pattern._automaton._memory
+    own = (states for step, (_, states) in memory.steps.items() if step[0] is pattern._automaton)
+    return sum(len(states) + 1 for states in own)
 
 
 def test_the_patterns_of_one_schema_share_what_they_remember() -> None:
