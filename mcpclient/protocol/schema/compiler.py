@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, Optional
 
 from ...errors import SchemaError
@@ -142,6 +143,8 @@ class Compiler:
         self._pattern_states = limits.pattern_states
         self._pattern_memory = PatternMemory()
         self._dynamic_names: set[str] = set()
+        # The schemas that each one applies to the same value.
+        self._in_place: dict[Position, list[Position]] = {}
 
     def compile(self, root: Position) -> Node:
         """Return the node of a schema and of all it refers to. Raises `SchemaError`."""
@@ -230,7 +233,7 @@ class Compiler:
         """Compile a schema that another one applies; ``in_place``: to the very same value."""
         node = self._node(target)
         if in_place:
-            self._nodes[origin].in_place.append(node)
+            self._in_place.setdefault(origin, []).append(target)
         if target.resource is origin.resource:
             return node.check
         return partial(_check_inside, target.resource, node)
@@ -247,23 +250,11 @@ class Compiler:
 
     def _reject_endless_loops(self) -> None:
         """Raise `SchemaError` where a schema applies itself to the very same value again."""
-        finished: set[Node] = set()
-        for start, first in self._nodes.items():
-            active: dict[Node, int] = {}  # the nodes of the current path, and how far each is
-            path = [first] if first not in finished else []
-            while path:
-                node = path[-1]
-                index = active.setdefault(node, 0)
-                if index == len(node.in_place):
-                    finished.add(path.pop())
-                    del active[node]
-                    continue
-                active[node] = index + 1
-                following = node.in_place[index]
-                if following in active:
-                    raise SchemaError("its references lead in a circle", start.location)
-                if following not in finished:
-                    path.append(following)
+        try:
+            TopologicalSorter(self._in_place).prepare()
+        except CycleError as error:
+            position: Position = error.args[1][0]
+            raise SchemaError("its references lead in a circle", position.location) from None
 
 
 def _walking_steps(entries: object) -> int:

@@ -5,7 +5,6 @@ Supported are 2020-12, the default of MCP, and draft-07, which many servers stil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -84,58 +83,6 @@ def subschemas(
 
 
 _MAX_NAME = 1000
-
-# RFC 3986, appendix B, without the fragment.
-_PARTS = re.compile(r"(?:([^:/?]+):)?(?://([^/?]*))?([^?]*)(?:\?(.*))?", re.DOTALL)
-
-
-def resolve(base: str, reference: str) -> str:
-    """Resolve a reference against a base URI, which may be empty; neither has a fragment.
-
-    Unlike `urllib.parse.urljoin` it does so for every scheme, ``urn:`` included.
-    Source: RFC 3986, section 5.2.2.
-    """
-    scheme, authority, path, query = _split(reference)
-    if scheme is None:
-        scheme, base_authority, base_path, base_query = _split(base)
-        if authority is None:
-            authority = base_authority
-            if not path:
-                path = base_path
-                query = base_query if query is None else query
-            elif not path.startswith("/"):
-                folder = base_path[: base_path.rfind("/") + 1]
-                path = (folder or ("/" if authority is not None else "")) + path
-    parts = (
-        "" if scheme is None else f"{scheme}:",
-        "" if authority is None else f"//{authority}",
-        _remove_dots(path),
-        "" if query is None else f"?{query}",
-    )
-    return "".join(parts)
-
-
-def _split(uri: str) -> tuple[str | None, str | None, str, str | None]:
-    match = _PARTS.fullmatch(uri)
-    assert match is not None  # the expression matches every string
-    scheme, authority, path, query = match.groups()
-    return scheme, authority, path, query
-
-
-def _remove_dots(path: str) -> str:
-    if "." not in path:
-        return path
-    kept: list[str] = []
-    segments = path.split("/")
-    for segment in segments:
-        if segment == "..":
-            if kept and kept != [""]:
-                kept.pop()
-        elif segment != ".":
-            kept.append(segment)
-    if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/".join(kept)
 
 
 def split_fragment(uri: str) -> tuple[str, str]:

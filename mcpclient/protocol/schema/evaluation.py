@@ -78,13 +78,11 @@ Check = Callable[[Any, Run, Optional[Evaluated]], Failures]
 class Node:
     """One compiled schema. It is created first and filled later, because schemas are recursive."""
 
-    __slots__ = ("cost", "in_place", "rules")
+    __slots__ = ("cost", "rules")
 
     def __init__(self) -> None:
         self.rules: Mapping[type, Sequence[Check]] = {}
         self.cost: int = 1
-        # The nodes that this one applies to the same value, for the detection of endless loops.
-        self.in_place: list[Node] = []
 
     def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
         """Apply the schema to a value."""

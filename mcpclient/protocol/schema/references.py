@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urljoin
 
 from ...errors import SchemaError
 from .dialects import (
@@ -17,17 +18,14 @@ from .dialects import (
     dialect_of,
     join_pointer,
     pointer_tokens,
-    resolve,
     split_fragment,
     subschemas,
 )
 from .metaschemas import METASCHEMAS
-from .values import Budget, SchemaLimits, describe, identity
+from .values import Budget, SchemaLimits, describe
 
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-# Deeper schemas are over the limits anyway.
-_COMPARED_DEPTH = 500
 # Every relative $id repeats the URI it is relative to.
 _MAX_URI_LENGTH = 4096
 # The steps of finding a subschema, and of following a reference.
@@ -119,7 +117,10 @@ class Registry:
         """Return a reference as an absolute URI and a decoded fragment."""
         self._spend(_STEPS_PER_REFERENCE + len(reference) // _CHARACTERS_PER_STEP)
         relative, fragment = split_fragment(reference)
-        uri = resolve(origin.resource.uri, relative) if relative else origin.resource.uri
+        try:
+            uri = urljoin(origin.resource.uri, relative)
+        except ValueError as error:
+            raise SchemaError(f"{describe(relative)}: {error}", origin.location) from None
         if len(uri) > _MAX_URI_LENGTH:
             raise SchemaError("a URI in it is too long", origin.location)
         return uri, fragment
@@ -232,11 +233,8 @@ class Registry:
 
     def _expect_same(self, known: Position, position: Position, name: str) -> None:
         """Raise `SchemaError` unless two schemas of the same name have the same content."""
-        if known is not position:
-            values = (known.value, position.value)
-            one, other = [identity(value, _COMPARED_DEPTH, self._spend) for value in values]
-            if one != other:
-                raise SchemaError(f"two different schemas have {name}", position.location)
+        if known.value != position.value:
+            raise SchemaError(f"two different schemas have {name}", position.location)
 
 
 def _entries_of(schema: Mapping[str, object]) -> int:

@@ -34,6 +34,16 @@ REFERENCES: dict[str, Any] = {
         "$ref": "http://example.com/root.json#/$defs/a",
         "$defs": {"a": INTEGER},
     },
+    "relative id with a query": {
+        "$id": "http://example.com/a/b/root.json?q",
+        "$ref": "../../c/./d?x",
+        "$defs": {"a": {"$id": "http://example.com/c/d?x", **INTEGER}},
+    },
+    "another host": {
+        "$id": "http://example.com/root.json",
+        "$ref": "//other.example/x",
+        "$defs": {"a": {"$id": "//other.example/x", **INTEGER}},
+    },
     "urn": {
         "$id": "urn:example:root",
         "$ref": "urn:example:root#here",
@@ -139,6 +149,7 @@ UNRESOLVABLE: dict[str, tuple[Any, str]] = {
     "not a schema": ({"$ref": "#/title", "title": "x"}, "'x' is not a schema"),
     "not text": ({"$ref": 1}, "$ref is not a string"),
     "long": ({"$ref": "x" * 5000}, "a URI in it is too long"),
+    "not a URI": ({"$id": "http://a/", "$ref": "http://["}, "'http://[': "),
     "itself": ({"$ref": "#"}, "its references lead in a circle"),
     "circle": (
         {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.protocol.schema.dialects import join_pointer, pointer_tokens, resolve, split_fragment
+from mcpclient.protocol.schema import compile_schema
+from mcpclient.protocol.schema.dialects import join_pointer, pointer_tokens, split_fragment
 
 BASE = "http://a/b/c/d;p?q"
 
@@ -23,14 +24,13 @@ RFC_EXAMPLES = {
 
 @pytest.mark.parametrize(("reference", "target"), RFC_EXAMPLES.items())
 def test_the_examples_of_the_rfc(reference: str, target: str) -> None:
-    assert resolve(BASE, reference) == target
-
-
-def test_other_bases() -> None:
-    assert resolve("", "a/b") == "a/b"
-    assert resolve("a/b", "c") == "a/c"
-    assert resolve("http://a", "b") == "http://a/b"
-    assert resolve("urn:x:y", "") == "urn:x:y"
+    """F-API-17: a reference leads to the schema that has the URI it is resolved to."""
+    other = {"$id": target, "type": "integer"} if target != BASE else {}
+    part = {"$ref": reference} if target != BASE else {"$ref": f"{reference}#/$defs/here"}
+    schema = {"$id": BASE, "items": part, "$defs": {"a": other, "here": {"type": "integer"}}}
+    compiled = compile_schema(schema)
+    assert compiled.validate([1]) == []
+    assert compiled.validate(["x"])
 
 
 def test_fragments_and_pointers() -> None:
