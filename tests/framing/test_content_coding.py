@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from mcpclient.errors import MessageTooLarge, ProtocolViolation
 from mcpclient.framing.content_coding import (
     ACCEPT_ENCODING,
-    MAX_CODINGS,
     MAX_PIECE,
     ContentDecoder,
 )
@@ -53,14 +52,9 @@ GOOD = {
     "raw": ("deflate", raw_deflate(TEXT)),
     # Its first byte could begin the other format; the second could not.
     "raw stored": ("deflate", b"\x08\x31\x00\xce\xff" + TEXT + b"\x03\x00"),
-    "as many as allowed": (
-        ", ".join(["deflate", *["identity"] * (MAX_CODINGS - 1)]),
-        zlib.compress(TEXT),
-    ),
+    "beside identity": ("identity, deflate,, identity", zlib.compress(TEXT)),
     "members": ("gzip", gzipped(TEXT[:9]) + gzipped(b"") + gzipped(TEXT[9:])),
     "padded": ("gzip", gzipped(TEXT[:9]) + b"\0" * 9 + gzipped(TEXT[9:]) + b"\0" * 9),
-    "stacked": ("deflate, gzip", gzipped(zlib.compress(TEXT))),
-    "stacked raw": ("gzip,identity,,deflate", raw_deflate(gzipped(TEXT))),
 }
 
 
@@ -86,12 +80,11 @@ def test_a_truncated_body_is_a_fault(name: str) -> None:
             assert "ends inside" in fault.reason
 
 
-@pytest.mark.parametrize("coding", ["identity", "gzip", "deflate, gzip"])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_a_body_of_some_megabytes_is_no_bomb(coding: str) -> None:
     """F-WIRE-5: also where hardly anything of it could be compressed."""
     data = hashlib.shake_128(b"seed").digest(2 << 20)
-    body = zlib.compress(data, 1) if "deflate" in coding else data
-    body = gzip.compress(body, 1, mtime=0) if "gzip" in coding else body
+    body = gzip.compress(data, 1, mtime=0) if coding == "gzip" else data
     found, fault = decode(coding, [body])
     assert fault is None
     assert found == data
@@ -103,7 +96,7 @@ def test_output_that_fills_a_piece_does_not_stay_behind(size: int) -> None:
     assert decode("deflate", [raw_deflate(bytes(size))]) == (bytes(size), None)
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "deflate, gzip"])
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_an_empty_body_needs_no_coding(coding: str) -> None:
     """F-WIRE-5: an answer without content may still name a coding."""
     assert decode(coding, []) == (b"", None)
@@ -122,11 +115,10 @@ def test_an_empty_body_needs_no_coding(coding: str) -> None:
         ("gzip", gzipped(TEXT) + b"rubbish here", "content coding is broken"),
         ("deflate", zlib.compress(TEXT) + b"rubbish", "goes on after the end"),
         ("deflate", raw_deflate(TEXT) + b"r", "goes on after the end"),
-        ("gzip, deflate", zlib.compress(TEXT), "content coding is broken"),
+        ("gzip, deflate", zlib.compress(gzipped(TEXT)), "Content-Encoding: 'gzip,deflate'"),
         ("br", TEXT, "unsupported Content-Encoding: 'br'"),
-        ("gzip, zstd", TEXT, "unsupported Content-Encoding: 'zstd'"),
+        ("zstd, identity", TEXT, "unsupported Content-Encoding: 'zstd'"),
         ("chunked", TEXT, "unsupported Content-Encoding"),
-        (", ".join(["gzip"] * (MAX_CODINGS + 1)), b"", "more than 4 content codings"),
     ],
 )
 def test_bad_bodies_are_faults(coding: str, body: bytes, reason: str) -> None:
@@ -152,10 +144,8 @@ def test_nothing_is_decoded_after_a_fault() -> None:
 def test_the_output_is_limited(name: str) -> None:
     """F-WIRE-5: the limit counts the decoded bytes of the whole body."""
     coding, body = GOOD[name]
-    # An inner coding of so short a text is longer than the text; it is bounded like the rest.
-    size = 200 if name.startswith("stacked") else len(TEXT)
     for pieces in chunkings(body):
-        assert decode(coding, pieces, size) == (TEXT, None)
+        assert decode(coding, pieces, len(TEXT)) == (TEXT, None)
         found, fault = decode(coding, pieces, len(TEXT) - 1)
         assert isinstance(fault, MessageTooLarge)
         assert fault.limit == len(TEXT) - 1
@@ -165,38 +155,18 @@ def test_the_output_is_limited(name: str) -> None:
 def test_a_bomb_costs_little() -> None:
     """F-WIRE-5: what expands a thousandfold is stopped at the limit, with bounded memory."""
     limit = 1_000_000
-    plain = gzipped(b"\0" * 20_000_000)
-    for coding, bomb in (("gzip", plain), ("gzip, gzip", gzipped(plain))):
-        decoder = ContentDecoder(coding, limit)
-        size = 0
-        tracemalloc.start()
-        for piece in decoder.decode(bomb):
-            assert len(piece) <= MAX_PIECE
-            size += len(piece)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert limit - MAX_PIECE < size <= limit
-        assert isinstance(decoder.fault, MessageTooLarge)
-        assert peak < limit
-
-
-@pytest.mark.parametrize(
-    "inner", [b"\0" * 2**22, b"\0\0\0\xff\xff" * 2**20], ids=["much", "nothing"]
-)
-def test_codings_together_expand_no_more_than_one_may(inner: bytes) -> None:
-    """F-WIRE-5: an event stream has no limit of size, and a kilobyte must not become a terabyte.
-
-    The second inner body is of empty blocks: it costs as much time, and nothing comes of it.
-    """
-    if inner[-1]:  # a raw stream without an end
-        bomb = zlib.compress(raw_deflate(inner * 2), 9)
-    else:
-        bomb = zlib.compress(zlib.compress(zlib.compress(inner * 2)))
-    decoder = ContentDecoder("deflate, deflate, deflate", None)
-    size = sum(len(piece) for piece in decoder.decode(bomb))
-    assert decoder.fault is not None
-    assert "bomb" in decoder.fault.reason
-    assert size <= 2**20 + 1100 * len(bomb)
+    bomb = gzipped(b"\0" * 20_000_000)
+    decoder = ContentDecoder("gzip", limit)
+    size = 0
+    tracemalloc.start()
+    for piece in decoder.decode(bomb):
+        assert len(piece) <= MAX_PIECE
+        size += len(piece)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert limit - MAX_PIECE < size <= limit
+    assert isinstance(decoder.fault, MessageTooLarge)
+    assert peak < limit
 
 
 def test_work_without_output_gives_empty_pieces() -> None:
@@ -245,7 +215,7 @@ bodies = st.one_of(
 )
 
 
-@given(st.sampled_from(["", "gzip", "deflate", "gzip, deflate", "deflate, gzip"]), bodies, cuts)
+@given(st.sampled_from(["", "gzip", "deflate"]), bodies, cuts)
 @examples(100)
 def test_any_bytes_never_raise(coding: str, body: bytes, places: list[int]) -> None:
     """F-WIRE-5: whatever a body holds, it is decoded or a fault, the same for every cut."""

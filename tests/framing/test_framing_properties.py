@@ -174,13 +174,11 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @examples(30)
-@given(bodies, st.lists(st.sampled_from(sorted(CODINGS)), max_size=4), cuts)
-def test_content_codings(body: bytes, names: list[str], places: list[int]) -> None:
-    """F-WIRE-5: what was coded several times comes out as it was."""
-    coded = body
-    for name in names:
-        coded = CODINGS[name](coded)
-    decoder = ContentDecoder(", ".join(names), 10_000)
+@given(bodies, st.sampled_from(sorted(CODINGS)), cuts)
+def test_content_codings(body: bytes, name: str, places: list[int]) -> None:
+    """F-WIRE-5: what was coded comes out as it was."""
+    coded = CODINGS[name](body)
+    decoder = ContentDecoder(name, 10_000)
     found = b"".join([piece for chunk in split(coded, places) for piece in decoder.decode(chunk)])
     decoder.finish()
     assert decoder.fault is None

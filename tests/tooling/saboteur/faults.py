@@ -336,9 +336,9 @@ OTHERS = [
     ),
     Fault(
         "framing.content_coding",
-        "any number of codings is taken",
-        "elif len(names) > MAX_CODINGS:",
-        "elif False:",
+        "any coding is taken for gzip",
+        "if names and self._coding not in _CODINGS:",
+        "if False:",
     ),
     Fault(
         "jsonrpc.messages",
