@@ -69,7 +69,7 @@ class ElicitationRequest(ServerRequest):
         if self.url is None:
             return []
         url, host = self.url, self.host
-        if not browser_url.is_read_alike(url):
+        if not host:
             return ["browsers and other programs do not read this URL in the same way"]
         warnings = []
         if not url.lower().startswith("https:") and host.strip("[]") not in uri.LOOPBACK_HOSTS:
@@ -86,7 +86,7 @@ def check_request(request: ElicitationRequest, modes: Mapping[str, object]) -> N
     if request.mode not in modes:
         raise ProtocolViolation(f"elicitation mode {request.mode!r} was not declared")
     if request.mode == "url":
-        if request.url is None or not browser_url.is_read_alike(request.url):
+        if not request.host:
             raise ProtocolViolation(
                 "elicitation/create came without an http or https URL that all programs read alike"
             )

@@ -170,17 +170,17 @@ def test_the_name_of_a_field_is_text() -> None:
 @pytest.mark.parametrize(
     ("url", "host"),
     [
-        ("https://evil.example\\@good.example/", "evil.example"),
+        ("https://evil.example\\@good.example/", ""),
         ("https://good.example@evil.example/", "evil.example"),
-        ("https://EVIL\t.example\n/", "evil.example"),
-        ("https:/\\evil.example", "evil.example"),
-        ("https://%65vil.example/", "evil.example"),
-        ("https://0x7f.1/", "127.0.0.1"),
+        ("https://EVIL\t.example\n/", ""),
+        ("https:/\\evil.example", ""),
+        ("https://%65vil.example/", ""),
+        ("https://0x7f.1/", ""),
         ("https://\u0430pple.example/", "xn--pple-43d.example"),
         ("https://[0:0::1]:8/", "[::1]"),
         ("https://evil.example:99999/", ""),
     ],
 )
-def test_the_host_is_the_one_a_browser_visits(url: str, host: str) -> None:
-    """F-API-10: as `new URL(url).hostname` has it."""
+def test_the_host_is_the_one_that_every_program_visits(url: str, host: str) -> None:
+    """F-API-10: as `new URL(url).hostname` has it, or none where another reading exists."""
     assert ElicitationRequest({"mode": "url", "url": url}).host == host
