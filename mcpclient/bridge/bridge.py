@@ -8,9 +8,7 @@ they were read; otherwise `translation` and `rounds` say what becomes of them.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Coroutine, Mapping
-from functools import partial
 from typing import IO, Any, Callable
 
 from ..client.client import Client
@@ -23,7 +21,7 @@ from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
-from ..jsonrpc.verbatim import LARGE, decode_verbatim
+from ..jsonrpc.verbatim import decode_verbatim
 from ..protocol.era import REPEATABLE
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
@@ -42,7 +40,6 @@ from .translation import (
     initialized,
     stateless_meta,
     told,
-    whole,
 )
 
 _logger = logger_for("mcpclient.bridge")
@@ -115,7 +112,7 @@ class Bridge(Observer):
     def _is_handshake(self) -> bool:
         """Whether the server speaks the handshake era."""
         era = self._connection.era
-        return era is not None and era.allows_server_requests
+        return era is not None and not era.is_stateless
 
     def _start(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
         """Do something in the background; its errors are logged."""
@@ -151,8 +148,7 @@ class Bridge(Observer):
         client = self._make_client(**options)
         connection = connection_of(client)
         connection.options.handlers.forward_to(self._ask_host, capabilities)
-        large = math.inf if client._reads_params else LARGE
-        connection.decode = partial(decode_verbatim, large=large)
+        connection.decode = decode_verbatim
         connection.guard = self._guard
         connection.observers.append(self)
         return await client.connect()
@@ -225,8 +221,6 @@ class Bridge(Observer):
         """Send a request; one that only reads again, if the server was lost meanwhile."""
         options = self._limits._replace(fresh=True, is_raw=is_raw)
         client = await self._restore()
-        if params is not None and client._reads_params:
-            params = whole(params)
         try:
             result = await client._forward(method, params, options)
         except ConnectionLost:
@@ -238,14 +232,14 @@ class Bridge(Observer):
     def _offered(self, params: Params, result: Params) -> Params:
         """Return a page of tools without those that may not be called."""
         assert self._client is not None, "it has answered"
-        listed = whole(result).get("tools")
+        listed = result.get("tools")
         if not isinstance(listed, list):
             return result
         tools = [tool for tool in listed if isinstance(tool, dict)]
         self._tools = [*(self._tools if "cursor" in params else ()), *tools]
         valid = {id(tool.raw) for tool in self._client._learn_tools(self._tools)}
         kept = [each for each in tools if id(each) in valid and self._offers(each.get("name"))]
-        return result if len(kept) == len(listed) else {**whole(result), "tools": kept}
+        return result if len(kept) == len(listed) else {**result, "tools": kept}
 
     def _guard(self, method: str, params: Params) -> dict[str, Any] | None:
         name = params.get("name")
@@ -277,7 +271,7 @@ class Bridge(Observer):
             if following is not None:
                 following.cancel()
         elif method != "ping":
-            return await self._send(method, {**whole(params)})
+            return await self._send(method, {**params})
         return {}
 
     async def _ask_handshake(
@@ -339,7 +333,7 @@ class Bridge(Observer):
 
     async def _ask_host(self, method: str, params: Params) -> Params:
         if not self._version:
-            return await self._rounds.ask(method, {**whole(params)})
+            return await self._rounds.ask(method, {**params})
         await self._is_ready.wait()
         return await self._host.ask(method, params)
 

@@ -10,9 +10,9 @@ from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
-from ..jsonrpc.codec import MalformedMessage, encode, encode_in_pieces
+from ..jsonrpc.codec import MalformedMessage, encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
-from ..jsonrpc.verbatim import LARGE, decode_verbatim
+from ..jsonrpc.verbatim import decode_verbatim
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 
@@ -82,13 +82,7 @@ class HostChannel:
 
     def send(self, message: Message) -> None:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
-        name = "result" if "result" in message else "params"
-        text = getattr(message.get(name), "text", "")
-        if len(text) < LARGE:
-            self._writer.write(encode(message) + b"\n")
-            return
-        for piece in (*encode_in_pieces(message, name), b"\n"):
-            self._writer.write(piece)
+        self._writer.write(encode(message) + b"\n")
 
     def notify(self, method: str, params: Params | None) -> None:
         """Send a notification, unless JSON cannot carry it: `json` reads NaN."""

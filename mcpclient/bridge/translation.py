@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..jsonrpc.codec import VerbatimObject, decode
 from ..protocol.listen import SUBSCRIPTION_ID, EventsMissed, ListenEvent, ListenFilter
 from ..protocol.negotiation import STATELESS_VERSIONS, Agreement
 
@@ -59,16 +58,9 @@ def _server_info(agreement: Agreement) -> dict[str, Any]:
     return {"name": "server", "version": "", **agreement.server_info}
 
 
-def whole(params: Params) -> Params:
-    """Return params or a result with all of their members."""
-    if isinstance(params, VerbatimObject) and isinstance(params.text, memoryview):
-        return VerbatimObject(decode(bytes(params.text)), params.text)
-    return params
-
-
 def for_handshake(params: Params) -> dict[str, Any]:
     """Return the params of a request without what belongs to the stateless era."""
-    plain = {name: value for name, value in whole(params).items() if name not in _OF_A_RETRY}
+    plain = {name: value for name, value in params.items() if name not in _OF_A_RETRY}
     meta = {name: value for name, value in plain["_meta"].items() if name not in _OF_THE_ERA}
     return _with_meta(plain, meta)
 
@@ -76,7 +68,7 @@ def for_handshake(params: Params) -> dict[str, Any]:
 def completed(method: str, result: Params) -> dict[str, Any]:
     """Return a result of the handshake era as one of the stateless era."""
     hints = {"ttlMs": 0, "cacheScope": "private"} if method.endswith(_CACHEABLE) else {}
-    return {"resultType": "complete", **hints, **whole(result)}
+    return {"resultType": "complete", **hints, **result}
 
 
 def told(

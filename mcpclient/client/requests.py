@@ -97,12 +97,6 @@ class Requests:
             params = with_meta(params, meta)
         return await self._forward(method, params, limits, around)
 
-    @property
-    def _reads_params(self) -> bool:
-        """Whether a hook, the audit or a transcript reads the params of requests."""
-        recorder = self._connection.options.network.recorder
-        return self._is_wrapped or (recorder is not None and recorder.is_on)
-
     async def _forward(
         self,
         method: str,

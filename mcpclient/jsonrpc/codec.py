@@ -116,14 +116,14 @@ _encode = _encoder()
 class VerbatimObject(dict[str, Any]):
     """An object of a message that is passed on: its members, and the ``text`` it was read from.
 
-    It is encoded as that text. Of a large one, only the small members may be there.
+    It is encoded as that text.
     """
 
     __slots__ = ("text",)
 
-    def __init__(self, members: Mapping[str, Any], text: str | memoryview) -> None:
+    def __init__(self, members: Mapping[str, Any], text: str) -> None:
         super().__init__(members)
-        self.text: str | memoryview = text
+        self.text: str = text
 
 
 class MalformedMessage(ValueError):
@@ -142,21 +142,16 @@ def encode(message: Mapping[str, Any]) -> bytes:
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
     for name in ("params", "result"):
-        if type(message.get(name)) is VerbatimObject:
-            return b"".join(encode_in_pieces(message, name))
+        value = message.get(name)
+        if type(value) is VerbatimObject:
+            rest = encode({key: part for key, part in message.items() if key != name})
+            return rest[:-1] + f',"{name}":{value.text}}}'.encode()
     try:
         return "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
-
-
-def encode_in_pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    """Return the pieces of a message as `encode` has them; ``name``: its `VerbatimObject`."""
-    text = message[name].text
-    rest = encode({key: value for key, value in message.items() if key != name})
-    return [rest[:-1] + f',"{name}":'.encode(), text.encode() if type(text) is str else text, b"}"]
 
 
 def decode(text: bytes | str) -> Any:

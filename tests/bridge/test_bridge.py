@@ -147,7 +147,7 @@ def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
 
 
 def test_a_large_result_keeps_its_bytes() -> None:
-    """F-BRIDGE-1: also where it is not decoded."""
+    """F-BRIDGE-1"""
 
     async def scenario() -> None:
         server = McpServer("handshake")
@@ -181,7 +181,7 @@ def test_tools_that_are_not_offered_are_neither_listed_nor_called() -> None:
 
 
 def test_hooks_see_each_request_once_and_whole() -> None:
-    """F-BRIDGE-1, F-SAFE-5: also a large one, which is otherwise not decoded."""
+    """F-BRIDGE-1, F-SAFE-5: also a large one."""
     seen: list[int] = []
 
     async def around(call: Call, proceed: Proceed) -> CallToolResult:

@@ -350,7 +350,7 @@ def test_a_stateless_host_hears_that_a_lost_server_is_back() -> None:
 
 
 def test_a_large_message_crosses_the_eras_whole() -> None:
-    """F-BRIDGE-1: though most of it is not decoded on the way between equal ones."""
+    """F-BRIDGE-1"""
 
     async def scenario() -> None:
         async with bridged(McpServer("handshake")) as (host, _):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.jsonrpc import verbatim
+from mcpclient.jsonrpc import codec
 from mcpclient.jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode
 from mcpclient.jsonrpc.verbatim import decode_verbatim
 
@@ -28,7 +28,7 @@ MESSAGES = st.builds(
 
 def text_of(value: Any) -> str:
     assert isinstance(value, VerbatimObject)
-    return value.text if isinstance(value.text, str) else bytes(value.text).decode()
+    return value.text
 
 
 def test_params_and_results_keep_their_text() -> None:
@@ -60,26 +60,17 @@ def test_a_value_that_is_not_json_is_not_kept() -> None:
 
 
 @given(MESSAGES, st.sampled_from([None, (", ", ": ")]), st.booleans())
-def test_a_large_message_is_read_like_a_small_one(
+def test_messages_are_read_as_the_decoder_reads_them(
     message: Any, separators: Any, ascii_only: bool
 ) -> None:
-    """F-BRIDGE-1: its brackets and strings are found without decoding it."""
+    """F-BRIDGE-1: params and results that are objects have the text between their braces."""
     text = json.dumps(message, separators=separators, ensure_ascii=ascii_only)
-    small = decode_verbatim(text.encode("utf-8", "surrogatepass"))
-    large = decode_verbatim(text.encode("utf-8", "surrogatepass"), 0)
-    assert large == small == message
+    decoded = decode_verbatim(text.encode("utf-8", "surrogatepass"))
+    assert decoded == message
     for name in ("params", "result"):
-        if isinstance(small.get(name), VerbatimObject):
-            assert text_of(large[name]) == text_of(small[name])
-
-
-def test_a_large_object_holds_only_its_small_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-BRIDGE-1: the rest of it is never decoded."""
-    monkeypatch.setattr(verbatim, "_SMALL", 20)
-    long = "x" * 30
-    message = decode_verbatim(f'{{"id":7,"params":{{"name":"t","arguments":"{long}"}}}}', 0)
-    assert message == {"id": 7, "params": {"name": "t"}}
-    assert text_of(message["params"]) == f'{{"name":"t","arguments":"{long}"}}'
+        if isinstance(decoded.get(name), dict):
+            assert decode(text_of(decoded[name])) == message[name]
+            assert text_of(decoded[name]) in text
 
 
 @pytest.mark.parametrize(
@@ -89,13 +80,15 @@ def test_a_large_object_holds_only_its_small_members(monkeypatch: pytest.MonkeyP
         *('{"a":1}x', '{"a":1 2}', "{,}", '{"params":{"b"', "{", "", '{"a":{"b":"\\"}}'),
     ],
 )
-def test_a_large_message_that_is_cut_off_is_malformed(text: str) -> None:
-    """F-BRIDGE-1: as a small one is."""
+def test_a_message_that_is_cut_off_is_malformed(text: str) -> None:
+    """F-BRIDGE-1"""
     with pytest.raises(MalformedMessage):
-        decode_verbatim(text, 0)
+        decode_verbatim(text)
 
 
-def test_a_long_run_of_backslashes_is_read_by_the_decoder() -> None:
-    """F-BRIDGE-1: the expression for strings looks at a thousand of them at most."""
-    text = json.dumps({"result": {"a": "\\" * 2000, "b": 1}})
-    assert text_of(decode_verbatim(text, 0)["result"]) == text[len('{"result": ') : -1]
+def test_values_that_take_too_much_memory_are_malformed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-BRIDGE-1: as they are for any client."""
+    monkeypatch.setattr(codec, "MAX_MEMORY", 1000)
+    monkeypatch.setattr(codec, "_HARMLESS", 10)
+    with pytest.raises(MalformedMessage, match="of memory"):
+        decode_verbatim('{"result":{"a":[' + "[]," * 100 + "[]]}}")
