@@ -212,7 +212,8 @@ class Client(Contents, Listening):
         The stateless era has no ping; there, this asks for the server's capabilities instead.
         """
         era = self._connection.era
-        await self.request("ping" if era is None else era.ping_method, timeout=timeout, fresh=True)
+        method = "server/discover" if era is not None and era.is_stateless else "ping"
+        await self.request(method, timeout=timeout, fresh=True)
 
     async def set_roots(self, roots: RootsOption) -> None:
         """Replace the roots, and notify the server (handshake era).
@@ -222,7 +223,7 @@ class Client(Contents, Listening):
         """
         self._connection.options.handlers.set_roots(roots)
         era = self._connection.era
-        if self.is_connected and era is not None and era.allows_server_requests:
+        if self.is_connected and era is not None and not era.is_stateless:
             await self.notify("notifications/roots/list_changed")
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
@@ -239,7 +240,7 @@ class Client(Contents, Listening):
         It applies to later sessions, too. In the stateless era every later request carries it.
         """
         era = self._connection.era
-        if era is None or not era.repeats_log_level:
+        if era is None or not era.is_stateless:
             await self.request("logging/setLevel", {"level": level})
         self._connection.session.log_level = level
 

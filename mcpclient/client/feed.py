@@ -257,7 +257,7 @@ class Feed(Observer):
         """Follow the changes over one session, as the era of the connection demands."""
         connection = self._connection
         era = connection.era
-        with_request = era is not None and era.listens_with_a_request
+        with_request = era is not None and era.is_stateless
         source_type = ListenRequest if with_request else SessionChanges
         self._source = source = source_type(connection, self._caller, self)
         connection.observers.append(source)

@@ -46,7 +46,7 @@ class TaskCalls:
     def design(self) -> task_designs.CoreTasks:
         """The design of the era that was agreed on."""
         era = self._connection.era
-        if era is not None and era.tasks_are_an_extension:
+        if era is not None and era.is_stateless:
             return task_designs.ExtensionTasks(self._connection)
         return task_designs.CoreTasks(self._connection)
 

@@ -46,23 +46,10 @@ class EraRules(Protocol):
     version: str
     """The revision spoken."""
 
-    allows_server_requests: bool
-    """Whether the server may send requests of its own (handshake era only)."""
-
-    ping_method: str
-    """The request that checks whether the server answers."""
-
-    repeats_log_level: bool
-    """Whether every request carries the log level, instead of the session having one."""
-
-    caches_answers: bool
-    """Whether results state how long they may be cached."""
-
-    listens_with_a_request: bool
-    """Whether one request that stays open reports changes, instead of the session."""
-
-    tasks_are_an_extension: bool
-    """Whether tasks are those of the extension, and not those of revision 2025-11-25."""
+    is_stateless: bool
+    """Whether each request stands alone. Then the server sends no requests of its own, results say
+    how long they may be cached, one request that stays open reports changes, every request carries
+    the log level, and tasks are those of the extension."""
 
     channel_headers: Mapping[str, str] | None
     """The session's headers on the server's own channel; None where there is no such channel."""

@@ -25,12 +25,7 @@ class HandshakeEra(EraRules):
     version header is sent. ``headers``: what every HTTP request of the session carries.
     """
 
-    allows_server_requests = True
-    ping_method = "ping"
-    repeats_log_level = False
-    caches_answers = False
-    listens_with_a_request = False
-    tasks_are_an_extension = False
+    is_stateless = False
     header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
@@ -101,12 +96,7 @@ _NAMED_BY = {
 class StatelessEra(EraRules):
     """The stateless era, revision 2026-07-28: each request names the client and the revision."""
 
-    allows_server_requests = False
-    ping_method = "server/discover"
-    repeats_log_level = True
-    caches_answers = True
-    listens_with_a_request = True
-    tasks_are_an_extension = True
+    is_stateless = True
     channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:

@@ -143,7 +143,7 @@ class Host(Observer):
             found["transport"] = transport.name
             found["carriesHeaders"] = transport.carries_headers
             found["opening"] = agreement.raw
-            found["stateless"] = not agreement.era.allows_server_requests
+            found["stateless"] = agreement.era.is_stateless
         return found
 
 

@@ -49,7 +49,7 @@ def test_a_call() -> None:
     assert outgoing.resumable
     assert not outgoing.repeatable
     assert not outgoing.opens_session and outgoing.in_session
-    assert era.allows_server_requests
+    assert not era.is_stateless
     assert "params" not in era.request(3, "ping", None, None).message
 
 

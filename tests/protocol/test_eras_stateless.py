@@ -39,7 +39,7 @@ def test_every_request_says_who_asks() -> None:
     assert not outgoing.resumable
     assert not outgoing.opens_session
     assert not outgoing.stays_open
-    assert not rules.allows_server_requests
+    assert rules.is_stateless
 
 
 def test_metadata_without_capabilities() -> None:

@@ -322,7 +322,7 @@ class Connection(LoopBound):
     async def _repeat_log_level(self, session: Session, era: EraRules) -> None:
         """Send the caller's log level again: a new session does not know it."""
         # Before any other request, so that it cannot overtake a level that the caller sets then.
-        if session.log_level is None or era.repeats_log_level:
+        if session.log_level is None or era.is_stateless:
             return
         params, limits = {"level": session.log_level}, RequestOptions(self.options.timeouts.connect)
         try:
@@ -419,7 +419,7 @@ class Connection(LoopBound):
         interval = self.options.keep_alive
         if not interval or self.agreement is None or self.loop is None:
             return
-        if self.agreement.era.allows_server_requests:
+        if not self.agreement.era.is_stateless:
             self._keep_alive_timer = self.loop.call_later(interval, self._keep_alive)
 
     def _cancel_keep_alive(self) -> None:

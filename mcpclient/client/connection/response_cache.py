@@ -38,7 +38,7 @@ class ClientCache(ResponseCache, Observer):
         if method not in CACHEABLE:
             return None
         era, key = self._connection.era, key_of(method, params)
-        if era is None or not era.caches_answers or key is None:
+        if era is None or not era.is_stateless or key is None:
             return None
         context, invalidations = self._context(options.headers), self.invalidations
         clock = asyncio.get_running_loop().time

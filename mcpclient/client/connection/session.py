@@ -324,7 +324,7 @@ class Session:
 
     @property
     def _may_be_asked(self) -> bool:
-        return self.era is None or self.era.allows_server_requests
+        return self.era is None or not self.era.is_stateless
 
     async def _send_answer(self, answer: Message) -> None:
         outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
