@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any
 
@@ -226,11 +225,16 @@ _TIME = (
     r"(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
 )
 _is_time = _expression(_TIME)
-_is_calendar_date = _parsed(date.fromisoformat)
+_MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def _is_date(text: str) -> bool:
-    return re.fullmatch(r"(?a)\d{4}-\d\d-\d\d", text) is not None and _is_calendar_date(text)
+    match = re.fullmatch(r"(?a)(\d{4})-(\d\d)-(\d\d)", text)
+    year, month, day = map(int, match.groups()) if match is not None else (0, 0, 0)
+    if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1]:
+        return False
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return (month, day) != (2, 29) or leap
 
 
 # RFC 1123.
