@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from ...client.client import Client
 from ...client.events.callbacks import LOG_LEVELS
@@ -24,7 +24,24 @@ from ..render import definitions, one_line, shorten, table
 from .session import Builtin, Job, Session, content_of, in_words
 from .words import Word, parse_expectation, quoted
 
+COMMANDS: dict[str, Builtin] = {}
+"""Every first word with a meaning of its own."""
 
+Run = Callable[[Session, Sequence[Word]], Awaitable[Answer]]
+
+
+def _builtin(usage: str, summary: str, details: str = "") -> Callable[[Run], Run]:
+    """Return the decorator of a command. ``usage``: its name and the words behind it."""
+
+    def declare(run: Run) -> Run:
+        name, _, words = usage.partition(" ")
+        COMMANDS[name] = Builtin(name, words, summary, run, details)
+        return run
+
+    return declare
+
+
+@_builtin("servers", "list the servers and their status")
 async def _servers(session: Session, words: Sequence[Word]) -> Answer:
     rows = []
     for server in session.manager.servers.values():
@@ -36,6 +53,7 @@ async def _servers(session: Session, words: Sequence[Word]) -> Answer:
     return Answer(text=table(("SERVER", "STATUS", ""), rows, session.screen.style))
 
 
+@_builtin("use SERVER", "change to another server; SERVER.TOOL calls across")
 async def _use(session: Session, words: Sequence[Word]) -> Answer:
     server = session.server_named(words[0].text)
     await session.client(server.name)
@@ -43,6 +61,11 @@ async def _use(session: Session, words: Sequence[Word]) -> Answer:
     return Answer()
 
 
+@_builtin(
+    "expect [not] PATH [==|!=|contains VALUE]",
+    "fail unless the last result matches",
+    'expect text == "hi"; expect is_error; expect not is_error; expect structured.sum == 3',
+)
 async def _expect(session: Session, words: Sequence[Word]) -> Answer:
     expectation = parse_expectation(words)
     if session.result is None:
@@ -51,12 +74,14 @@ async def _expect(session: Session, words: Sequence[Word]) -> Answer:
     return Answer(text=failure or "", exit_code=0 if failure is None else main.FAILED)
 
 
+@_builtin("jobs", "list the calls in the background")
 async def _jobs(session: Session, words: Sequence[Word]) -> Answer:
     rows = [(str(job.number), job.state, job.line) for job in session.jobs]
     style = session.screen.style
     return Answer(text=table(("CALL", "STATE", "LINE"), rows, style, "nothing in the background"))
 
 
+@_builtin("cancel NUMBER", "cancel a call in the background")
 async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
     job = session.jobs.find(words[0].text)
     if job.task.done():
@@ -67,6 +92,7 @@ async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
     return Answer()
 
 
+@_builtin("wait [NUMBER]", "wait for a call in the background; _ is its result")
 async def _wait(session: Session, words: Sequence[Word]) -> Answer:
     if words:
         return await _brought_back(session.jobs.find(words[0].text))
@@ -88,30 +114,10 @@ async def _brought_back(job: Job) -> Answer:
     return job.task.result()
 
 
+@_builtin("quit", "end the shell; so does Ctrl-D")
 async def _quit(session: Session, words: Sequence[Word]) -> Answer:
     session.is_over = True
     return Answer()
-
-
-_OWN = (
-    Builtin("servers", "", "list the servers and their status", _servers),
-    Builtin("use", "SERVER", "change to another server; SERVER.TOOL calls across", _use, 1, 1),
-    Builtin(
-        "expect",
-        "PATH [== VALUE | != VALUE | contains VALUE]",
-        "fail unless the last result matches",
-        _expect,
-        least=1,
-        most=None,
-        details=(
-            'expect text == "hi"; expect is_error; expect not is_error; expect structured.sum == 3'
-        ),
-    ),
-    Builtin("jobs", "", "list the calls in the background", _jobs),
-    Builtin("cancel", "NUMBER", "cancel a call in the background", _cancel, 1, 1),
-    Builtin("wait", "[NUMBER]", "wait for a call in the background; _ is its result", _wait, 0, 1),
-    Builtin("quit", "", "end the shell; so does Ctrl-D", _quit),
-)
 
 
 _STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or @FILE"
@@ -131,6 +137,7 @@ async def call_tool(
     return tools.answer_of(result, None, screen)._replace(content=content_of(result))
 
 
+@_builtin("call [--unchecked] TOOL [ARGUMENT ...]", "call a tool; its name alone does that too")
 async def _call(session: Session, words: Sequence[Word]) -> Answer:
     texts = [word.text for word in words if word.typed != "--unchecked"]
     if not texts:
@@ -154,21 +161,19 @@ async def _ask(session: Session, name: str, words: Sequence[Word]) -> Answer:
     return answer
 
 
-def _as_outside(name: str) -> Builtin:
-    """Return a command of the command line, about the server in use."""
+def _as_outside(name: str) -> None:
+    """Declare a command of the command line, about the server in use."""
     command = main.command_named(name)
     assert isinstance(command, Command)
-    least = len(command.required)
-    return Builtin(
-        name,
-        command.usage,
-        main.COMMANDS[name],
-        lambda session, words: _ask(session, name, words),
-        least,
-        None if command.more else least,
-    )
+    declare = _builtin(f"{name} {command.usage}".rstrip(), main.COMMANDS[name])
+    declare(lambda session, words: _ask(session, name, words))
 
 
+for _name in ("resources", "read", "prompts", "prompt", "complete", "info", "ping"):
+    _as_outside(_name)
+
+
+@_builtin("tools [PATTERN]", "list the tools, or those that match")
 async def _tools(session: Session, words: Sequence[Word]) -> Answer:
     """List the tools; a word without wildcards matches anywhere in their names."""
     typed = words[0].text if words else "*"
@@ -176,32 +181,19 @@ async def _tools(session: Session, words: Sequence[Word]) -> Answer:
     return await _ask(session, "tools", [Word(pattern, pattern, 0)])
 
 
+@_builtin("tool NAME", "describe the arguments and the result of a tool")
 async def _tool(session: Session, words: Sequence[Word]) -> Answer:
     tool = Tool((await session.find_tool(words[0].text)).raw)
     line = " ".join(map(quoted, example_words(tool)))
     return Answer(text=tools.described(tool, session.screen.style, line), value=tool)
 
 
-_OF_SERVERS = (
-    Builtin("tools", "[PATTERN]", "list the tools, or those that match", _tools, most=1),
-    Builtin(
-        "tool", "NAME", "describe the arguments and the result of a tool", _tool, least=1, most=1
-    ),
-    Builtin(
-        "call",
-        "[--unchecked] TOOL [ARGUMENT ...]",
-        "call a tool; its name alone does that too",
-        _call,
-        least=1,
-        most=None,
-    ),
-    *map(_as_outside, ("resources", "read", "prompts", "prompt", "complete", "info", "ping")),
-)
-
-
 _SERVER_LOG = logger_for("mcpclient.server")
 
 
+@_builtin(
+    "trace on|off|FILE", "show what crosses the wire, or append it to a file; secrets are replaced"
+)
 async def _trace(session: Session, words: Sequence[Word]) -> Answer:
     target = words[0].text
     if target not in ("on", "off"):
@@ -230,6 +222,7 @@ def _shower(session: Session) -> Callable[[str], None]:
     return show
 
 
+@_builtin("log LEVEL|off", "show the server's log from this level on")
 async def _log(session: Session, words: Sequence[Word]) -> Answer:
     level = words[0].text
     if level == "off":
@@ -244,6 +237,7 @@ async def _log(session: Session, words: Sequence[Word]) -> Answer:
     return Answer()
 
 
+@_builtin("listen [URI ...]", "show changes of the server's lists and of these resources")
 async def _listen(session: Session, words: Sequence[Word]) -> Answer:
     client = await session.client()
     uris = [word.text for word in words]
@@ -272,26 +266,6 @@ def end_watching(session: Session) -> None:
     _SERVER_LOG.setLevel(logging.NOTSET)
 
 
-_WATCHING = (
-    Builtin(
-        "trace",
-        "on | off | FILE",
-        "show what crosses the wire, or append it to a file; secrets are replaced",
-        _trace,
-        least=1,
-        most=1,
-    ),
-    Builtin("log", "LEVEL | off", "show the server's log from this level on", _log, 1, 1),
-    Builtin(
-        "listen",
-        "[URI ...]",
-        "show changes of the server's lists and of these resources",
-        _listen,
-        most=None,
-    ),
-)
-
-
 _NOTES = """\
 TOOL key=value ...       call a tool: its name is a command
 SERVER.TOOL ...          call a tool of another server
@@ -302,6 +276,7 @@ _   _.content[0].text    the last result, and parts of it
 Arguments: key=value, key:=json, key=@file, or all as one JSON object or @file."""
 
 
+@_builtin("help [COMMAND]", "show this, or describe a command")
 async def _help(session: Session, words: Sequence[Word]) -> Answer:
     if words:
         return Answer(text=_about(words[0].text))
@@ -321,17 +296,3 @@ def _about(name: str) -> str:
     return "\n".join(
         filter(None, (f"{command.name} {command.usage}", command.summary, command.details))
     )
-
-
-COMMANDS: Mapping[str, Builtin] = {
-    command.name: command
-    for command in (
-        *_OF_SERVERS,
-        *_OWN,
-        *_WATCHING,
-        Builtin("help", "[COMMAND]", "show this, or describe a command", _help, most=1),
-    )
-}
-
-SUMMARIES = {each.name: each.summary for each in COMMANDS.values()}
-"""Every first word with a meaning of its own, and its summary."""

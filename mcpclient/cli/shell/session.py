@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -132,8 +133,8 @@ class Session:
         self.jobs = jobs
         self.server: str = next(iter(manager.servers), "")
         self.result: Any = None
-        self.prompts: dict[str, list[Prompt]] = {}
-        self.resources: dict[str, Mapping[str, str]] = {}
+        self.prompts: dict[str, dict[str, Prompt]] = {}
+        self.resources: dict[str, list[str]] = {}
         self.traces: list[Callable[[], None]] = []
         self.is_over = False
         self.is_in_front = True
@@ -163,19 +164,15 @@ class Session:
         )
 
     def tools_of(self, server: str) -> dict[str, ManagedTool]:
-        """Return the tools of a server by their own names."""
-        return {tool.raw_name: tool for tool in self.manager.servers[server].tools}
+        """Return the tools of a server by their own names; none of an unknown server."""
+        found = self.manager.servers.get(server)
+        return {} if found is None else {tool.raw_name: tool for tool in found.tools}
 
     def known_tool(self, name: str) -> ManagedTool | None:
         """Return a tool of the server in use, ``server.tool`` or ``server__tool``, or None."""
-        if self.server in self.manager.servers:
-            own = self.tools_of(self.server).get(name)
-            if own is not None:
-                return own
         server, tool = self.split_name(name)
-        tools = self.tools_of(server) if server in self.manager.servers else {}
-        full = (each for each in self.manager.tools if each.name == name)
-        return tools.get(tool) or next(full, None)
+        own = self.tools_of(self.server).get(name) or self.tools_of(server).get(tool)
+        return own or next((each for each in self.manager.tools if each.name == name), None)
 
     def split_name(self, name: str) -> tuple[str, str]:
         """Return the server and the tool that a name means, whether or not they exist."""
@@ -190,33 +187,28 @@ class Session:
     def learn(self, listed: Mapping[str, Any]) -> None:
         """Store listed prompts or resources of the server in use."""
         if "prompts" in listed:
-            self.prompts[self.server] = [Prompt(raw) for raw in listed["prompts"]]
+            prompts = map(Prompt, listed["prompts"])
+            self.prompts[self.server] = {prompt.name: prompt for prompt in prompts}
         if "resources" in listed:
-            self.resources[self.server] = {
-                item.uri: " ".join((item.description or item.title or item.name).split())
-                for item in map(Resource, listed["resources"])
-            }
+            self.resources[self.server] = [Resource(raw).uri for raw in listed["resources"]]
 
-    async def find_tool(self, name: str, others: Sequence[str] = ()) -> ManagedTool:
+    async def find_tool(self, name: str, others: Iterable[str] = ()) -> ManagedTool:
         """Return a tool by its name, once its server is connected.
 
         Raises `UsageError` when there is none, with a suggestion from the tools and ``others``.
         """
-        found = self.known_tool(name)
-        if found is not None:
-            return found
         server, tool = self.split_name(name)
-        problem = ""
-        try:
-            await self.client(server)
-        except McpError as error:
-            problem = f" ({error})"
-        found = self.known_tool(name)
+        found, problem = self.known_tool(name), ""
+        if found is None:
+            try:
+                await self.client(server)
+            except McpError as error:
+                problem = f" ({error})"
+            found = self.known_tool(name)
         if found is not None:
             return found
-        names = list(self.tools_of(server)) if server in self.manager.servers else []
         prefix = name[: len(name) - len(tool)]
-        known = names if prefix else [*names, *others]
+        known = [*self.tools_of(server), *(() if prefix else others)]
         hint = did_you_mean(tool, known, prefix) or "help lists the commands"
         kind = "tool" if prefix or not others else "command or tool"
         raise UsageError(f"there is no {kind} {name!r}{problem}; {hint}")
@@ -226,19 +218,21 @@ class Session:
 class Builtin:
     """A command of the shell. ``usage``: its words, ``summary``: what it does; both for ``help``.
 
-    ``run`` takes the words behind its name. ``most`` and ``least``: how many there may be, None for
-    any number. ``details``: more for ``help NAME``.
+    ``run`` takes the words behind its name. ``details``: more for ``help NAME``.
     """
 
     name: str
     usage: str
     summary: str
     run: Callable[[Session, Sequence[Word]], Awaitable[Answer]]
-    least: int = 0
-    most: int | None = 0
     details: str = ""
 
     def check(self, words: Sequence[Word]) -> None:
-        """Raise `UsageError` for too few words, or too many."""
-        if len(words) < self.least or (self.most is not None and len(words) > self.most):
+        """Raise `UsageError` for fewer or more words than ``usage`` shows.
+
+        Words in brackets may be missing, and any number may stand for ``...``.
+        """
+        needed = re.sub(r"\[.*?\]", "", self.usage).split()
+        has_more = "..." in self.usage or len(words) <= len(self.usage.split())
+        if len(words) < len(needed) or not has_more:
             raise UsageError(f"usage: {self.name} {self.usage}".rstrip())

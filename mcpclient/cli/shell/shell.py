@@ -26,8 +26,8 @@ from ..parsing import is_named, only_server
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from .commands import COMMANDS, SUMMARIES, call_tool, end_watching
-from .completion import Candidate, Known, Typing, candidates, typing_at
+from .commands import COMMANDS, call_tool, end_watching
+from .completion import Candidate, candidates, fitting, typing_at
 from .lines import History, Lines, open_lines, send_on, without_secrets
 from .session import Job, Jobs, Session, in_words, part_of
 from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
@@ -108,7 +108,7 @@ class Shell:
                     error.advise(f"The tool of this name is called with: call {name} …")
                 raise
             return await command.run(session, rest)
-        tool = await session.find_tool(name, list(SUMMARIES))
+        tool = await session.find_tool(name, COMMANDS)
         return await call_tool(session, tool, [word.text for word in rest])
 
     def _part(self, path: str, rest: Sequence[Word]) -> Answer:
@@ -133,7 +133,7 @@ class Shell:
         if not texts or self._session.known_tool(texts[0]) is not None:
             return True
         is_call = words[0].text == "call"
-        return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
+        return not is_call and (texts[0] in COMMANDS or is_path(texts[0]))
 
     def _job_ended(self, job: Job) -> None:
         text = self._outcome_of(job).text
@@ -149,54 +149,28 @@ class Shell:
 
     def complete(self, line: str, cursor: int) -> list[Candidate]:
         """Return the candidates at the cursor that are known without asking a server."""
-        return candidates(typing_at(line, cursor), self._known())
+        return candidates(typing_at(line, cursor), self._session, COMMANDS)
 
     async def suggest(self, line: str, cursor: int) -> list[Candidate]:
         """Return the candidates of `complete`, and the server's for an argument of a prompt."""
-        typing = typing_at(line, cursor)
-        command = typing.words[0].text if typing.words else ""
-        if command in ("prompt", "read", "listen"):
-            await self._learn(command)
+        typing, session = typing_at(line, cursor), self._session
+        command, *given = [word.text for word in typing.words] or [""]
+        with suppress(McpError):  # the user is typing, so errors wait for the call itself
+            if command == "prompt" and session.server not in session.prompts:
+                await COMMANDS["prompts"].run(session, ())
+            if command in ("read", "listen") and session.server not in session.resources:
+                await COMMANDS["resources"].run(session, ())
         found = self.complete(line, cursor)
         name, separator, value = typing.word.partition("=")
-        if command == "prompt" and len(typing.words) >= 2 and separator:
-            suggested = await self._suggested(typing, name, value)
-            found += candidates(typing, self._known(), [f"{name}={each}" for each in suggested])
+        if command == "prompt" and given and separator:
+            pairs = (word.partition("=") for word in given[1:])
+            context = {key: text for key, known, text in pairs if known}
+            with suppress(McpError):
+                prompt, client = Prompt({"name": given[0]}), await session.client()
+                suggested = await client.complete(prompt, name, value, context=context)
+                words = (Candidate(f"{name}={each}") for each in suggested.values)
+                found += fitting(words, f"{name}=")
         return found
-
-    def _known(self) -> Known:
-        session, servers = self._session, self._session.manager.servers
-        server = session.server
-        prompts = session.prompts.get(server, [])
-        return Known(
-            commands=SUMMARIES,
-            tools=session.tools_of(server) if server in servers else {},
-            others={name: session.tools_of(name) for name in servers},
-            prompts={prompt.name: prompt for prompt in prompts},
-            resources=session.resources.get(server, {}),
-            jobs=[str(job.number) for job in self._jobs.running],
-            result=session.result,
-        )
-
-    async def _learn(self, command: str) -> None:
-        known = self._session.prompts if command == "prompt" else self._session.resources
-        if self._session.server not in known:
-            listing = COMMANDS["prompts" if command == "prompt" else "resources"]
-            with suppress(McpError):  # the user is typing, so errors wait for the call itself
-                await listing.run(self._session, ())
-
-    async def _suggested(self, typing: Typing, name: str, value: str) -> list[str]:
-        prompt = typing.words[1].text
-        pairs = (word.text.partition("=") for word in typing.words[2:])
-        context = {key: text for key, separator, text in pairs if separator}
-        try:
-            client = await self._session.client()
-            completion = await client.complete(
-                Prompt({"name": prompt}), name, value, context=context
-            )
-        except McpError:
-            return []
-        return completion.values
 
     def _editing(self, loop: asyncio.AbstractEventLoop) -> Any:
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.cli.shell.completion import Candidate, Known, candidates, typing_at
+from mcpclient.cli.shell.completion import Candidate, candidates, fitting, typing_at
+from mcpclient.cli.shell.session import Jobs, Session
 from mcpclient.cli.shell.words import parse_line
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
 from tests.cli.shell.in_shell import World, in_shell
@@ -31,19 +34,35 @@ PAINT = Tool(
     }
 )
 HAIKU = Prompt({"name": "haiku", "arguments": [{"name": "topic"}, {"name": "mood"}]})
-KNOWN = Known(
-    commands={"tools": "list them", "tool": "one", "use": "change"},
-    tools={"paint": PAINT},
-    others={"home": {"paint": PAINT}, "far away": {}},
-    prompts={"haiku": HAIKU},
-    resources={"demo://readme": "A text"},
-    jobs=["3"],
-    result=CallToolResult({"structuredContent": {"sum": 1}}),
-)
+
+
+def session(**servers: list[Tool]) -> Session:
+    """A session with these tools of its servers; the first of them is in use."""
+    manager: Any = SimpleNamespace(tools=[], servers={})
+    for name, tools in servers.items():
+        listed = [
+            SimpleNamespace(raw_name=each.name, input_schema=each.input_schema) for each in tools
+        ]
+        manager.servers[name] = SimpleNamespace(tools=listed)
+    none: Any = None
+    return Session(manager, none, Jobs(none))
+
+
+COMMANDS = ["tools", "tool", "use"]
+KNOWN = session(home=[PAINT], **{"far away": []})
+KNOWN.prompts["home"] = {"haiku": HAIKU}
+KNOWN.resources["home"] = ["demo://readme"]
+KNOWN.result = CallToolResult({"structuredContent": {"sum": 1}})
+RUNNING: Any = SimpleNamespace(running=[SimpleNamespace(number=3)])
+KNOWN.jobs = RUNNING
+
+
+def fits(line: str, known: Session = KNOWN) -> list[Candidate]:
+    return candidates(typing_at(line, len(line)), known, COMMANDS)
 
 
 def texts(line: str) -> list[str]:
-    return [each.text for each in candidates(typing_at(line, len(line)), KNOWN)]
+    return [each.text for each in fits(line)]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +112,9 @@ def test_candidates(line: str, expected: list[str]) -> None:
     assert texts(line) == expected
 
 
-def test_descriptions_and_what_is_whole() -> None:
-    (tool,) = candidates(typing_at("pain", 4), KNOWN)
-    assert tool == Candidate("paint", "Paint a wall")
-    (argument,) = candidates(typing_at("paint co", 8), KNOWN)
-    assert argument == Candidate("colour=", "Which", is_whole=False)
+def test_what_is_whole() -> None:
+    assert fits("pain") == [Candidate("paint")]
+    assert fits("paint co") == [Candidate("colour=", is_whole=False)]
 
 
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,18 +135,17 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_schemas_that_are_none() -> None:
-    known = Known(tools={"odd": Tool({"name": "odd", "inputSchema": {"properties": {"a": 5}}})})
-    assert [each.text for each in candidates(typing_at("odd ", 4), known)] == ["a="]
-    assert candidates(typing_at("odd a=", 6), known) == []
-    bare = Known(tools={"odd": Tool({"name": "odd", "inputSchema": True})})
-    assert candidates(typing_at("odd ", 4), bare) == []
-    assert candidates(typing_at("_.x", 3), Known()) == []
+    known = session(one=[Tool({"name": "odd", "inputSchema": {"properties": {"a": 5}}})])
+    assert [each.text for each in fits("odd ", known)] == ["a="]
+    assert fits("odd a=", known) == []
+    assert fits("odd ", session(one=[Tool({"name": "odd", "inputSchema": True})])) == []
+    assert fits("_.x", session()) == []
 
 
 @given(st.text(alphabet="paint colour=@>|_.[]'\"&#\\", max_size=30), st.integers(0, 40))
 def test_no_line_crashes_completion(line: str, cursor: int) -> None:
     """F-SHOW-5"""
-    candidates(typing_at(line, cursor), KNOWN)
+    candidates(typing_at(line, cursor), KNOWN, COMMANDS)
 
 
 def test_the_server_is_asked() -> None:
@@ -199,11 +215,12 @@ def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
     """F-SAFE-6: no tool, parameter, value or server makes a line that starts a program."""
     tool = Tool({"name": name, "inputSchema": {"properties": {name: {"enum": [name]}}}})
     prompt = Prompt({"name": "p", "arguments": [{"name": name}]})
-    known = Known(tools={name: tool, "t": tool}, others={name: {name: tool}}, prompts={"p": prompt})
-    found = list(candidates(typing_at("", 0), known))
+    known = session(**{name: [tool, Tool({**tool.raw, "name": "t"})]})
+    known.prompts[name] = {"p": prompt}
+    found = candidates(typing_at("", 0), known, ())
     for line in ("t ", "prompt p ", "use ", "tool "):
-        found += candidates(typing_at(line, len(line)), known)
-    found += candidates(typing_at("prompt p x=", 11), known, [f"x={name}"])
+        found += fits(line, known)
+    found += fitting([Candidate(f"x={name}")], "x=")
     assert len(found) >= 7
     for each in found:
         closed = each.text if each.is_whole or not each.text.startswith('"') else f'{each.text}"'
@@ -217,9 +234,9 @@ def test_what_is_drawn_is_escaped() -> None:
     """F-SAFE-6: as any other string of a server."""
     name = "a\x1b]0;evil\x07\n\u202eb"
     tool = Tool({"name": name, "description": name, "inputSchema": {"properties": {name: {}}}})
-    known = Known(tools={"t": tool, name: tool}, others={name: {}}, resources={name: name})
+    known = session(**{name: [tool, Tool({**tool.raw, "name": "t"})]})
+    known.resources[name] = [name]
     for line in ("", "t ", "read ", "use "):
-        found = candidates(typing_at(line, len(line)), known)
+        found = fits(line, known)
         assert found
-        for each in found:
-            assert f"{each.text}{each.description}".isprintable(), each
+        assert all(each.text.isprintable() for each in found)
