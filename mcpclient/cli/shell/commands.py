@@ -22,7 +22,7 @@ from ..features import line_of
 from ..parsing import check_trace, parser_of
 from ..render import definitions, one_line, shorten, table
 from .session import Builtin, Job, Session, content_of, in_words
-from .words import Word, parse_expectation, quoted
+from .words import Word, quoted, unmet
 
 COMMANDS: dict[str, Builtin] = {}
 """Every first word with a meaning of its own."""
@@ -67,10 +67,9 @@ async def _use(session: Session, words: Sequence[Word]) -> Answer:
     'expect text == "hi"; expect is_error; expect not is_error; expect structured.sum == 3',
 )
 async def _expect(session: Session, words: Sequence[Word]) -> Answer:
-    expectation = parse_expectation(words)
     if session.result is None:
         raise UsageError("there is no result yet")
-    failure = expectation.failure(session.result)
+    failure = unmet(words, session.result)
     return Answer(text=failure or "", exit_code=0 if failure is None else main.FAILED)
 
 

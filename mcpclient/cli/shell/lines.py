@@ -154,6 +154,7 @@ def _write(path: str, content: bytes) -> None:
 _logger = logger_for("mcpclient.shell")
 
 _MAX_LINES = 1000
+_MAX_LINE_BYTES = 4096  # longer ones are not written
 _MAX_HISTORY_BYTES = 4 * 1024 * 1024
 
 SchemaOf = Callable[[Sequence[Word]], Any]
@@ -197,12 +198,9 @@ class History:
             return
 
         def edit(content: bytes | None) -> bytes:
-            earlier = (content or b"").splitlines()[1 - _MAX_LINES :]
-            lines = [*earlier, line.encode("utf-8", "replace")]
-            size = sum(map(len, lines)) + len(lines)
-            while size > _MAX_HISTORY_BYTES and lines:
-                size -= len(lines.pop(0)) + 1
-            return b"".join(each + b"\n" for each in lines)
+            lines = (content or b"").splitlines()[1 - _MAX_LINES :]
+            lines.append(line.encode("utf-8", "replace"))
+            return b"".join(each + b"\n" for each in lines if len(each) <= _MAX_LINE_BYTES)
 
         try:
             change_file(self._path, edit, limit=_MAX_HISTORY_BYTES, private=True)

@@ -23,7 +23,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 from ...errors import UsageError
 from ...framing.escaping import escape_line
@@ -161,10 +161,7 @@ def quoted(text: str, *, is_whole: bool = True) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end
 
 
-Key = Union[str, int]
-"""A name, or a place in a list."""
-
-_STEP = re.compile(r"\.([^.\[\]\s]+)|\[(-?[0-9]{1,9})\]|\[(\"(?:[^\"\\]|\\.)*\")\]|\[([^\]\[]*)\]")
+_STEP = re.compile(r"\.([^.\[\]\s]+)|\[(\"(?:[^\"\\]|\\.)*\"|[^\]\[]*)\]")
 
 # How many names a message lists.
 _MAX_NAMES = 12
@@ -175,10 +172,13 @@ def is_path(text: str) -> bool:
     return text == "_" or text.startswith(("_.", "_["))
 
 
-def parse_path(text: str) -> tuple[Key, ...]:
-    """Return the keys of a path; a leading ``_`` may be left out. Raises `UsageError`."""
+def parse_path(text: str) -> list[str]:
+    """Return the names and numbers of a path; a leading ``_`` may be left out.
+
+    Raises `UsageError`.
+    """
     rest = text[1:] if is_path(text) else f".{text}"
-    keys: list[Key] = []
+    keys: list[str] = []
     position = 0
     while position < len(rest):
         step = _STEP.match(rest, position)
@@ -186,73 +186,49 @@ def parse_path(text: str) -> tuple[Key, ...]:
             raise UsageError(
                 f"not a path: {text!r}; write names and numbers, as in _.content[0].text"
             )
-        keys.append(_key_of(step))
+        name, key = step.groups()
+        keys.append(key.strip("'") if name is None else name)
+        if key is not None and key.startswith('"'):
+            with suppress(ValueError):
+                keys[-1] = json.loads(key, strict=False)
         position = step.end()
-    return tuple(keys)
+    return keys
 
 
-def _key_of(step: re.Match[str]) -> Key:
-    name, number, string, bare = step.groups()
-    if number is not None:
-        return int(number)
-    if string is not None:
-        try:
-            key: str = json.loads(string, strict=False)
-        except ValueError:
-            return string[1:-1]
-        return key
-    return name if name is not None else bare.strip("'")
-
-
-def follow_path(value: Any, keys: Sequence[Key]) -> Any:
+def follow_path(value: Any, keys: Sequence[str]) -> Any:
     """Return the part of a value that a path leads to. Raises `UsageError` where it leads nowhere.
 
     A name is a field of a result as this library has it, else one as the server sent it.
     """
-    shown = "_"
-    for key in keys:
+    for index, key in enumerate(keys):
         try:
             value = _step(value, key)
-        except (LookupError, TypeError):
+        except (LookupError, ValueError):
+            shown = ".".join(["_", *keys[:index]])
             raise UsageError(f"{shown} {_complaint(value, key)}") from None
-        shown += f"[{key}]" if isinstance(key, int) else f".{key}"
     return value
 
 
-def _step(value: Any, key: Key) -> Any:
+def _step(value: Any, key: str) -> Any:
     if isinstance(value, WireObject):
-        if isinstance(key, str) and key in _fields(value):
+        if key in _fields(value):
             return getattr(value, key)
-        return value.raw[key] if isinstance(key, str) else _no_such(key)
+        value = value.raw
     if isinstance(value, Mapping):
-        return value[str(key)]
+        return value[key]
     if isinstance(value, (list, tuple)):
-        return value[int(key) if isinstance(key, int) or key.isdecimal() else _no_such(key)]
-    return _no_such(key)
-
-
-def _no_such(key: Key) -> Any:
+        return value[int(key)]
     raise LookupError(key)
 
 
-def _complaint(value: Any, key: Key) -> str:
+def _complaint(value: Any, key: str) -> str:
     names = names_in(value)
-    if not names:
-        if isinstance(value, (list, tuple)):
-            return f"has {len(value)} items, numbered from 0, and no {key!r}"
-        return f"is {_kind(value)} and has no {key!r}"
-    listed = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
-    return f"has no {key!r}; {did_you_mean(str(key), names) or f'it has {listed}'}"
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (str, bytes)):
-        return "a string" if isinstance(value, str) else "bytes"
-    return "a number"
+    if names:
+        listed = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
+        return f"has no {key!r}; {did_you_mean(key, names) or f'it has {listed}'}"
+    if isinstance(value, (list, tuple)):
+        return f"has {len(value)} items, numbered from 0, and no {key!r}"
+    return f"is {_shown(plain(value))} and has no {key!r}"
 
 
 def names_in(value: Any) -> list[str]:
@@ -295,65 +271,33 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """A condition. ``operator``: one of `OPERATORS`, or ``""`` for a true or non-empty value.
+def unmet(words: Sequence[Word], result: Any) -> str | None:
+    """Return the message of an expectation that a result does not meet, otherwise None.
 
-    ``value`` is compared with the part at ``path``; ``wanted``: the same as it was typed.
+    Raises `UsageError` for words that are not an expectation, and a path that leads nowhere.
     """
-
-    path: str
-    operator: str = ""
-    value: Any = None
-    wanted: str = ""
-    negated: bool = False
-
-    def failure(self, result: Any) -> str | None:
-        """Return the message of a result that does not meet the expectation, otherwise None.
-
-        Raises `UsageError` for a path that leads nowhere.
-        """
-        found = plain(follow_path(result, parse_path(self.path)))
-        if not self.operator:
-            return None if bool(found) is not self.negated else self._complaint(found)
-        value = self.value
-        if isinstance(value, tuple):
-            value = plain(follow_path(result, value))
-        holds = OPERATORS[self.operator](found, value) is not self.negated
-        return None if holds else self._complaint(found)
-
-    def _complaint(self, found: Any) -> str:
-        words = (*(["not"] * self.negated), self.path, self.operator, self.wanted)
-        return f"expected {' '.join(filter(None, words))}, and {self.path} is {_shown(found)}"
+    negated = len(words) > 1 and words[0].typed == "not"
+    path, *condition = words[1:] if negated else words
+    found = plain(follow_path(result, parse_path(path.text)))
+    if not condition:
+        holds = bool(found)
+    else:
+        operator, *values = condition
+        if operator.typed not in OPERATORS:
+            known = ", ".join(OPERATORS)
+            raise UsageError(f"expect compares with {known}, not with {operator.text!r}")
+        if len(values) != 1:
+            raise UsageError(f"{operator.text} takes one value; put a string with spaces in quotes")
+        holds = OPERATORS[operator.typed](found, _value(values[0], result))
+    said = " ".join(word.typed for word in words)
+    return None if holds is not negated else f"expected {said}, and {path.text} is {_shown(found)}"
 
 
-def parse_expectation(words: Sequence[Word]) -> Expectation:
-    """Return the expectation in the words after ``expect``. Raises `UsageError`."""
-    rest = list(words)
-    negated = len(rest) > 1 and rest[0].typed == "not"
-    if negated:
-        rest.pop(0)
-    if not rest:
-        raise UsageError('expect needs a path, as in: expect text == "hi"')
-    path = rest[0].text
-    parse_path(path)
-    if len(rest) == 1:
-        return Expectation(path, negated=negated)
-    if rest[1].typed not in OPERATORS:
-        known = ", ".join(OPERATORS)
-        raise UsageError(f"expect compares with {known}, not with {rest[1].text!r}")
-    if len(rest) != 3:
-        raise UsageError(f"{rest[1].text} takes one value; put a string with spaces in quotes")
-    value = _value(rest[2])
-    return Expectation(path, rest[1].typed, value, rest[2].typed, negated)
-
-
-def _value(word: Word) -> Any:
-    """Return the value of a word; of a path, the tuple of its keys."""
+def _value(word: Word, result: Any) -> Any:
     if word.typed[:1] in ("'", '"'):
         return word.text
     if is_path(word.text):
-        return parse_path(word.text)
+        return plain(follow_path(result, parse_path(word.text)))
     try:
         return json.loads(word.text)
     except (ValueError, RecursionError):

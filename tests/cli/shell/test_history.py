@@ -102,6 +102,10 @@ def test_the_file_stays_short(tmp_path: Path) -> None:
     History(path).add("last")
     lines = History(path).lines
     assert (len(lines), lines[0], lines[-1]) == (1000, "line 1001", "last")
+    history = History(path)
+    history.add("x" * 5000)
+    assert history.lines[-1] == "x" * 5000
+    assert History(path).lines[-1] == "last"
 
 
 def test_a_session_without_a_file() -> None:

@@ -70,6 +70,7 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("echo -", "come from stdin"),
             ("use nowhere", "there is no server 'nowhere'"),
             ("use", "usage: use SERVER"),
+            ("expect", "usage: expect [not] PATH"),
             ("servers now", "usage: servers"),
             ("help ecpect", "did you mean 'expect'?"),
             ("cancel 7", "there is no call '7'"),
