@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
     from ..net import session_sockets
     from . import configured, help, tools
     from .shell import completion
-    from .shell import words as shell_words
 else:
     session_sockets = OnDemand("..net.session_sockets", __name__)
     configured = OnDemand(".configured", __name__)
     help = OnDemand(".help", __name__)
     tools = OnDemand(".tools", __name__)
     completion = OnDemand(".shell.completion", __name__)
-    shell_words = OnDemand(".shell.words", __name__)
 
 # The names come from files in the current folder, so no shell may expand them: bash inserts them
 # quoted (printf %q), and completes file names by itself, which quotes those.
@@ -44,7 +41,7 @@ _mcpclient() {
         printf -v quoted %q "$name"
         COMPREPLY+=("$quoted")
         if [[ $name == *= ]]; then compopt -o nospace 2>/dev/null; fi
-    done < <(mcpclient __complete bash "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
+    done < <(mcpclient __complete bash "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
 }
 complete -o default -F _mcpclient mcpclient
 """
@@ -53,7 +50,7 @@ _ZSH = """\
 # mcpclient completion for zsh: eval "$(mcpclient completion zsh)"
 _mcpclient() {
     local -a found
-    found=(${(f)"$(mcpclient __complete zsh "${(@Q)words[1,CURRENT]}" 2>/dev/null)"})
+    found=(${(f)"$(mcpclient __complete zsh "${(j: :)words[1,CURRENT]}" 2>/dev/null)"})
     compadd -S '' -- ${(M)found:#*=}
     compadd -- ${found:#*=}
     if (( CURRENT > 2 )); then _files; fi
@@ -68,7 +65,6 @@ complete -c mcpclient -a '(mcpclient __complete fish (commandline -cp | string c
 """
 
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-_BREAKS = re.compile(r"[=:]+")
 _TOPICS = {
     "audit": ("verify", "show"),
     "auth": ("login", "finish", "logout", "status"),
@@ -77,42 +73,17 @@ _TOPICS = {
 
 
 def complete(arguments: Sequence[str]) -> str:
-    """Return the completions of a command line, one per line.
+    """Return the completions at the end of a command line, one per line.
 
-    ``arguments``: the name of the shell, and the words up to the cursor; for fish one whole line.
+    ``arguments``: the name of the shell, and the line up to the cursor.
     """
-    shell, *given = arguments
-    skipped = 0
-    if shell == "fish":
-        typing = completion.typing_at(given[0], len(given[0]))
-        words = [*(word.text for word in typing.words), typing.word]
-    elif shell == "bash":
-        raw = _joined(given)
-        words = [
-            "".join(word.text for word in shell_words.split_words(each, unfinished=True))
-            for each in raw
-        ]
-        # Bash replaces only the text after the last of these characters.
-        skipped = max((found.end() for found in _BREAKS.finditer(words[-1])), default=0)
-    else:
-        words = given
-    found = dict.fromkeys(_candidates(words[1:-1], words[-1]))
-    fitting = (each for each in found if each.startswith(words[-1]))
+    shell, line = arguments
+    typing = completion.typing_at(line, len(line))
+    found = dict.fromkeys(_candidates([word.text for word in typing.words[1:]], typing.word))
+    # Bash replaces only the text after the last of these characters.
+    skipped = max(typing.word.rfind(each) + 1 for each in "=:") if shell == "bash" else 0
+    fitting = (each for each in found if each.startswith(typing.word))
     return "".join(f"{escape_line(each)[skipped:]}\n" for each in fitting)
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """Join the words that bash has split at ``=`` and ``:``."""
-    joined: list[str] = []
-    is_open = False
-    for word in words:
-        is_break = _BREAKS.fullmatch(word) is not None
-        if joined and (is_open or is_break):
-            joined[-1] += word
-        else:
-            joined.append(word)
-        is_open = is_break
-    return joined
 
 
 def _candidates(words: Sequence[str], word: str) -> Iterable[str]:
@@ -159,7 +130,7 @@ def print_candidates(arguments: Sequence[str]) -> str:
     """Return the result of `complete`, or "" on any error: the user is still typing."""
     try:
         return complete(arguments)
-    except (McpError, LookupError):
+    except (McpError, ValueError):
         return ""
 
 

@@ -63,7 +63,7 @@ async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace)
 @Command("resources")
 async def _run_resources(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     resources = await client.list_resources()
-    templates = await _templates(client)
+    templates = await templates_of(client)
     found = [(item.uri, item) for item in resources]
     found_templates = [(item.uri_template, item) for item in templates]
     parts = []
@@ -77,7 +77,7 @@ async def _run_resources(client: Client, screen: Screen, options: argparse.Names
     return Answer(raw, "\n\n".join(filter(None, parts)) or "no resources")
 
 
-async def _templates(client: Client) -> list[ResourceTemplate]:
+async def templates_of(client: Client) -> list[ResourceTemplate]:
     """Return the templates; a server that has none may not even know this method."""
     try:
         return await client.list_resource_templates()
@@ -184,44 +184,40 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
     server, uris = find_server(options), options.words
 
     async def work(screen: Screen) -> Answer:
-        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        shown = count(1)
-
-        def end(error: BaseException | None = None) -> None:
-            if not over.done():
-                over.set_exception(error) if error is not None else over.set_result(None)
-
-        def heard(method: str, params: Mapping[str, Any]) -> None:
-            if over.done():
-                return
-            raw = {"method": method, "params": params}
-            try:
-                screen.show(json.dumps(raw) if options.json else line_of(method, params))
-            except McpError as error:  # stdout is closed, or full
-                end(error)
-            if options.count is not None and next(shown) >= options.count:
-                end()
+        # The notifications, and the error that ends them.
+        heard: asyncio.Queue[tuple[str, Mapping[str, Any]] | Exception] = asyncio.Queue()
 
         def closed(reason: McpError | None) -> None:
-            end(reason or ConnectionLost("the server closed the connection"))
+            heard.put_nowait(reason or ConnectionLost("the server closed the connection"))
 
-        def listened(listening: asyncio.Task[None]) -> None:
-            error = None if listening.cancelled() else listening.exception()
-            if error is not None:
-                end(error)
-
-        client = client_for(server, options, screen, on_notification=heard, on_close=closed)
-        try:
-            await client.connect()
-            listening = asyncio.ensure_future(_listen(client, uris, options.log_level, screen))
-            listening.add_done_callback(listened)
+        async def listen() -> None:
             try:
-                await over
+                await _listen(client, uris, options.log_level, screen)
+            except Exception as error:
+                heard.put_nowait(error)
+
+        client = client_for(
+            server,
+            options,
+            screen,
+            on_notification=lambda method, params: heard.put_nowait((method, params)),
+            on_close=closed,
+        )
+        async with client:
+            listening = asyncio.ensure_future(listen())
+            try:
+                for number in count(1):
+                    found = await heard.get()
+                    if isinstance(found, Exception):
+                        raise found
+                    method, params = found
+                    raw = {"method": method, "params": params}
+                    screen.show(json.dumps(raw) if options.json else line_of(method, params))
+                    if options.count is not None and number >= options.count:
+                        break
             finally:
                 listening.cancel()
                 await asyncio.gather(listening, return_exceptions=True)
-        finally:
-            await client.close()
         return Answer(is_shown=True)
 
     return work

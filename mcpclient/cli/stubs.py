@@ -9,16 +9,15 @@ from collections.abc import Sequence
 
 from ..client.client import Client
 from ..display import shown_path, shown_url
-from ..errors import PeerError, UsageError
+from ..errors import UsageError
 from ..framing.escaping import escape
-from ..jsonrpc.messages import ErrorCode
 from ..net.files import read_file
 from ..net.regular_files import write_file
-from ..protocol.types import ResourceTemplate
 from ..recording.secrets import is_secret_name
 from ..stubs.source import Offer, stubs_for
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .connecting import client_for
+from .features import templates_of
 from .main import FAILED
 from .parsing import only_server
 from .render import writing
@@ -76,19 +75,10 @@ async def _offer(client: Client, server: Server, name: str | None) -> Offer:
         name or (configured.name if configured else info.name) or "server",
         await client.list_tools(),
         await client.list_prompts() if "prompts" in capabilities else (),
-        await _templates(client) if "resources" in capabilities else (),
+        await templates_of(client) if "resources" in capabilities else (),
         None if configured is not None and name in (None, configured.name) else _target(server),
         about,
     )
-
-
-async def _templates(client: Client) -> Sequence[ResourceTemplate]:
-    try:
-        return await client.list_resource_templates()
-    except PeerError as error:
-        if error.code != ErrorCode.METHOD_NOT_FOUND:  # servers need not implement it
-            raise
-        return ()
 
 
 def _target(server: Server) -> str | Sequence[str]:

@@ -26,7 +26,7 @@ Capture = pytest.CaptureFixture[str]
 ASK = {
     "bash": """
         eval "$(mcpclient completion bash)"; compopt() {{ :; }}
-        COMP_WORDS=({words} "{last}"); COMP_CWORD={count}; _mcpclient
+        COMP_LINE="{words} {last}"; COMP_POINT=${{#COMP_LINE}}; _mcpclient
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """,
     "zsh": """
@@ -61,9 +61,7 @@ def environment(nothing_configured: Path) -> dict[str, str]:
 
 def offered(shell: str, line: str, environment: dict[str, str]) -> list[str]:
     *words, last = line.split(" ")
-    script = ASK[shell].format(
-        words=" ".join(words), last=last, count=len(words), number=len(words) + 1
-    )
+    script = ASK[shell].format(words=" ".join(words), last=last, number=len(words) + 1)
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -249,15 +247,16 @@ case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["bash", "mcpclient", "call", "demo", "paint", "colour", "=", "g"], "green\n"),
-        (["bash", "mcpclient", "call", "demo", "paint", "colour", "="], "red\ngreen\n"),
-        (["zsh", "mcpclient", "call", "demo", "paint", "colour=g"], "colour=green\n"),
+        (["bash", "mcpclient call demo paint colour=g"], "green\n"),
+        (["bash", "mcpclient call demo paint colour="], "red\ngreen\n"),
+        (["zsh", "mcpclient call demo paint colour=g"], "colour=green\n"),
         (["fish", "mcpclient call demo paint colour=g"], "colour=green\n"),
-        (["zsh", "mcpclient", "call", "demo", "no-tool", ""], ""),
-        (["zsh", "mcpclient", "nothing", ""], ""),
-        (["zsh", "mcpclient", "call", "demo", "--", ""], ""),
-        (["zsh", "mcpclient", "call", "--no-such-option", "x", "--config", "/no/file", ""], ""),
-        (["zsh", "mcpclient", "ping", "demo", ""], ""),
+        (["zsh", "mcpclient call demo no-tool "], ""),
+        (["zsh", "mcpclient nothing "], ""),
+        (["zsh", "mcpclient call demo -- "], ""),
+        (["zsh", "mcpclient call --no-such-option x --config /no/file "], ""),
+        (["zsh", "mcpclient ping demo "], ""),
+        (["zsh"], ""),
     ],
 )
 @pytest.mark.usefixtures("nothing_configured")
@@ -278,8 +277,8 @@ def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capt
     options = called(["@browser", "paint"])
     options.named = ["@browser"]
     remember(options, [PAINT])
-    assert main(["__complete", "zsh", "mcpclient", "tools", "@"]) == 0
-    assert main(["__complete", "zsh", "mcpclient", "call", "@browser", "p"]) == 0
+    assert main(["__complete", "zsh", "mcpclient tools @"]) == 0
+    assert main(["__complete", "zsh", "mcpclient call @browser p"]) == 0
     assert capsys.readouterr().out == "@browser\npaint\n"
 
 
