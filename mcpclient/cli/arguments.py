@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import sys
@@ -215,13 +214,10 @@ def _as_kind(text: str, kind: str) -> Any:
 
 def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:
     """Return the arguments of a prompt, which are strings. Raises `UsageError`."""
-    if len(words) == 1 and _is_whole(words[0]):
-        values = _whole(words[0])
-    else:
-        values = {
-            key: _from_file(text[1:]) if text.startswith("@") else text
-            for key, text, _ in _pairs(words)
-        }
+    values = {
+        key: value.text if isinstance(value, Typed) else value
+        for key, value in parse_arguments(words).items()
+    }
     for key, value in values.items():
         if not isinstance(value, str):
             raise UsageError(f"argument {key!r} must be a string, not {json.dumps(value)}")
@@ -292,18 +288,9 @@ def _json(text: str, what: str) -> Any:
 
 
 def _strict_json(text: str) -> Any:
-    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text} is too large for a number")
-    return number
+    value = json.loads(text)
+    json.dumps(value, allow_nan=False)  # Python reads NaN and Infinity, which are not JSON
+    return value
 
 
 def _from_file(path: str) -> str:

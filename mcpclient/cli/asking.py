@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 from ..client.answers.elicitation import accept_defaults, form_problem
 from ..client.connection.targets import short_name
-from ..errors import McpError
+from ..errors import McpError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.clocks import steady_seconds
 from ..net.login.browser import open_browser
@@ -24,12 +23,10 @@ from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from ..protocol.schema_on_demand import compile_schema
+from .arguments import typed_value
 from .command import Server
 from .render import one_line
 from .screen import Screen, ScreenTerminal
-
-_YES = ("y", "yes", "true", "1", "on")
-_NO = ("n", "no", "false", "0", "off")
 
 
 @dataclass(frozen=True)
@@ -94,12 +91,23 @@ class Field:
                     raise ValueError("it is needed")
                 return None
             value = self.schema["default"]
+        elif not self.choices:
+            value = self._typed(text)
         elif self.schema.get("type") == "array":
-            value = [self._one(part.strip()) for part in text.split(",") if part.strip()]
+            parts = filter(None, map(str.strip, text.split(",")))
+            value = [_chosen(part, self.choices) for part in parts]
         else:
-            value = self._one(text)
+            value = _chosen(text, self.choices)
         self._check(value)
         return value
+
+    def _typed(self, text: str) -> Any:
+        if self.schema.get("type") == "boolean":
+            text = {"y": "yes", "n": "no"}.get(text.lower(), text)
+        try:
+            return typed_value(self.name, text, self.schema, self.schema)
+        except UsageError:
+            raise ValueError(f"needed: {self.kind}") from None
 
     def _check(self, value: Any) -> None:
         try:
@@ -109,30 +117,6 @@ class Field:
             return
         if violations:
             raise ValueError(one_line(violations[0].message))
-
-    def _one(self, text: str) -> Any:
-        choices = self.choices
-        if choices:
-            return _chosen(text, choices)
-        kind = self.schema.get("type")
-        if kind == "boolean":
-            if text.lower() not in _YES + _NO:
-                raise ValueError("type y or n")
-            return text.lower() in _YES
-        if kind in ("integer", "number"):
-            return self._number(text, whole=kind == "integer")
-        return text
-
-    def _number(self, text: str, *, whole: bool) -> float:
-        try:
-            number = int(text) if whole else float(text)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise ValueError(f"type a {'whole ' if whole else ''}number")
-        if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
-            return int(number)
-        return number
 
     def _bounds(self) -> list[str]:
         low, high = self.schema.get("minimum"), self.schema.get("maximum")

@@ -80,8 +80,8 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ([":=1"], "not an argument"),
         (["a=1", "a=2"], "'a' is given twice"),
         (["a:=x"], "a: not JSON"),
-        (["a:=NaN"], "NaN is not a JSON number"),
-        (["a:=-1e999"], "a: not JSON: -1e999 is too large for a number"),
+        (["a:=NaN"], "a: not JSON"),
+        (["a:=-1e999"], "a: not JSON"),
         (["a:=" + "[" * 100_000], "nested too deeply"),
         (['{"a": 1'], "the arguments: not JSON"),
         (["{}", "a=1"], "not an argument: '{}'"),
@@ -119,6 +119,7 @@ def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_arguments_of_prompts_are_strings() -> None:
     assert parse_text_arguments(["a=5", "b=true"]) == {"a": "5", "b": "true"}
+    assert parse_text_arguments(['a:="5"']) == {"a": "5"}
     with pytest.raises(UsageError, match="'a' must be a string, not 5"):
         parse_text_arguments(['{"a": 5}'])
 
