@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
@@ -56,19 +56,8 @@ else:
 Status = Literal["ok", "warning", "failed", "skipped"]
 
 CHECKS = (
-    "config",
-    "command",
-    "dns",
-    "tcp",
-    "tls",
-    "proxy",
-    "http",
-    "path",
-    "era",
-    "auth",
-    "tools",
-    "schemas",
-    "sandbox",
+    *("config", "command", "dns", "tcp", "tls", "proxy", "http"),
+    *("path", "era", "auth", "tools", "schemas", "sandbox"),
 )
 """The checks in order: each needs those before it to pass."""
 
@@ -91,23 +80,20 @@ class Check:
 
 _CHECK_OF_KIND: dict[str, str] = {
     ConnectKind.WORKING_DIRECTORY: "config",
-    ConnectKind.NOT_AN_ENDPOINT: "path",
-    ConnectKind.PROXY: "proxy",
-    ConnectKind.PROXY_CREDENTIALS: "proxy",
-    ConnectKind.PROXY_NEGOTIATE: "proxy",
-    ConnectKind.PROXY_LOGIN: "proxy",
     ConnectKind.UNKNOWN_HOST: "dns",
-    ConnectKind.CLOSED_EARLY: "http",
     **dict.fromkeys((ConnectKind.NOT_TLS, ConnectKind.TLS, ConnectKind.CLIENT_CERTIFICATE), "tls"),
     **dict.fromkeys((ConnectKind.CERTIFICATE, ConnectKind.SELF_SIGNED), "tls"),
     **dict.fromkeys((ConnectKind.UNKNOWN_AUTHORITY, ConnectKind.OTHER_HOST), "tls"),
     **dict.fromkeys((ConnectKind.EXPIRED, ConnectKind.NOT_YET_VALID), "tls"),
-    LossKind.DROPPED: "http",
-    LossKind.NO_RESPONSE: "path",
-    ViolationKind.NOT_HTTP: "http",
-    ViolationKind.PAGE: "path",
-    ViolationKind.NOT_JSON: "path",
+    **dict.fromkeys((ConnectKind.PROXY, ConnectKind.PROXY_CREDENTIALS), "proxy"),
+    **dict.fromkeys((ConnectKind.PROXY_NEGOTIATE, ConnectKind.PROXY_LOGIN), "proxy"),
+    **dict.fromkeys((ConnectKind.CLOSED_EARLY, LossKind.DROPPED, ViolationKind.NOT_HTTP), "http"),
+    **dict.fromkeys((ConnectKind.NOT_AN_ENDPOINT, LossKind.NO_RESPONSE), "path"),
+    **dict.fromkeys((ViolationKind.PAGE, ViolationKind.NOT_JSON), "path"),
 }
+_CHECK_OF_STATUS = {401: "auth", 403: "auth", 407: "proxy", 429: "http"}
+# The check that a connection timeout belongs to, by the last stage it reached.
+_NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
 
 
 def check_of(error: McpError) -> str:
@@ -122,13 +108,9 @@ def check_of(error: McpError) -> str:
         return _CHECK_OF_STATUS.get(error.status, otherwise)
     if isinstance(error, CallTimeout) and error.reached in _NEXT_CHECK:
         return _NEXT_CHECK[error.reached]
-    kinds = ((UsageError, "config"), (AuthError, "auth"))
-    return next((name for kind, name in kinds if isinstance(error, kind)), "era")
-
-
-_CHECK_OF_STATUS = {401: "auth", 403: "auth", 407: "proxy", 429: "http"}
-# The check that a connection timeout belongs to, by the last stage it reached.
-_NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
+    if isinstance(error, UsageError):
+        return "config"
+    return "auth" if isinstance(error, AuthError) else "era"
 
 
 def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
@@ -137,18 +119,13 @@ def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
     if url is None:
         return names | {"command"}
     is_address = ":" in url.host or url.host.replace(".", "").isdigit()
-    is_http = url.scheme in ("http", "https", "ws", "wss")
     has = {
         "dns": url.scheme != "unix" and not through_proxy and not is_address,
-        **{
-            "tcp": True,
-            "tls": url.secure,
-            "proxy": through_proxy,
-            "http": is_http,
-            "path": is_http,
-        },
+        "tls": url.secure,
+        "proxy": through_proxy,
+        **dict.fromkeys(("http", "path"), url.scheme in ("http", "https", "ws", "wss")),
     }
-    return names | {name for name, applies in has.items() if applies}
+    return names | {"tcp"} | {name for name, applies in has.items() if applies}
 
 
 def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Check]:
@@ -198,44 +175,39 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
-    try:
-        server = only_server(options)
-    except McpError as error:
-        report = _refused("".join(options.named[:1]), error)
-    else:
-        report = await _examined(server, options, screen)
+    report = await _examined(partial(only_server, options), options, screen)
     return Answer(report.raw, report.shown(screen.style), exit_code=report.code)
 
 
 async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
     """Check every configured server; disabled or unapproved ones are not started."""
-    reports = {}
     config = configured.load(options.config, otherwise=_NONE)
     for problem in config.problems:
         screen.say(str(problem))
+    found = {}
     for name, server in config.servers.items():
-        try:
-            reports[name] = await _examined(configured.server_of(server, config), options, screen)
-        except McpError as error:
-            reports[name] = _refused(configured.shown_target(server), error)
-    style, found = screen.style, reports.items()
-    texts = [f"{style.bold(one_line(name))}\n{each.shown(style)}" for name, each in found]
-    raw = [{"name": name, **each.raw} for name, each in found]
-    codes = [each.code for each in reports.values() if each.code]
-    return Answer({"servers": raw}, "\n\n".join(texts), exit_code=codes[0] if codes else 0)
+        find, target = (
+            partial(configured.server_of, server, config),
+            configured.shown_target(server),
+        )
+        found[name] = await _examined(find, options, screen, target)
+    style = screen.style
+    texts = [f"{style.bold(one_line(name))}\n{each.shown(style)}" for name, each in found.items()]
+    raw = [{"name": name, **each.raw} for name, each in found.items()]
+    code = next((each.code for each in found.values() if each.code), 0)
+    return Answer({"servers": raw}, "\n\n".join(texts), exit_code=code)
 
 
-def _refused(target: str, error: McpError) -> _Report:
-    return _Report(target, report_of([_failed(error)]), exit_code(error))
-
-
-async def _examined(server: Server, options: argparse.Namespace, screen: Screen) -> _Report:
-    target, code, trust = "", 0, ""
+async def _examined(
+    find: Callable[[], Server], options: argparse.Namespace, screen: Screen, target: str = ""
+) -> _Report:
+    code, trust = 0, ""
     relevant: set[str] = set()
     found: list[Check] = []
-    if server.warnings:
-        found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
     try:
+        server = find()
+        if server.warnings:
+            found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
         client = client_for(server._replace(warnings=()), options, screen)
         target, connection = client.target, connection_of(client)
         network, named = connection.options.network, server.target
@@ -256,7 +228,7 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
             said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
             found.append(Check("command", "warning", said, hints.noise_hint("\n".join(noise))))
     except McpError as error:
-        found.append(_failed(error))
+        found.append(Check(check_of(error), "failed", *text_and_hint(error)))
         code = exit_code(error, connecting=True)
     checks = [
         replace(check, found="\n".join(filter(None, [check.found, trust])))
@@ -264,7 +236,7 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
         else check
         for check in report_of(found, relevant)
     ]
-    return _Report(target, checks, code)
+    return _Report(target or "".join(options.named[:1]), checks, code)
 
 
 def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:
@@ -283,10 +255,6 @@ def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:
     return escape("\n".join(said))
 
 
-def _failed(error: McpError) -> Check:
-    return Check(check_of(error), "failed", *text_and_hint(error))
-
-
 def _sandbox_check(server: Server) -> Iterator[Check]:
     """Report the sandbox of a server, or the one that its command is likely to run in."""
     own = server.options.get("sandbox")
@@ -299,9 +267,8 @@ def _sandbox_check(server: Server) -> Iterator[Check]:
     needed = rights.Sandbox.for_command(command)
     words = ["--sandbox", *(f"--allow-write {shlex.quote(str(path))}" for path in needed.write)]
     words += ["--allow-network"] if needed.network else []
-    yield Check(
-        "sandbox", "skipped", escape_line(f"none; it is likely to run with {' '.join(words)}")
-    )
+    said = f"none; it is likely to run with {' '.join(words)}"
+    yield Check("sandbox", "skipped", escape_line(said))
 
 
 def _agreed(client: Client) -> Check:
@@ -325,40 +292,40 @@ async def _look_at_tools(client: Client, found: list[Check]) -> int:
     except McpError as error:
         found.append(Check("tools", "failed", *text_and_hint(error)))
         return exit_code(error)
-    found.append(_tools_check(tools))
-    found.append(_schemas_check(tools))
+    found.extend(_tool_checks(tools))
     return PROTOCOL_ERROR if found[-1].status == "failed" else 0
 
 
-def _tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
+def _tool_checks(tools: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    """Check the names of all tools, and compile their schemas.
+
+    An input schema repaired for models is a warning.
+    """
     counts = Counter(safe_str(tool.get("name")) for tool in tools)
     twice = [name for name, count in counts.items() if count > 1]
-    said = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+    said, hint = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}", ""
     if twice:
-        names = escape_line(", ".join(twice[:_NAMED]))
+        said += f"; several are called {escape_line(', '.join(twice[:_NAMED]))}"
         hint = "Give every tool a unique name: of these only one can be called."
-        return Check("tools", "warning", f"{said}; several are called {names}", hint)
-    return Check("tools", "ok", said)
-
-
-def _schemas_check(tools: Sequence[Mapping[str, Any]]) -> Check:
-    """Compile the schemas of all tools; an input schema repaired for models is a warning."""
-    wrong: dict[str, list[str]] = {"inputSchema": [], "outputSchema": []}
-    for tool in tools:
-        for key, found in wrong.items():
-            problem = _problem_of(tool, key)
-            if problem:
-                found.append(f"{key} of {tool.get('name')}: {problem}")
-    said = [*wrong["outputSchema"], *wrong["inputSchema"]]
-    if not said:
-        return Check("schemas", "ok", "all of them can be used")
-    more = f"; and {len(said) - _NAMED} more" if len(said) > _NAMED else ""
-    text = escape_line("; ".join(said[:_NAMED]) + more)
-    if wrong["outputSchema"]:
-        hint = "Correct the schema: the results of the tool cannot be checked."
-        return Check("schemas", "failed", text, hint)
-    hint = "Correct the schema: models get its usable parts, and may miss the rest."
-    return Check("schemas", "warning", text, hint)
+    yield Check("tools", "warning" if twice else "ok", said, hint)
+    results, inputs = (
+        [
+            f"{key} of {tool.get('name')}: {problem}"
+            for tool in tools
+            if (problem := _problem_of(tool, key))
+        ]
+        for key in ("outputSchema", "inputSchema")
+    )
+    wrong = results + inputs
+    if not wrong:
+        yield Check("schemas", "ok", "all of them can be used")
+        return
+    more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    text = escape_line("; ".join(wrong[:_NAMED]) + more)
+    hint = "models get its usable parts, and may miss the rest"
+    if results:
+        hint = "the results of the tool cannot be checked"
+    yield Check("schemas", "failed" if results else "warning", text, f"Correct the schema: {hint}.")
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:
