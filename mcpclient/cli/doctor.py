@@ -306,7 +306,7 @@ def _tool_checks(tools: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     said, hint = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}", ""
     if twice:
         said += f"; several are called {escape_line(', '.join(twice[:_NAMED]))}"
-            hint = "Give every tool a unique name: of these only one can be called."
+        hint = "Give every tool a unique name: of these only one can be called."
     yield Check("tools", "warning" if twice else "ok", said, hint)
     results, inputs = (
         [
