@@ -36,17 +36,17 @@ COMMANDS = {
     "read": "read a resource",
     "prompts": "list the prompts, with optional arguments in [brackets]",
     "prompt": "fill in a prompt",
-    "complete": "suggest values for an argument of a prompt or of a resource template",
+    "complete": "suggest values for an argument of a prompt or a template",
     "listen": "show the notifications of a server as they arrive",
     "servers": "show the configured servers and the state of each",
-    "find": "find tools, prompts and resources of all configured servers by words",
+    "find": "find tools, prompts and resources of all servers by words",
     "add": "add a server to a configuration file",
     "remove": "remove a server from a configuration file",
     "lock": "lock the definitions of all tools, or compare them with the lock",
     "doctor": "check a server step by step, with a hint for each problem",
     "ping": "measure how fast the server answers",
     "shell": "talk to one or many servers line by line, or run a file of lines",
-    "open": "keep a server open in the background, as a session for other commands",
+    "open": "keep a server open in the background for other commands",
     "sessions": "show the open sessions, or the log of one",
     "close": "end sessions",
     "record": "run another command, and record its session in a file",
@@ -54,11 +54,11 @@ COMMANDS = {
     "inspect": "watch client and server in the browser",
     "audit": "verify an audit log, or show its lines",
     "auth": "log in to a server, log out, or see where you are logged in",
-    "bridge": "be a stdio server in front of another server, for hosts that speak only stdio",
+    "bridge": "be a stdio server in front of another server",
     "stubs": "write typed Python for the tools of a server, or compare it",
     "vendor": "copy this package, or parts of it, into another project",
     "completion": "print a completion script for bash, zsh or fish",
-    "help": "show a chapter of the guide, or explain an exit code or an exception",
+    "help": "show a chapter of the guide, or explain an error",
 }
 """The commands in the order of ``--help``, each with a summary."""
 
@@ -82,9 +82,6 @@ def command_named(name: str) -> AnyCommand:
     command: AnyCommand = import_module(".command", __package__).DECLARED[name]
     return command
 
-
-_COLUMNS = 80
-_INDENT = 14
 
 _OVERVIEW = """\
 usage: mcpclient COMMAND [OPTION ...] [SERVER] [WORD ...] [-- SERVER-COMMAND ...]
@@ -113,17 +110,8 @@ options:
 
 def overview() -> str:
     """Return the text of ``mcpclient --help``, at most 80 columns wide."""
-    listed = (line for name, summary in COMMANDS.items() for line in _listed(name, summary))
+    listed = (f"  {name:11} {summary}" for name, summary in COMMANDS.items())
     return _OVERVIEW.format(commands="\n".join(listed))
-
-
-def _listed(name: str, summary: str) -> list[str]:
-    lines = [f"  {name}".ljust(_INDENT - 1)]
-    for word in summary.split():
-        if len(lines[-1]) + 1 + len(word) > _COLUMNS:
-            lines.append(" " * (_INDENT - 1))
-        lines[-1] += f" {word}"
-    return lines
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -67,7 +67,7 @@ _SERVER = (
 )
 
 
-def understand(words: Sequence[str]) -> Request | LocalRequest:
+def understand(words: Sequence[str], *, needs_server: bool = True) -> Request | LocalRequest:
     """Parse a command line into a request. Raises `UsageError`."""
     before, server_command = split_at_command(words)
     command = _command_of(before, has_more=server_command is not None)
@@ -80,11 +80,26 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     options.server_command = server_command
     options.line = list(words)
     if isinstance(command, Command):
-        return _understand_plain(command, options)
+        server = find_server(options, needed=needs_server)
+        command.check(options)
+        return Request(server, command, options)
     takes_command = command.takes_server or command.takes_command
     if server_command is not None and not takes_command:
         raise UsageError(f"{command.name} takes no server command")
     return LocalRequest(command.function(options), options)
+
+
+def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
+    outer, inner = split_after_file(words)
+    options = parser_of(command).parse_intermixed_args(outer)
+    if not inner:
+        return command.function(options, None)
+    if not isinstance(_command_of(inner), Command):
+        raise UsageError(f"{command.name} takes a command for one server, and not {inner[0]}")
+    flags = [f"--{name}" for name in ("json", "debug") if getattr(options, name)]
+    request = understand([inner[0], *flags, *inner[1:]], needs_server=command.needs_server)
+    assert isinstance(request, Request)
+    return command.function(options, request)
 
 
 def own_words(words: Sequence[str]) -> list[str]:
@@ -93,31 +108,6 @@ def own_words(words: Sequence[str]) -> list[str]:
         return split_at_command(words)[0]
     outer, inner = split_after_file(words[1:])
     return outer + split_at_command(inner)[0]
-
-
-def _understand_plain(
-    command: Command, options: argparse.Namespace, *, needs_server: bool = True
-) -> Request:
-    server = find_server(options, needed=needs_server)
-    command.check(options)
-    return Request(server, command, options)
-
-
-def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
-    outer, words = split_after_file(words)
-    options = parser_of(command).parse_intermixed_args(outer)
-    if not words:
-        return command.function(options, None)
-    before, server_command = split_at_command(words)
-    inner = _command_of(before)
-    if not isinstance(inner, Command):
-        raise UsageError(f"{command.name} takes a command for one server, and not {inner.name}")
-    inner_options = parser_of(inner).parse_intermixed_args(before[1:])
-    inner_options.server_command = server_command
-    inner_options.json |= options.json
-    inner_options.debug |= options.debug
-    request = _understand_plain(inner, inner_options, needs_server=command.needs_server)
-    return command.function(options, request)
 
 
 def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
