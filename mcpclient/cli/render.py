@@ -92,12 +92,6 @@ def picture(image: ImageContent, way: str) -> str:
     )
 
 
-# On a terminal a column between the first and the last is at most this wide; the last shrinks to
-# the rest, but not below this. The first is never cut, since users copy names and URIs.
-_MAX_WIDTH_BETWEEN = 40
-_NARROWEST_LAST = 16
-
-
 class Style(NamedTuple):
     """The abilities of an output stream.
 
@@ -266,8 +260,7 @@ def _marked(line: str, style: Style) -> str:
 def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") -> str:
     """Return rows of cells below each other, aligned. An empty ``header`` is left out.
 
-    Cells too wide for the terminal are cut, except in the first of several columns. Without rows,
-    return ``otherwise``.
+    Nothing is cut. Without rows, return ``otherwise``.
     """
     lines = [[one_line(cell) for cell in row] for row in rows]
     if not lines:
@@ -275,14 +268,9 @@ def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") 
     if header:
         lines.insert(0, list(header))
     widths = [max(width_of(cell) for cell in column) for column in zip(*lines)]
-    if style.columns is not None:
-        before = [*widths[:1], *(min(width, _MAX_WIDTH_BETWEEN) for width in widths[1:-1])]
-        left = style.columns - sum(before) - 2 * len(before)
-        widths = [*before, max(min(widths[-1], left), _NARROWEST_LAST)]
     shown = []
     for line in lines:
-        cut = [shorten(cell, width) for cell, width in zip(line, widths)]
-        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(cut, widths)]
+        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths)]
         shown.append("  ".join(padded).rstrip())
     if header:
         shown[0] = style.bold(shown[0])
