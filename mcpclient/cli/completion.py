@@ -18,17 +18,16 @@ from .command import Answer, AnyCommand, LocalCommand, LocalWork
 from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .screen import Screen
+from .shell.completion import argument_candidates, typing_at
 
 if TYPE_CHECKING:
     from ..net import session_sockets
     from . import configured, help, tools
-    from .shell import completion
 else:
     session_sockets = OnDemand("..net.session_sockets", __name__)
     configured = OnDemand(".configured", __name__)
     help = OnDemand(".help", __name__)
     tools = OnDemand(".tools", __name__)
-    completion = OnDemand(".shell.completion", __name__)
 
 # The names come from files in the current folder, so no shell may expand them: bash inserts them
 # quoted (printf %q), and completes file names by itself, which quotes those.
@@ -78,7 +77,7 @@ def complete(arguments: Sequence[str]) -> str:
     ``arguments``: the name of the shell, and the line up to the cursor.
     """
     shell, line = arguments
-    typing = completion.typing_at(line, len(line))
+    typing = typing_at(line, len(line))
     found = dict.fromkeys(_candidates([word.text for word in typing.words[1:]], typing.word))
     # Bash replaces only the text after the last of these characters.
     skipped = max(typing.word.rfind(each) + 1 for each in "=:") if shell == "bash" else 0
@@ -123,7 +122,7 @@ def _words_of(
         yield from known
     elif command.name == "call" and words[1] in known:
         schema = known[words[1]].input_schema
-        yield from (each.text for each in completion.argument_candidates(schema, words[2:], word))
+        yield from (each.text for each in argument_candidates(schema, words[2:], word))
 
 
 def print_candidates(arguments: Sequence[str]) -> str:

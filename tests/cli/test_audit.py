@@ -83,4 +83,4 @@ def test_an_empty_log(path: str, capsys: Capture) -> None:
 
 def test_the_actions_are_completed() -> None:
     """F-SHOW-7"""
-    assert complete(["zsh", "mcpclient", "audit", ""]) == "verify\nshow\n"
+    assert complete(["zsh", "mcpclient audit "]) == "verify\nshow\n"

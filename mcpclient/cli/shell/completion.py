@@ -1,4 +1,4 @@
-"""Completion of a typed line, from what a session knows without asking a server."""
+"""Completion of a typed line by the state of a session, without asking a server."""
 
 from __future__ import annotations
 
