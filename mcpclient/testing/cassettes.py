@@ -66,15 +66,15 @@ class Cassette:
 
         Any number of clients may share a cassette, one after the other.
         """
-        reached, found = self._choose(target, {**options})
-        client = Client(reached, **found)
+        reached, given = self._choose(target, {**options})
+        client = Client(reached, **given)
         self._complete(client, reached, target, {**options})
         return client
 
     def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
         """Do the same for programs without async, as `mcpclient.sync.connect` does."""
-        reached, found = self._choose(target, {**options})
-        client = sync.Client(reached, **found)
+        reached, given = self._choose(target, {**options})
+        client = sync.Client(reached, **given)
         self._complete(client.async_client, reached, target, {**options})
         return client.connect()
 
@@ -96,13 +96,11 @@ class Cassette:
         """Let another client make the requests that a replay lacks, where that is the mode."""
         if not isinstance(reached, Completing):
             return
-        for name in _TOLD_ONCE:
-            options.pop(name, None)
-        options["trace"] = self._new_path
+        others = {name: value for name, value in options.items() if name not in _TOLD_ONCE}
 
         def make_client() -> Client:
-            options["protocol_version"] = client.protocol_version
-            return Client(target, **options)
+            given = {**others, "trace": self._new_path, "protocol_version": client.protocol_version}
+            return Client(target, **given)
 
         reached.make_client = make_client
         connection_of(client).ask_elsewhere = reached.ask

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Union
 
     Json = dict[str, Any]
-    Progress = Callable[[int, int, str], None]
     RequestId = Union[int, str]
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -29,8 +28,10 @@ STATELESS_VERSION = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
 
 SERVER_INFO = {"name": "demo-server", "title": "Demo server", "version": "1.0.0"}
-CAPABILITIES: Json = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
-INSTRUCTIONS = "Call echo, add, count or fail. Nothing here does any harm."
+SERVER: Json = {
+    "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+    "instructions": "Call echo, add, count or fail. Nothing here does any harm.",
+}
 
 
 def schema(required: str, **types: str) -> Json:
@@ -89,11 +90,7 @@ SUGGESTIONS = {"mood": ["calm", "cheerful", "gloomy"], "name": ["Ada", "Alan", "
 
 
 class Refusal(Exception):
-    """A request that gets a JSON-RPC error."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(code, message, data)
-        self.error: Json = {"code": code, "message": message, "data": data}
+    """A request that gets a JSON-RPC error: its code, its message, and its data, if any."""
 
 
 class ToolFailure(Exception):
@@ -129,30 +126,25 @@ class DemoServer:
             cancelled.set()
 
     def _answer(self, request_id: RequestId, method: str, params: Json) -> None:
+        version = (params.get("_meta") or {}).get(PREFIX + "protocolVersion")
+        answered = self._handshake_result if version is None else self._stateless_result
         try:
-            outcome: Json = {"result": self._result(request_id, method, params)}
+            outcome: Json = {"result": answered(request_id, method, params)}
         except Refusal as refusal:
-            outcome = {"error": refusal.error}
+            outcome = {"error": dict(zip(("code", "message", "data"), refusal.args))}
         cancelled = self._cancelled.pop(request_id, None)
         if cancelled is None or not cancelled.is_set():
             self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
 
-    def _result(self, request_id: RequestId, method: str, params: Json) -> Json:
-        meta = params.get("_meta") or {}
-        version = meta.get(PREFIX + "protocolVersion")
-        if version is None:
-            return self._handshake_result(request_id, method, params)
+    def _stateless_result(self, request_id: RequestId, method: str, params: Json) -> Json:
+        version = params["_meta"][PREFIX + "protocolVersion"]
+        supported = [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)]
         if version != STATELESS_VERSION:
-            supported = [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)]
             data = {"supported": supported, "requested": version}
             raise Refusal(-32022, "Unsupported protocol version", data)
         if method == "server/discover":
-            result = {
-                "supportedVersions": [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)],
-                "capabilities": CAPABILITIES,
-                "instructions": INSTRUCTIONS,
-                "_meta": {PREFIX + "serverInfo": SERVER_INFO},
-            }
+            about = {PREFIX + "serverInfo": SERVER_INFO}
+            result = {"supportedVersions": supported, **SERVER, "_meta": about}
         else:
             result = self._common_result(request_id, method, params)
         cacheable = method.endswith(("/list", "/read", "/discover"))
@@ -163,12 +155,8 @@ class DemoServer:
         if method == "initialize":
             self._initialized = True
             asked = params.get("protocolVersion")
-            return {
-                "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else "2025-11-25",
-                "serverInfo": SERVER_INFO,
-                "capabilities": CAPABILITIES,
-                "instructions": INSTRUCTIONS,
-            }
+            version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+            return {"protocolVersion": version, "serverInfo": SERVER_INFO, **SERVER}
         if method == "ping":
             return {}
         if not self._initialized:
@@ -177,10 +165,9 @@ class DemoServer:
 
     def _common_result(self, request_id: RequestId, method: str, params: Json) -> Json:
         """Return the result of a method that both eras share."""
-        if method == "tools/call":
-            return self._call(request_id, params)
         answers: dict[str, Callable[[Json], Json]] = {
             "tools/list": lambda _: {"tools": TOOLS},
+            "tools/call": lambda params: self._call(request_id, params),
             "resources/list": lambda _: {"resources": RESOURCES},
             "resources/templates/list": lambda _: {"resourceTemplates": TEMPLATES},
             "resources/read": read,
@@ -196,8 +183,7 @@ class DemoServer:
         name, arguments = params.get("name"), params.get("arguments") or {}
         try:
             if name == "count":
-                steps = count(arguments, self._progress(params), self._cancelled[request_id])
-                return text_result(" ".join(steps))
+                return text_result(" ".join(self._count(request_id, params)))
             if name == "add":
                 total = number(arguments, "a") + number(arguments, "b")
                 return {**text_result(f"{total:g}"), "structuredContent": {"sum": total}}
@@ -209,17 +195,23 @@ class DemoServer:
             return {**text_result(str(failure)), "isError": True}
         raise Refusal(-32602, f"Unknown tool: {name}")
 
-    def _progress(self, params: Json) -> Progress:
-        """Return a function that reports progress to a client that asked for it with a token."""
+    def _count(self, request_id: RequestId, params: Json) -> Iterator[str]:
+        """Count up to ``to``, waiting ``seconds`` before each step, until cancelled.
+
+        A client that sent a token gets progress.
+        """
+        arguments = params.get("arguments") or {}
+        total = int(number(arguments, "to"))
+        seconds = number({"seconds": 0.1, **arguments}, "seconds")
         token = (params.get("_meta") or {}).get("progressToken")
-
-        def report(step: int, total: int, message: str) -> None:
+        for step in range(1, total + 1):
+            if self._cancelled[request_id].wait(seconds):
+                return
             if token is not None:
-                told = {"progress": step, "total": total, "message": message}
-                told["progressToken"] = token
+                told = {"progressToken": token, "progress": step, "total": total}
+                told["message"] = f"counted to {step}"
                 self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
-
-        return report
+            yield str(step)
 
 
 def number(arguments: Json, name: str) -> float:
@@ -228,17 +220,6 @@ def number(arguments: Json, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ToolFailure(f"{name} must be a number")
     return value
-
-
-def count(arguments: Json, report: Progress, cancelled: threading.Event) -> Iterator[str]:
-    """Count up to ``to``, waiting ``seconds`` before each step, until cancelled."""
-    total = int(number(arguments, "to"))
-    seconds = number({"seconds": 0.1, **arguments}, "seconds")
-    for step in range(1, total + 1):
-        if cancelled.wait(seconds):
-            return
-        report(step, total, f"counted to {step}")
-        yield str(step)
 
 
 def text_result(text: str) -> Json:
