@@ -31,7 +31,8 @@ _MAX_ROWS = 1_000
 
 _LANES = ("client", "server", "http", "stderr")
 
-Handler = Callable[["Routes", LocalRequest], Awaitable[LocalResponse]]
+_Given = dict[str, Any]
+Handler = Callable[["Routes", _Given], Awaitable[Any]]
 
 
 class Routes:
@@ -67,38 +68,39 @@ class Routes:
         """Return the response to a request that is not refused."""
         handler, _ = _ROUTES[request.path][request.method]
         try:
-            return await handler(self, request)
+            found = await handler(self, _given(request))
         except McpError as error:
             return _json({"error": described_error(error)}, 400)
+        return found if isinstance(found, LocalResponse) else _json(found or {})
 
     def _is_authorized(self, request: LocalRequest) -> bool:
         given = request.headers.get("authorization", "").encode("latin-1")
         return hmac.compare_digest(given, b"Bearer " + self._token)
 
-    async def _page(self, request: LocalRequest) -> LocalResponse:
+    # Each takes the query of a GET or the body of a POST, and returns a JSON value or a response.
+
+    async def _page(self, given: _Given) -> LocalResponse:
         nonce = urandom(16).hex()
         headers = {"Content-Security-Policy": policy(nonce)}
         return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
 
-    def _watch(self, request: LocalRequest) -> Watch:
-        return self._room.watch(request.query.get("server"))
+    def _watch(self, given: _Given) -> Watch:
+        return self._room.watch(given.get("server"))
 
     # State
 
-    async def _state(self, request: LocalRequest) -> LocalResponse:
+    async def _state(self, given: _Given) -> Any:
         self._room.observe()
-        return _json(
-            {
-                "inspector": __version__,
-                "allow": self._allow,
-                "version": self._room.board.version,
-                "items": _items(self._room, 0),
-                "wire": self._wire({}),
-            }
-        )
+        return {
+            "inspector": __version__,
+            "allow": self._allow,
+            "version": self._room.board.version,
+            "items": self._items(0),
+            "wire": self._wire({}),
+        }
 
-    async def _events(self, request: LocalRequest) -> LocalResponse:
-        last = request.headers.get("last-event-id", "0")
+    async def _events(self, given: _Given) -> LocalResponse:
+        last = given["last-event-id"]
         version = int(last) if last.isascii() and last.isdigit() else 0
         return LocalResponse(200, "text/event-stream", self._stream(version))
 
@@ -109,7 +111,7 @@ class Routes:
         with self._room.being_watched():
             while True:
                 self._room.observe()
-                items, wire = _items(self._room, version), self._wire(told)
+                items, wire = self._items(version), self._wire(told)
                 if items or wire:
                     version = self._room.board.version
                     data = _encode({"items": items, "wire": wire})
@@ -120,6 +122,9 @@ class Routes:
                     spoke = loop.time()
                 await asyncio.sleep(_INTERVAL)
 
+    def _items(self, version: int) -> list[list[Any]]:
+        return [[item.kind, item.name, item.value] for item in self._room.board.since(version)]
+
     def _wire(self, told: dict[str, int]) -> dict[str, Any]:
         """Return the new rows of each server's wire; ``told`` counts those sent already."""
         news = {}
@@ -127,141 +132,117 @@ class Routes:
             journal, known = watch.journal, told.get(name, -1)
             if journal.next != known:
                 told[name] = journal.next
-                first = max(known, journal.next - _TAIL)
                 news[name] = {
                     "first": journal.first,
                     "next": journal.next,
                     "counts": dict(journal.counts),
-                    "rows": journal.rows(first, _TAIL),
+                    "rows": journal.rows(max(known, journal.next - _TAIL), _TAIL),
                 }
         return news
 
-    async def _lists(self, request: LocalRequest) -> LocalResponse:
-        watch = self._watch(request)
-        return _json(await watch.lists(fresh="fresh" in request.query))
+    async def _lists(self, given: _Given) -> Any:
+        return await self._watch(given).lists(fresh="fresh" in given)
 
-    async def _schemas(self, request: LocalRequest) -> LocalResponse:
+    async def _schemas(self, given: _Given) -> Any:
         # A request of its own: checking the schemas of thousands of tools takes a second.
-        watch = self._watch(request)
-        lists = await watch.lists(fresh=False)
-        return _json({"odd": await schema_issues(lists["tools"])})
+        lists = await self._watch(given).lists(fresh=False)
+        return {"odd": await schema_issues(lists["tools"])}
 
     # The wire
 
-    async def _rows(self, request: LocalRequest) -> LocalResponse:
-        journal = self._watch(request).journal
-        first, count = _number(request, "first"), _number(request, "count")
-        return _json({"rows": journal.rows(first, min(count, _MAX_ROWS))})
+    async def _rows(self, given: _Given) -> Any:
+        journal, count = self._watch(given).journal, _number(given, "count")
+        return {"rows": journal.rows(_number(given, "first"), min(count, _MAX_ROWS))}
 
-    async def _find(self, request: LocalRequest) -> LocalResponse:
-        journal = self._watch(request).journal
-        lanes = request.query.get("lanes", ",".join(_LANES)).split(",")
-        after = _number(request, "after", default=-1)
+    async def _find(self, given: _Given) -> Any:
+        journal, after = self._watch(given).journal, _number(given, "after", default=-1)
+        lanes = given.get("lanes", ",".join(_LANES)).split(",")
         end = journal.next
-        query = request.query
-        text, only, method = (query.get(name, "") for name in ("text", "only", "method"))
+        text, only, method = (given.get(name, "") for name in ("text", "only", "method"))
         found = await journal.find(text, lanes, after, only=only, method=method)
-        return _json({"numbers": found, "searched": max(end - 1, after)})
+        return {"numbers": found, "searched": max(end - 1, after)}
 
-    async def _record(self, request: LocalRequest) -> LocalResponse:
-        journal = self._watch(request).journal
-        line = journal.line(_number(request, "number"))
+    async def _record(self, given: _Given) -> Any:
+        line = self._watch(given).journal.line(_number(given, "number"))
         if line is None:
             raise UsageError("this record is no longer kept")
         if "NaN" in line or "Infinity" in line:
-            return _json(json.loads(line))
+            return json.loads(line)
         return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
 
-    async def _transcript(self, request: LocalRequest) -> LocalResponse:
-        journal = self._watch(request).journal
-        text = "".join(journal.transcript())
+    async def _transcript(self, given: _Given) -> LocalResponse:
+        text = "".join(self._watch(given).journal.transcript())
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
 
-    async def _calls(self, request: LocalRequest) -> LocalResponse:
-        return _json({"calls": [described_call(call) for call in self._watch(request).calls()]})
+    async def _calls(self, given: _Given) -> Any:
+        return {"calls": [described_call(call) for call in self._watch(given).calls()]}
 
-    async def _exchanges(self, request: LocalRequest) -> LocalResponse:
-        return _json({"exchanges": self._watch(request).journal.exchanges})
+    async def _exchanges(self, given: _Given) -> Any:
+        return {"exchanges": self._watch(given).journal.exchanges}
 
-    async def _block(self, request: LocalRequest) -> LocalResponse:
-        journal = self._watch(request).journal
-        return _json({"lines": journal.block(_number(request, "number"))})
+    async def _block(self, given: _Given) -> Any:
+        return {"lines": self._watch(given).journal.block(_number(given, "number"))}
 
     # Actions
 
-    async def _request(self, request: LocalRequest) -> LocalResponse:
-        wanted = PageRequest.of(_body(request))
-        watch = self._room.watch(wanted.server)
-        return _json({"id": self._room.calls.start(watch.client, wanted)})
+    async def _request(self, given: _Given) -> Any:
+        wanted = PageRequest.of(given)
+        return {"id": self._room.calls.start(self._watch(given).client, wanted)}
 
-    async def _call(self, request: LocalRequest) -> LocalResponse:
-        result = self._room.calls.result(request.query.get("id", ""))
+    async def _call(self, given: _Given) -> Any:
+        result = self._room.calls.result(given.get("id", ""))
         if result is None:
             raise UsageError("this call has no result, or its result is no longer kept")
-        return _json(result)
+        return result
 
-    async def _cancel(self, request: LocalRequest) -> LocalResponse:
-        self._room.calls.cancel(str(_body(request).get("id")))
-        return _json({})
+    async def _cancel(self, given: _Given) -> None:
+        self._room.calls.cancel(str(given.get("id")))
 
-    async def _answer(self, request: LocalRequest) -> LocalResponse:
-        body = _body(request)
-        self._room.questions.answer(str(body.get("id")), body.get("answer"))
-        return _json({})
+    async def _answer(self, given: _Given) -> None:
+        self._room.questions.answer(str(given.get("id")), given.get("answer"))
 
-    async def _connect(self, request: LocalRequest) -> LocalResponse:
-        self._room.connect(str(_body(request).get("server")))
-        return _json({})
+    async def _connect(self, given: _Given) -> None:
+        self._room.connect(str(given.get("server")))
 
-    async def _disconnect(self, request: LocalRequest) -> LocalResponse:
-        await self._room.source.disconnect(str(_body(request).get("server")))
-        return _json({})
+    async def _disconnect(self, given: _Given) -> None:
+        await self._room.source.disconnect(str(given.get("server")))
 
-    async def _sheet(self, request: LocalRequest) -> LocalResponse:
-        sheet = self._room.source.sheet(request.query.get("server", ""))
-        return _json({"source": sheet.source, **await asyncio.to_thread(sheet.as_json)})
+    async def _sheet(self, given: _Given) -> Any:
+        sheet = self._room.source.sheet(given.get("server", ""))
+        return {"source": sheet.source, **await asyncio.to_thread(sheet.as_json)}
 
-    async def _approve(self, request: LocalRequest) -> LocalResponse:
-        body = _body(request)
-        name, source = str(body.get("server")), self._room.source
-        await source.approve(name, str(body.get("sha256")))
-        return _json({"status": source.states()[name].status})
+    async def _approve(self, given: _Given) -> Any:
+        name, source = str(given.get("server")), self._room.source
+        await source.approve(name, str(given.get("sha256")))
+        return {"status": source.states()[name].status}
 
-    async def _login(self, request: LocalRequest) -> LocalResponse:
-        return _json(await self._watch(request).login())
+    async def _login(self, given: _Given) -> Any:
+        return await self._watch(given).login()
 
-    async def _finish_login(self, request: LocalRequest) -> LocalResponse:
-        name = str(_body(request).get("server"))
-        client = self._room.watch(name).client
-        await finish_login(client, str(_body(request).get("address")))  # tracebacks show variables
-        self._room.connect(name)
-        return _json({})
+    async def _finish_login(self, given: _Given) -> None:
+        client = self._watch(given).client
+        # Tracebacks show variables, so none holds the address.
+        await finish_login(client, str(given.pop("address", None)))
+        self._room.connect(given["server"])
 
-    async def _log_out(self, request: LocalRequest) -> LocalResponse:
-        name = str(_body(request).get("server"))
-        client = self._room.watch(name).client
+    async def _log_out(self, given: _Given) -> None:
+        client = self._watch(given).client
         # Disconnect first: the server can end the session while the token is valid, and no
         # request starts another login afterwards.
-        await self._room.source.disconnect(name)
+        await self._room.source.disconnect(given["server"])
         await log_out(client)
-        return _json({})
 
-    async def _roots(self, request: LocalRequest) -> LocalResponse:
-        body = _body(request)
-        roots = body.get("roots")
+    async def _roots(self, given: _Given) -> None:
+        roots = given.get("roots")
         if not isinstance(roots, list):
             raise UsageError("roots must be a list of file:// URIs")
-        watch = self._room.watch(body.get("server"))
-        await watch.client.set_roots(roots)
-        return _json({})
+        await self._watch(given).client.set_roots(roots)
 
-    async def _add(self, request: LocalRequest) -> LocalResponse:
-        body = _body(request)
-        target = body.get("target")
+    async def _add(self, given: _Given) -> None:
+        target = given.get("target")
         if not isinstance(target, (str, dict)) or not target:
             raise UsageError("a server must be a URL, a command, or a configuration")
-        await self._room.source.add(str(body.get("name") or ""), target)
-        return _json({})
+        await self._room.source.add(str(given.get("name") or ""), target)
 
 
 _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
@@ -318,11 +299,10 @@ def _json(value: Any, status: int = 200) -> LocalResponse:
     return LocalResponse(status, "application/json", _encode(with_limited_depth(value)).encode())
 
 
-def _items(room: Room, version: int) -> list[list[Any]]:
-    return [[item.kind, item.name, item.value] for item in room.board.since(version)]
-
-
-def _body(request: LocalRequest) -> dict[str, Any]:
+def _given(request: LocalRequest) -> _Given:
+    """Return the body of a POST, or the query of a GET and its id of the last event."""
+    if request.method == "GET":
+        return {**request.query, "last-event-id": request.headers.get("last-event-id", "0")}
     try:
         value = json.loads(request.body)
     except (ValueError, RecursionError):
@@ -332,8 +312,8 @@ def _body(request: LocalRequest) -> dict[str, Any]:
     return value
 
 
-def _number(request: LocalRequest, name: str, default: int = 0) -> int:
-    text = request.query.get(name, str(default))
+def _number(given: _Given, name: str, default: int = 0) -> int:
+    text = given.get(name, str(default))
     digits = text[1:] if text[:1] == "-" else text
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         raise UsageError(f"{name} must be an integer")
