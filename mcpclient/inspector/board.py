@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import Any, Callable, NamedTuple
 
 from ..auth.url_guard import host_of
@@ -17,6 +18,8 @@ from ..client.client import Client
 from ..client.connection.limits import DEFAULT, Seconds
 from ..client.requests import connection_of
 from ..errors import McpError, UsageError
+from ..jsonrpc.codec import is_deep
+from ..net.futures import cancel, cancel_all
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from ..protocol.tasks import Task
@@ -40,12 +43,11 @@ class Board:
     changes after the last version it has seen, and gets the latest state of each item.
 
     At most 1,000 items are kept. Those that have not changed for the longest time are dropped
-    first, except for items of a kind in ``lasting``.
+    first, except for servers.
     """
 
-    def __init__(self, lasting: frozenset[str] = frozenset({"server"})) -> None:
+    def __init__(self) -> None:
         self.version: int = 0
-        self._lasting = lasting
         self._items: OrderedDict[tuple[str, str], Item] = OrderedDict()
 
     def put(self, kind: str, name: str, value: dict[str, Any] | None) -> None:
@@ -59,23 +61,14 @@ class Board:
         self._items[key] = Item(kind, name, value, self.version)
         self._items.move_to_end(key)
         if len(self._items) > _MAX_ITEMS:
-            self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        for key in self._items:
-            if key[0] not in self._lasting:
-                del self._items[key]
-                return
+            dropped = next((each for each in self._items if each[0] != "server"), None)
+            if dropped is not None:
+                del self._items[dropped]
 
     def since(self, version: int) -> list[Item]:
         """Return the items that changed after ``version``, the oldest change first."""
-        found: list[Item] = []
-        for item in reversed(self._items.values()):
-            if item.version <= version:
-                break
-            found.append(item)
-        found.reverse()
-        return found
+        changed = takewhile(lambda item: item.version > version, reversed(self._items.values()))
+        return [*changed][::-1]
 
 
 _MAX_LEVELS = 200
@@ -89,40 +82,20 @@ def with_limited_depth(value: Any, levels: int = _MAX_LEVELS) -> Any:
     of the interpreter when it is parsed, and exceed it when it is compared or written on a fuller
     stack.
     """
-    return _copy(value, levels) if _is_deeper(value, levels) else value
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    row = [value]
-    for _ in range(levels + 1):
-        row = [item for each in row for item in _items(each)]
-        if not row:
-            return False
-    return True
-
-
-def _items(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    return _copy(value, levels) if is_deep(value, levels + 1) else value
 
 
 def _copy(value: Any, levels: int) -> Any:
-    copies: list[Any] = [None]
-    waiting: list[tuple[Any, Any, Any, int]] = [(copies, 0, value, levels)]
-    while waiting:
-        holder, place, item, left = waiting.pop()
-        if not isinstance(item, (dict, list)):
-            holder[place] = item
-        elif left == 0 and item:
-            holder[place] = _TOO_DEEP
-        elif isinstance(item, dict):
-            holder[place] = copied = dict.fromkeys(item)
-            waiting += ((copied, name, each, left - 1) for name, each in item.items())
-        else:
-            holder[place] = listed = [None] * len(item)
-            waiting += ((listed, index, each, left - 1) for index, each in enumerate(item))
-    return copies[0]
+    if not isinstance(value, (dict, list)) or not value:
+        return value
+    if levels == 0:
+        return _TOO_DEEP
+    if isinstance(value, dict):
+        return {name: _copy(item, levels - 1) for name, item in value.items()}
+    return [_copy(item, levels - 1) for item in value]
+
+
+_ProblemWith = Callable[[Any], "str | None"]
 
 
 class Questions:
@@ -135,8 +108,7 @@ class Questions:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
-        self._problems: dict[str, Callable[[Any], str | None]] = {}
+        self._waiting: dict[str, tuple[asyncio.Future[Any], _ProblemWith]] = {}
         self._count = 0
         self._logins: dict[str, asyncio.Task[Any]] = {}
 
@@ -155,7 +127,7 @@ class Questions:
         kind: str,
         server: str,
         facts: Mapping[str, Any],
-        problem_with: Callable[[Any], str | None] | None = None,
+        problem_with: _ProblemWith = lambda answer: None,
     ) -> Any:
         """Show a question and return the page's answer as it came.
 
@@ -164,23 +136,20 @@ class Questions:
         self._count += 1
         name = str(self._count)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[name] = answer
-        if problem_with is not None:
-            self._problems[name] = problem_with
+        self._waiting[name] = answer, problem_with
         self.board.put("question", name, {"kind": kind, "server": server, **facts})
         try:
             return await answer
         finally:
             del self._waiting[name]
-            self._problems.pop(name, None)
             self.board.put("question", name, None)
 
     def answer(self, name: str, answer: Any) -> None:
         """Answer a question. Raises `UsageError` if it is not pending or the answer is invalid."""
-        waiting = self._waiting.get(name)
-        if waiting is None or waiting.done():
+        waiting, problem_with = self._waiting.get(name, (None, None))
+        if waiting is None or problem_with is None or waiting.done():
             raise UsageError("this question has been answered or withdrawn")
-        problem = self._problems[name](answer) if name in self._problems else None
+        problem = problem_with(answer)
         if problem is not None:
             raise UsageError(f"the answer does not fit the form: {problem}")
         waiting.set_result(answer)
@@ -190,12 +159,8 @@ class Questions:
         return await self.ask("form", request.server, facts, partial(form_problem, request))
 
     async def _ask_visit(self, request: ElicitationRequest) -> Any:
-        facts = {
-            "message": request.message,
-            "url": request.url,
-            "host": request.host,
-            "warnings": request.url_warnings,
-        }
+        facts = {name: getattr(request, name) for name in ("message", "url", "host")}
+        facts["warnings"] = request.url_warnings
         return await self.ask("visit", request.server, facts)
 
     async def _ask_model(self, request: SamplingRequest) -> Any:
@@ -279,9 +244,7 @@ class Calls:
 
     def cancel(self, name: str) -> None:
         """Cancel a request and notify the server. Does nothing once it has ended."""
-        task = self._tasks.get(name)
-        if task is not None:
-            task.cancel()
+        cancel(self._tasks.get(name))
 
     def result(self, name: str) -> dict[str, Any] | None:
         """Return the outcome of a request: ``result`` and ``warnings``, or ``error``."""
@@ -289,19 +252,12 @@ class Calls:
 
     async def close(self) -> None:
         """Cancel all requests."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all(list(self._tasks.values()))
 
     async def _run(self, name: str, client: Client, request: PageRequest) -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
-        facts = {
-            "server": request.server,
-            "method": request.method,
-            "subject": request.subject,
-        }
+        facts = {name: getattr(request, name) for name in ("server", "method", "subject")}
         # An item of their own: arguments may be large, and each progress step replaces the call's.
         recorder = connection_of(client).options.network.recorder
         assert recorder is not None, "every client has one"
@@ -365,17 +321,17 @@ async def _perform(
             )
         state = "failed" if called.is_error else "done"
         return {"result": called.raw, "warnings": called.warnings}, state
+    result: Mapping[str, Any] = {}
     if method == "resources/subscribe":
         await client.subscribe_resource(request.subject)
-        return {"result": {}}, "done"
-    if method == "resources/unsubscribe":
+    elif method == "resources/unsubscribe":
         await client.unsubscribe_resource(request.subject)
-        return {"result": {}}, "done"
-    if method == "ping":
+    elif method == "ping":
         await client.ping(timeout=timeout)
-        return {"result": {}}, "done"
-    if method == "logging/setLevel":
+    elif method == "logging/setLevel":
         await client.set_log_level(str(params.get("level")))
-        return {"result": {}}, "done"
-    result = await client.request(method, params, timeout=timeout, on_progress=progress, fresh=True)
+    else:
+        result = await client.request(
+            method, params, timeout=timeout, on_progress=progress, fresh=True
+        )
     return {"result": result}, "done"
