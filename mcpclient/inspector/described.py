@@ -45,14 +45,13 @@ def described_client(client: Client) -> dict[str, Any]:
     connection = connection_of(client)
     options = connection.options
     version = client.protocol_version
-    era = era_of(version) if version is not None else None
     headers = options.headers
     return {
         "target": client.target,
         "copied": copied_target(connection.route.destination, options),
         "transport": client.transport_name if client.is_connected else None,
         "version": version,
-        "era": era.value if era is not None else None,
+        "era": _era(version),
         "server": client.server_info.raw,
         "capabilities": client.capabilities,
         "instructions": client.instructions,
@@ -65,6 +64,11 @@ def described_client(client: Client) -> dict[str, Any]:
         "has_login": has_login(client),
         "answers": sorted(options.handlers.capabilities),
     }
+
+
+def _era(version: object) -> str | None:
+    era = era_of(version) if isinstance(version, str) else None
+    return None if era is None else era.value
 
 
 def _kind_of_auth(auth: object) -> str | None:
@@ -85,12 +89,11 @@ def described_recording(header: Mapping[str, Any], conversation: Conversation) -
     versions = opening.get("supportedVersions")
     newest = versions[0] if isinstance(versions, Sequence) and versions else None
     version = opening.get("protocolVersion") or newest
-    era = era_of(version) if isinstance(version, str) else None
     return {
         "target": header.get("target"),
         "transport": header.get("transport"),
         "version": version,
-        "era": era.value if era is not None else None,
+        "era": _era(version),
         "server": named or opening.get("serverInfo") or {},
         "capabilities": opening.get("capabilities") or {},
         "instructions": opening.get("instructions"),
@@ -111,9 +114,8 @@ def described_call(call: Call) -> dict[str, Any]:
         outcome = {"http": last.status}
     elif isinstance(last, Failed):
         outcome = dict(last.error)
-    request = call.request
-    params, seconds = request.get("params"), call.seconds
-    return {"method": request["method"], "params": params, "seconds": seconds, "outcome": outcome}
+    params, method = call.request.get("params"), call.request["method"]
+    return {"method": method, "params": params, "seconds": call.seconds, "outcome": outcome}
 
 
 def has_login(client: Client) -> bool:
@@ -139,8 +141,7 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
 
 async def expect_login(client: Client) -> None:
     """Allow a new login, even after one that was required and not completed."""
-    authorizer = _authorizer_of(client)
-    if authorizer is not None:
+    if (authorizer := _authorizer_of(client)) is not None:
         await authorizer.expect_login()
 
 
@@ -162,8 +163,7 @@ async def log_out(client: Client) -> None:
 
 
 def _needed(client: Client) -> OAuthAuthorizer:
-    authorizer = _authorizer_of(client)
-    if authorizer is None:
+    if (authorizer := _authorizer_of(client)) is None:
         raise UsageError("there is no login to this server")
     return authorizer
 
@@ -177,8 +177,9 @@ Word = list[Union[str, dict[str, str]]]
 """Strings, and ``{"variable": NAME}`` in place of the values of variables."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?")
-_OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:(=)(.*))?", re.DOTALL)
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+# What is before the value, and its name.
+_OPTION = re.compile(r"((--?[A-Za-z][\w-]*)(?:=|\Z))(.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"(([A-Za-z_]\w*)=)(.*)", re.DOTALL)
 _PLAIN = re.compile(r"@?[A-Za-z]{1,20}(?:[-_.,:@/][A-Za-z]{1,20}[0-9]{0,3}|[-_.,:@/][0-9]{1,5})*")
 _PATH = re.compile(r"(?:/|\.{1,2}(?:[/\\]|$)|~|[A-Za-z]:[/\\])[\w ./\\~+@,()-]*")
 # Short options whose values often are keys, passwords, tokens, users or headers.
@@ -212,54 +213,39 @@ def copied_url(url: str) -> Word:
     base, mark, query = url.partition("?")
     if shown_url(base) != base:
         return [{"variable": "SERVER_URL"}]
-    word: Word = [base + mark]
+    word: Word = []
+    text = base + mark
     for index, pair in enumerate(query.split("&") if query else ()):
         name, equals, value = pair.partition("=")
-        word.append(f"{'&' if index else ''}{name}{equals}")
-        is_told = not _names_a_secret(name) and (not value or _is_harmless(value))
-        word.append(value if is_told else {"variable": _variable(name)})
-    return _joined(word)
+        text += f"{'&' if index else ''}{name}{equals}"
+        if not value or (_is_harmless(value) and not _names_a_secret(name)):
+            text += value
+        else:
+            word += [text, {"variable": _variable(name)}]
+            text = ""
+    return [*word, text] if text else word
 
 
 def copied_command(command: Sequence[str]) -> list[Word]:
     """Return the words of a command."""
-    shown = shown_words(command)
     words: list[Word] = []
-    option = ""
-    for index, word in enumerate(command):
-        found = _OPTION.fullmatch(word)
-        if word == shown[index] or word == "--":
+    option = ""  # whose value the next word may be
+    for index, (word, shown) in enumerate(zip(command, shown_words(command))):
+        found = _OPTION.fullmatch(word) or _ASSIGNMENT.fullmatch(word)
+        before, name, value = found.groups() if found is not None else ("", option, word)
+        is_number = found is None and _NUMBER.fullmatch(word)
+        is_harmless = name[:1] in ("", "-") and _is_harmless(value) and not _names_a_secret(name)
+        if word in (shown, "--") or not value or is_number or is_harmless:
             words.append([word])
-        elif found is not None:
-            words.append(_assigned(found[1] + (found[2] or ""), found[1], found[3] or ""))
         else:
-            words.append(_argument(word, option, index))
-        option = word if found is not None and found[2] is None else ""
+            named = name.lstrip("-") if len(name) > 2 else f"argument_{index}"
+            words.append([*filter(None, [before]), {"variable": _variable(named)}])
+        option = name if before == name else ""
     return words
 
 
-def _argument(word: str, option: str, index: int) -> Word:
-    """Return a word that follows ``option``, which is empty if it follows none."""
-    assignment = _ASSIGNMENT.fullmatch(word)
-    if assignment is not None:
-        return [f"{assignment[1]}=", {"variable": _variable(assignment[1])}]
-    name = option.lstrip("-")
-    if _NUMBER.fullmatch(word):
-        return [word]
-    if _names_a_secret(name) or option in _TELLING_OPTIONS or not _is_harmless(word):
-        return [{"variable": _variable(name if len(name) > 1 else f"argument_{index}")}]
-    return [word]
-
-
-def _assigned(before: str, option: str, value: str) -> Word:
-    name = option.lstrip("-")
-    if not value or (not _names_a_secret(name) and _is_harmless(value)):
-        return [before + value]
-    return [before, {"variable": _variable(name)}]
-
-
 def _names_a_secret(name: str) -> bool:
-    return is_secret_name(name) or name.lower().endswith("key")
+    return is_secret_name(name) or name in _TELLING_OPTIONS or name.lower().endswith("key")
 
 
 def _is_harmless(text: str) -> bool:
@@ -273,13 +259,3 @@ def _is_harmless(text: str) -> bool:
 def _variable(name: str) -> str:
     text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").upper()
     return text if text and not text[0].isdigit() else f"VALUE_{text}"
-
-
-def _joined(word: Word) -> Word:
-    joined: Word = []
-    for part in word:
-        if joined and isinstance(part, str) and isinstance(joined[-1], str):
-            joined[-1] += part
-        elif part:
-            joined.append(part)
-    return joined
