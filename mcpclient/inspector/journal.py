@@ -54,11 +54,10 @@ class Row(NamedTuple):
     level: str = ""
     at: float | None = None
 
-
-class _Asked(NamedTuple):
-    number: int
-    time: float
-    method: str
+    def about(self, kind: str, label: object, detail: object, **more: Any) -> Row:
+        """Return this row with its kind and its subject, and more fields."""
+        subject = _cut(label, _MAX_LABEL_LENGTH), _cut(detail, _MAX_DETAIL_LENGTH)
+        return self._replace(kind=kind, label=subject[0], detail=subject[1], **more)
 
 
 class RowMaker:
@@ -68,120 +67,97 @@ class RowMaker:
         # By channel, each `number`, `time`, `method`, `target`, `is_mcp`, and once there is a
         # response its `status` and the `milliseconds` until then.
         self.exchanges: dict[str, dict[str, Any]] = {}
-        self._asked: dict[tuple[str, str], _Asked] = {}
-        self._answered: set[tuple[str, str]] = set()
+        # The latest requests by their side and id; None once there is an answer.
+        self._asked: dict[tuple[str, str], Row | None] = {}
         self._began: float | None = None
         self._is_whole = True  # no request was sent before the recording began
 
     def row(self, number: int, record: Record, size: int) -> Row:
         """Return the row of the next record, or of the header of a connection."""
-        row = self._row(number, record, size)
-        return row if self._began is None else row._replace(at=self._began + row.time)
-
-    def _row(self, number: int, record: Record, size: int) -> Row:
+        time, channel = float(record.get("time", 0)), str(record.get("channel", ""))
         if "transcript" in record:
             self._asked.clear()
-            self._answered.clear()
             self.exchanges.clear()
-            self._began = _seconds(record.get("recorded"))
-            self._is_whole = True
+            self._began, self._is_whole = _seconds(record.get("recorded")), True
+        sent = record.get("direction") == "sent"
+        at = None if self._began is None else self._began + time
+        side = "client" if sent else "server"
+        row = Row(number, time, side, "", "", "", size, None, None, channel, at=at)
+        if "transcript" in record:
             label = f"connection over {record.get('transport', '')}"
-            return _row(number, 0.0, "client", "header", label, record.get("target"), size)
-        time, channel = float(record["time"]), str(record["channel"])
+            return row.about("header", label, record.get("target"), lane="client")
         self._is_whole &= channel != "recalled"
-        sent = record["direction"] == "sent"
         message = message_of(record)
         if "http" in record:
-            self._note_exchange(number, time, record, message)
+            self._note_exchange(row, record["http"], message)
         if channel == "stderr":
             when = "written before" if record.get("recalled") else ""
-            return _row(number, time, "stderr", "text", record.get("text"), when, size, channel)
+            return row.about("text", record.get("text"), when, lane="stderr")
+        is_http = channel.startswith("http-")
         if record["direction"] == "note":
-            return self._note(number, time, record, size)
+            return row.about(*_of_note(record), lane="http" if is_http else "client")
         if message is None:
-            lane = "http" if "http" in record or channel.startswith("http-") else None
-            kind = "http" if lane else "text"
-            about, detail = _of_bytes(record)
-            side = lane or ("client" if sent else "server")
-            row = _row(number, time, side, kind, about, detail, size, channel)
-            is_line = not sent and not lane and not {"event", "frame", "end"} & record.keys()
-            return row._replace(fault=_text_fault(str(about))) if is_line else row
-        row = self._message(number, time, message, sent=sent)
+            label, detail = _of_bytes(record)
+            if is_http or "http" in record:
+                return row.about("http", label, detail, lane="http")
+            row = row.about("text", label, detail)
+            if sent or {"event", "frame", "end"} & record.keys():
+                return row
+            kind = "broken JSON" if row.label.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
+            return row._replace(fault=f"a line on stdout is {kind}")
+        row = self._message(row, message)
         exchange = self.exchanges.get(channel)
         # What other servers answer, such as that of a login, follows other rules.
-        if not sent and (exchange is None or exchange["is_mcp"]):
-            parts = message if isinstance(message, list) else [message]
-            fault = next(filter(None, map(message_fault, parts)), row.fault)
-            return row._replace(size=size, channel=channel, fault=fault)
-        return row._replace(size=size, channel=channel, fault="")
+        if sent or not (exchange is None or exchange["is_mcp"]):
+            return row._replace(fault="")
+        parts = message if isinstance(message, list) else [message]
+        return row._replace(fault=next(filter(None, map(message_fault, parts)), row.fault))
 
-    def _note_exchange(self, number: int, time: float, record: Record, message: Any) -> None:
-        head, channel = record["http"], str(record["channel"])
-        exchange = self.exchanges.get(channel)
+    def _note_exchange(self, row: Row, head: Mapping[str, Any], message: Any) -> None:
+        exchange = self.exchanges.get(row.channel)
         if "method" in head:
             if len(self.exchanges) >= _MAX_EXCHANGES:
                 del self.exchanges[next(iter(self.exchanges))]
-            self.exchanges[channel] = {
-                **{"number": number, "time": time, "method": head["method"]},
+            self.exchanges[row.channel] = {
+                **{"number": row.number, "time": row.time, "method": head["method"]},
                 "target": head.get("target"),
                 "is_mcp": head["method"] != "POST" or message_fault(message) == "",
             }
         elif exchange is not None:
             exchange["status"] = head.get("status")
-            exchange["milliseconds"] = round((time - exchange["time"]) * 1000, 3)
+            exchange["milliseconds"] = round((row.time - exchange["time"]) * 1000, 3)
 
-    def _note(self, number: int, time: float, record: Record, size: int) -> Row:
-        channel = str(record["channel"])
-        lane = "http" if channel.startswith("http-") else "client"
-        error = record.get("error")
-        if isinstance(error, Mapping):
-            label, kind = error.get("type"), "error"
-            detail = error.get("text")
-        elif "abandoned" in record:
-            label, kind = "the caller stopped waiting", "note"
-            detail = f"for the response to {record['abandoned']!r}"
-        else:
-            label, kind, detail = "end", "note", record.get("end")
-        return _row(number, time, lane, kind, label, detail, size, channel)
-
-    def _message(self, number: int, time: float, message: Any, *, sent: bool) -> Row:
-        lane, side, other = ("client", "c", "s") if sent else ("server", "s", "c")
+    def _message(self, row: Row, message: Any) -> Row:
         if not isinstance(message, dict):
             count = f"{len(message)} messages" if isinstance(message, list) else "not a message"
-            return _row(number, time, lane, "notification", "batch", count)
-        method, identity = message.get("method"), message.get("id")
+            return row.about("notification", "batch", count)
+        method, identity, params = (message.get(name) for name in ("method", "id", "params"))
+        if method == "notifications/message" and isinstance(params, dict):
+            data = params.get("data")
+            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+            level = str(params.get("level"))[:20]
+            return row.about("notification", params.get("logger") or "log", text, level=level)
         if isinstance(method, str):
-            params = message.get("params")
-            if method == "notifications/message" and isinstance(params, dict):
-                data = params.get("data")
-                text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-                row = _row(number, time, lane, "notification", params.get("logger") or "log", text)
-                return row._replace(level=str(params.get("level"))[:20])
-            detail = _telling(params)
-            if identity is None:
-                return _row(number, time, lane, "notification", method, detail)
-            if len(self._asked) >= _MAX_PENDING:
-                self._asked.clear()
-            self._asked[side, repr(identity)] = _Asked(number, time, method)
-            return _row(number, time, lane, "request", method, detail)
-        key = (other, repr(identity))
-        asked = self._asked.pop(key, None)
-        kind, outcome = _outcome(message)
-        row = _row(number, time, lane, kind, asked.method if asked else "answer", outcome)
-        if asked is None:
-            is_repeated = key in self._answered
-            if sent or identity is None or not (is_repeated or self._is_whole):
-                return row
-            times = "answered before" if is_repeated else "not that of a request"
-            return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
-        if len(self._answered) >= _MAX_PENDING:
-            self._answered.clear()
-        self._answered.add(key)
-        fault = result_fault(asked.method, message["result"]) if "result" in message else ""
-        milliseconds = round((time - asked.time) * 1000, 3)
-        return row._replace(
-            partner=asked.number, milliseconds=milliseconds, fault="" if sent else fault
-        )
+            kind = "notification" if identity is None else "request"
+            row = row.about(kind, method, _telling(params))
+            if identity is not None:
+                if len(self._asked) >= _MAX_PENDING:
+                    del self._asked[next(iter(self._asked))]
+                self._asked[row.lane, repr(identity)] = row
+            return row
+        sent = row.lane == "client"
+        key = ("server" if sent else "client", repr(identity))
+        asked = self._asked.get(key)
+        row = row.about(*_outcome(message, asked.label if asked is not None else "answer"))
+        if asked is not None:
+            self._asked[key] = None
+            fault = result_fault(asked.label, message["result"]) if "result" in message else ""
+            milliseconds = round((row.time - asked.time) * 1000, 3)
+            return row._replace(partner=asked.number, milliseconds=milliseconds, fault=fault)
+        if identity is None or not (key in self._asked or self._is_whole):
+            return row
+        times = "answered before" if key in self._asked else "not that of a request"
+        return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
 
 
 def message_of(record: Record) -> Any:
@@ -200,30 +176,11 @@ def message_of(record: Record) -> Any:
     return data if isinstance(data, (dict, list)) else None
 
 
-def _text_fault(text: str) -> str:
-    kind = "broken JSON" if text.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
-    return f"a line on stdout is {kind}"
-
-
 def _seconds(recorded: object) -> float | None:
     try:
         return datetime.fromisoformat(str(recorded).replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
-
-
-def _row(
-    number: int,
-    time: float,
-    lane: str,
-    kind: str,
-    label: object,
-    detail: object,
-    size: int = 0,
-    channel: str = "",
-) -> Row:
-    label, detail = _cut(label, _MAX_LABEL_LENGTH), _cut(detail, _MAX_DETAIL_LENGTH)
-    return Row(number, time, lane, kind, label, detail, size, None, None, channel)
 
 
 def _cut(value: object, limit: int) -> str:
@@ -241,18 +198,30 @@ def _telling(params: Any) -> str:
     return ""
 
 
-def _outcome(message: Mapping[str, Any]) -> tuple[str, object]:
+def _outcome(message: Mapping[str, Any], label: str) -> tuple[str, str, object]:
+    """Return the kind, the label and the detail of an answer."""
     error, result = message.get("error"), message.get("result")
     if isinstance(error, dict):
-        return "error", f"{error.get('code')}: {error.get('message')}"
+        return "error", label, f"{error.get('code')}: {error.get('message')}"
     if isinstance(result, dict):
         if result.get("isError") is True:
-            return "error", "the tool failed"
+            return "error", label, "the tool failed"
         for name, value in result.items():
             if isinstance(value, list) and name != "_meta":
                 counted = name.removesuffix("s") if len(value) == 1 else name
-                return "answer", f"{len(value)} {counted}"
-    return "answer", ""
+                return "answer", label, f"{len(value)} {counted}"
+    return "answer", label, ""
+
+
+def _of_note(record: Record) -> tuple[str, object, object]:
+    """Return the kind, the label and the detail of a note."""
+    error = record.get("error")
+    if isinstance(error, Mapping):
+        return "error", error.get("type"), error.get("text")
+    if "abandoned" in record:
+        about = f"for the response to {record['abandoned']!r}"
+        return "note", "the caller stopped waiting", about
+    return "note", "end", record.get("end")
 
 
 def _of_bytes(record: Record) -> tuple[object, object]:
@@ -339,16 +308,14 @@ class Journal:
 
     def _drop_oldest(self) -> None:
         """Drop a twentieth more than necessary: each drop moves all records that are kept."""
-        count, characters = 0, self._characters
+        count, records = 0, len(self._lines) - self._most_records * 0.95
         while count < len(self._lines) - 1 and (
-            len(self._lines) - count > self._most_records * 0.95
-            or characters > self._most_characters * 0.95
+            count < records or self._characters > self._most_characters * 0.95
         ):
-            characters -= len(self._lines[count])
+            self._characters -= len(self._lines[count])
             count += 1
         del self._lines[:count], self._rows[:count]
         self.first += count
-        self._characters = characters
 
     def line(self, number: int) -> str | None:
         """Return a record as JSON, or None if it is not kept."""
@@ -388,19 +355,15 @@ class Journal:
         found: list[int] = []
         number = max(after + 1, self.first)
         while number < self.next:
-            for _ in range(_ROWS_PER_TURN):
-                index = number - self.first
-                if not 0 <= index < len(self._lines):
-                    break
-                row = self._rows[index]
-                if (
-                    row.lane in lanes
-                    and (not only or _is_of(row, only))
-                    and (not method or row.label == method)
-                    and (not wanted or wanted in self._lines[index].lower())
-                ):
-                    found.append(number)
-                number += 1
+            found += [
+                row.number
+                for row in self.rows(number, _ROWS_PER_TURN)
+                if row.lane in lanes
+                and (not only or _is_of(row, only))
+                and (not method or row.label == method)
+                and (not wanted or wanted in self._lines[row.number - self.first].lower())
+            ]
+            number = min(number + _ROWS_PER_TURN, self.next)
             await asyncio.sleep(0)
             number = max(number, self.first)
         return found
