@@ -98,17 +98,14 @@ async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:
     clock = asyncio.get_running_loop().time
     began = clock()
     for index, tool in enumerate(tools):
-        for field in _SCHEMAS:
-            schema = tool.get(field) if isinstance(tool, Mapping) else None
-            if isinstance(schema, Mapping):
-                try:
+        schemas = {name: tool.get(name) for name in _SCHEMAS} if isinstance(tool, Mapping) else {}
+        for field, schema in schemas.items():
+            try:
+                if isinstance(schema, Mapping):
                     compile_schema(schema, clock=steady_seconds)
-                except (McpError, ValueError) as error:
-                    name = tool.get("name")
-                    shown = name if isinstance(name, str) else ""
-                    found.append(
-                        ListingIssue(index, shown, field, f"is not a JSON Schema: {error}")
-                    )
+            except (McpError, ValueError) as error:
+                name = tool["name"] if isinstance(tool.get("name"), str) else ""
+                found.append(ListingIssue(index, name, field, f"is not a JSON Schema: {error}"))
         if clock() - began > _TURN:
             await asyncio.sleep(0)
             began = clock()

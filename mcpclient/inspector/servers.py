@@ -114,7 +114,6 @@ class ClientSource(Source):
         self._errors: dict[str, McpError] = {}
 
     def states(self) -> Mapping[str, ServerState]:
-        """Return the state of each client."""
         return {name: self._state(name, client) for name, client in self._clients.items()}
 
     def _state(self, name: str, client: Client) -> ServerState:
@@ -122,17 +121,15 @@ class ClientSource(Source):
             return ServerState("connected", client)
         if name in self._connecting:
             return ServerState("connecting", client)
-        error = self._errors.get(name)
-        connection = connection_of(client)
-        if error is None and connection.state is State.LOST:
+        error, connection = self._errors.get(name), connection_of(client)
+        if error is not None:
+            status = "needs_auth" if isinstance(error, AuthError) else "failed"
+            return ServerState(status, client, error=error)
+        if connection.state is State.LOST:
             return ServerState("lost", client, error=connection.session.ended)
-        if error is None:
-            return ServerState("closed", client)
-        status = "needs_auth" if isinstance(error, AuthError) else "failed"
-        return ServerState(status, client, error=error)
+        return ServerState("closed", client)
 
     async def connect(self, name: str) -> None:
-        """Connect a client unless it is connected."""
         client = self._client_of(name)
         self._connecting.add(name)
         try:
@@ -147,7 +144,6 @@ class ClientSource(Source):
             self._connecting.discard(name)
 
     async def disconnect(self, name: str) -> None:
-        """Close a client, also one that is connecting."""
         client = self._client_of(name)
         self._connecting.discard(name)
         await client.close()
@@ -159,7 +155,6 @@ class ClientSource(Source):
         return client
 
     async def add(self, name: str, target: Any) -> None:
-        """Add a server and connect it."""
         if not name or name in self._clients:
             raise UsageError(
                 f"there is a server {name!r} already" if name else "a server needs a name"
@@ -170,7 +165,6 @@ class ClientSource(Source):
         await self.connect(name)
 
     async def close(self) -> None:
-        """Close the clients that were made here."""
         await asyncio.gather(*(client.close() for client in self._own))
 
 
@@ -187,11 +181,9 @@ class ManagerSource(Source):
         self._approvals = approvals
 
     def states(self) -> Mapping[str, ServerState]:
-        """Return the state of each server."""
         return {name: _managed(server) for name, server in self._manager.servers.items()}
 
     async def connect(self, name: str) -> None:
-        """Connect a server of the manager, which keeps the reason of a failure."""
         try:
             await self._manager.connect(name)
         except UsageError:
@@ -200,11 +192,9 @@ class ManagerSource(Source):
             pass
 
     async def disconnect(self, name: str) -> None:
-        """Disconnect a server of the manager."""
         await self._manager.disconnect(name)
 
     def sheet(self, name: str) -> Sheet:
-        """Return the sheet of a server that waits for approval."""
         server = self._manager.servers.get(name)
         config = server.config if server is not None else None
         if config is None or config.sheet is None or config.state != "needs_approval":
@@ -212,7 +202,6 @@ class ManagerSource(Source):
         return config.sheet
 
     async def approve(self, name: str, digest: str) -> None:
-        """Agree to a server. Whether it starts is decided by the gate, as always."""
         if self._approvals is None:
             raise UsageError("the program that this page belongs to asks for approval itself")
         if self.sheet(name).digest() != digest:
@@ -221,7 +210,6 @@ class ManagerSource(Source):
         await self.connect(name)
 
     async def add(self, name: str, target: Any) -> None:
-        """Add a server to the manager."""
         await self._manager.add(name, target)
 
 
@@ -275,20 +263,14 @@ class Watch:
 
     def described(self) -> dict[str, Any]:
         """Return the description of the server for the page."""
-        state = self._state
-        described: dict[str, Any] = {}
-        if state.client is not None:
-            described = described_client(state.client)
-        elif state.recording is not None:
-            header = state.recording.transcripts[0].header
-            described = described_recording(header, state.recording.conversation)
-        return {
-            **described,
-            "status": state.status,
-            "error": described_error(state.error),
-            "since": state.since,
-            "changed_lists": self.journal.changed_lists,
-        }
+        state, recording = self._state, self._state.recording
+        described = {} if state.client is None else described_client(state.client)
+        if recording is not None:
+            header = recording.transcripts[0].header
+            described = described_recording(header, recording.conversation)
+        described.update(status=state.status, since=state.since)
+        described.update(error=described_error(state.error))
+        return {**described, "changed_lists": self.journal.changed_lists}
 
     async def lists(self, *, fresh: bool) -> Lists:
         """Return the lists that the server offers.
@@ -297,10 +279,7 @@ class Watch:
         ``fresh``.
         """
         if self._state.recording is not None:
-            if self._lists is None:
-                lists = recorded_lists(self._state.recording.conversation)
-                self._lists = {**lists, "errors": {}}
-            return self._lists
+            return {**recorded_lists(self._state.recording.conversation), "errors": {}}
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
         if self._lists is None or fresh or self._lists_are_of != now:

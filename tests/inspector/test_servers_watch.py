@@ -121,7 +121,7 @@ def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
         assert watch.journal.next == len(path.read_text().splitlines())
         assert watch.described()["server"]["name"] == "showcase"
         lists = await watch.lists(fresh=True)
-        assert lists is await watch.lists(fresh=True)
+        assert lists == await watch.lists(fresh=True)
         assert len(lists["tools"]) == 16
         assert [call.request["method"] for call in watch.calls()] == ["initialize", "tools/list"]
 
