@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from ..errors import UsageError, safe_repr
 from ..suggestions import did_you_mean, there_are
@@ -208,8 +208,7 @@ class EntryReader:
             raise EntryError("the first word, the program, is empty", key, 0)
         if words and _CONTROL.search(words[0]):
             hint = "JSON reads \\t and \\n as such; a backslash is written \\\\"
-            message = "the program has a tab or the end of a line in its name"
-            raise EntryError(message, key, hint=hint)
+            raise EntryError("the program's name has a tab or the end of a line", key, hint=hint)
         return words
 
     def _texts(self, given: Any, key: str) -> dict[str, str]:
@@ -316,10 +315,7 @@ class EntryReader:
         if named is None:
             return None
         spelled = named.strip().lower()
-        if spelled not in TRANSPORT_NAMES:
-            hint = did_you_mean(spelled, TRANSPORT_NAMES) or there_are(TRANSPORT_NAMES)
-            message = f"{safe_repr(named)} is not a transport"
-            raise EntryError(message, self.names["transport"], hint=hint)
+        self._check_known("transport", spelled, TRANSPORT_NAMES, "a transport")
         transport = TRANSPORT_NAMES[spelled]
         return None if transport == "http" and self._application.http_falls_back else transport
 
@@ -344,10 +340,8 @@ class EntryReader:
             try:
                 words = shlex.split(first)
             except ValueError:
-                message = "it is a line with quotes that do not close"
-                raise EntryError(message, "command") from None
-            hint = "give its words as args"
-            self._report("a whole line is split into words", "command", hint=hint)
+                raise EntryError("it is a line with quotes that do not close", "command") from None
+            self._report("a whole line is split into words", "command", hint="give args")
         return (*words, *self.values.get("args", ()))
 
     def _env_names(self, given: Any) -> Iterator[str]:
@@ -357,8 +351,8 @@ class EntryReader:
         for index, item in enumerate(given if isinstance(given, list) else [given]):
             name = item.get("name") if isinstance(item, Mapping) else item
             if not isinstance(name, str) or not name:
-                message = "must be a list of names of environment variables"
-                raise EntryError(message, self.names["env_names"], index)
+                key = self.names["env_names"]
+                raise EntryError("must be a list of names of environment variables", key, index)
             yield name
 
     def _oauth(self, given: Any, scopes: Any) -> Mapping[str, Any] | str | None:
@@ -374,10 +368,7 @@ class EntryReader:
 
     def _filters(self) -> tuple[list[str], list[str]]:
         """Return the included and excluded tools; ``tools`` is a list, or has both lists."""
-        include, exclude = (
-            list(self.values.get("include", ())),
-            list(self.values.get("exclude", ())),
-        )
+        include, exclude = ([*self.values.get(name, ())] for name in ("include", "exclude"))
         tools, key = self.values.get("tools"), self.names.get("tools", "")
         if isinstance(tools, Mapping):
             include += self._words(tools.get("include") or [], key)
@@ -401,14 +392,14 @@ class EntryReader:
     def _naming(self) -> NamingStyle | None:
         """Return the naming style of the server's tools, if the entry has one."""
         given = self.values.get("naming")
-        for style in NAMING_STYLES:
-            if given == style:
-                return style
-        if given is None:
-            return None
-        hint = did_you_mean(given, NAMING_STYLES) or there_are(NAMING_STYLES)
-        message = f"{safe_repr(given)} is not a way to name tools"
-        raise EntryError(message, self.names["naming"], hint=hint)
+        if given is not None:
+            self._check_known("naming", given, NAMING_STYLES, "a way to name tools")
+        return cast("NamingStyle | None", given)
+
+    def _check_known(self, name: str, given: str, known: Collection[str], what: str) -> None:
+        if given not in known:
+            hint = did_you_mean(given, known) or there_are(known)
+            raise EntryError(f"{safe_repr(given)} is not {what}", self.names[name], hint=hint)
 
 
 READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
