@@ -20,6 +20,7 @@ from mcpclient.entries.bundles.archive import Archive, Bundle
 from mcpclient.entries.bundles.manifest import OpenedEntry, _Manifest, open_entry
 from mcpclient.entries.entry import EntryError
 from mcpclient.entries.variables import Inputs, Variables
+from mcpclient.framing.escaping import escape_line
 from tests.entries.bundles.making import (
     Entry,
     manifest,
@@ -370,7 +371,7 @@ def test_a_manifest_of_any_shape_is_an_entry_or_an_error(path: list[int], value:
         entry = _Manifest(archive, Bundle("/x.mcpb", archive.sha256)).entry({})
     except EntryError as error:
         assert str(error).startswith("manifest.json: ")
-        assert str(error).isprintable()
+        assert escape_line(str(error)) == str(error)
     else:
         json.dumps(entry.raw)
         assert all(isinstance(word, str) for word in entry.raw["args"])
@@ -382,7 +383,7 @@ def test_names_of_any_kind_stay_inside(names: list[str]) -> None:
     try:
         archive = Archive(packed(manifest(), *(Entry(name.encode()) for name in names)))
     except EntryError as error:
-        assert str(error).isprintable()
+        assert escape_line(str(error)) == str(error)
         return
     for name in archive.names:
         path = os.path.normpath(os.path.join(FOLDER, name))

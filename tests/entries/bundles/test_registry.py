@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.bundles.registry import FoundEntry, find_entry
 from mcpclient.entries.entry import EntryError, read_entry
+from mcpclient.framing.escaping import escape_line
 from tests.entries.bundles.test_manifest import JSON, changed
 
 STDIO = {"type": "stdio"}
@@ -362,7 +363,7 @@ def test_a_file_of_any_shape_is_an_entry_or_an_error(
         found: FoundEntry = find_entry(changed(MAKERS[maker][0], path, value), "/", {})
         json.dumps(found.entry)
     except EntryError as error:
-        assert str(error).isprintable()
+        assert escape_line(str(error)) == str(error)
         return
     with suppress(EntryError):
         read_entry("s", found.entry, APPLICATIONS["mcpclient"], lambda *told, **more: None)
