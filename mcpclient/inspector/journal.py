@@ -97,10 +97,10 @@ class RowMaker:
         if record["direction"] == "note":
             return row.about(*_of_note(record), lane="http" if is_http else "client")
         if message is None:
-            label, detail = _of_bytes(record)
+            subject = _of_bytes(record)
             if is_http or "http" in record:
-                return row.about("http", label, detail, lane="http")
-            row = row.about("text", label, detail)
+                return row.about("http", *subject, lane="http")
+            row = row.about("text", *subject)
             if sent or {"event", "frame", "end"} & record.keys():
                 return row
             kind = "broken JSON" if row.label.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
