@@ -57,48 +57,33 @@ class Event(enum.Enum):
     CLOSE = "`Connection.close` and `abort`, from every state and in the middle of every attempt"
 
 
-_S, _E = State, Event
-
-TABLE: Mapping[tuple[State, Event], State] = {
-    (_S.UNOPENED, _E.OPEN): _S.OPENING,
-    (_S.OPENING, _E.SWITCH): _S.OPENING,
-    (_S.LOST, _E.SWITCH): _S.OPENING,
-    (_S.OPENING, _E.AGREED): _S.OPEN,
-    # The server forgets the session, in the middle of an agreement as well
-    (_S.OPENING, _E.EXPIRED): _S.EXPIRED,
-    (_S.OPEN, _E.EXPIRED): _S.EXPIRED,
-    (_S.EXPIRED, _E.EXPIRED): _S.EXPIRED,
-    (_S.RENEWING, _E.EXPIRED): _S.EXPIRED,
-    (_S.REFUSED, _E.EXPIRED): _S.REFUSED,
-    (_S.EXPIRED, _E.SWITCH): _S.OPENING,
-    (_S.RENEWING, _E.SWITCH): _S.OPENING,
-    (_S.OPENING, _E.REFUSED): _S.REFUSED,
-    (_S.EXPIRED, _E.AGREED): _S.EXPIRED,
-    # Another session for it
-    (_S.OPEN, _E.RENEW): _S.RENEWING,
-    (_S.EXPIRED, _E.RENEW): _S.RENEWING,
-    (_S.RENEWING, _E.RENEW): _S.RENEWING,  # an attempt before was cancelled
-    (_S.REFUSED, _E.RENEW): _S.REFUSED,
-    (_S.RENEWING, _E.AGREED): _S.OPEN,
-    (_S.REFUSED, _E.AGREED): _S.OPEN,
-    (_S.RENEWING, _E.REFUSED): _S.REFUSED,
-    (_S.EXPIRED, _E.REFUSED): _S.REFUSED,
-    (_S.REFUSED, _E.REFUSED): _S.REFUSED,
-    # The end
-    (_S.OPENING, _E.LOST): _S.LOST,
-    (_S.OPEN, _E.LOST): _S.LOST,
-    (_S.EXPIRED, _E.LOST): _S.LOST,
-    (_S.RENEWING, _E.LOST): _S.LOST,
-    (_S.REFUSED, _E.LOST): _S.LOST,
-    **{(state, _E.CLOSE): _S.CLOSED for state in State},
-    (_S.CLOSED, _E.CLAIM): _S.UNOPENED,
-}
-
 USABLE = (State.OPEN, State.EXPIRED, State.RENEWING, State.REFUSED)
 """The states in which calls can be made."""
 
 ENDED = (State.LOST, State.CLOSED)
 """The states in which a session does nothing any more, and ``ended`` says why."""
+
+_S, _E = State, Event
+
+# An attempt to renew may have been cancelled before. The server may forget a session in the middle
+# of an agreement as well, and one it has refused before stays refused.
+_MOVES: Mapping[tuple[Event, State], tuple[State, ...]] = {
+    (_E.OPEN, _S.OPENING): (_S.UNOPENED,),
+    (_E.SWITCH, _S.OPENING): (_S.OPENING, _S.LOST, _S.EXPIRED, _S.RENEWING),
+    (_E.AGREED, _S.OPEN): (_S.OPENING, _S.RENEWING, _S.REFUSED),
+    (_E.AGREED, _S.EXPIRED): (_S.EXPIRED,),
+    (_E.EXPIRED, _S.EXPIRED): (_S.OPENING, _S.OPEN, _S.EXPIRED, _S.RENEWING),
+    (_E.EXPIRED, _S.REFUSED): (_S.REFUSED,),
+    (_E.RENEW, _S.RENEWING): (_S.OPEN, _S.EXPIRED, _S.RENEWING),
+    (_E.RENEW, _S.REFUSED): (_S.REFUSED,),
+    (_E.REFUSED, _S.REFUSED): (_S.OPENING, _S.EXPIRED, _S.RENEWING, _S.REFUSED),
+    (_E.LOST, _S.LOST): (_S.OPENING, *USABLE),
+    (_E.CLOSE, _S.CLOSED): tuple(State),
+    (_E.CLAIM, _S.UNOPENED): (_S.CLOSED,),
+}
+TABLE: Mapping[tuple[State, Event], State] = {
+    (before, event): after for (event, after), states in _MOVES.items() for before in states
+}
 
 
 def step(state: State, event: Event) -> State:
