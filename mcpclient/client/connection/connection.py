@@ -20,7 +20,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode, weight_of
 from ...jsonrpc.messages import response
 from ...lazy import OnDemand
-from ...net.futures import BackgroundTasks
+from ...net.futures import BackgroundTasks, cancel
 from ...net.loops import LoopBound, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
@@ -89,7 +89,7 @@ class Connection(LoopBound):
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._opening: asyncio.Lock  # made for the loop it lives in
-        self._keep_alive_timer: asyncio.TimerHandle | None = None
+        self._keep_alive: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> State:
@@ -315,7 +315,9 @@ class Connection(LoopBound):
         if self.options.protocol_version is None:  # a pinned revision proves nothing
             era = era_of(agreement.era.version) or Era.HANDSHAKE
             self.options.eras.remember(self.route.key, era, is_certain=agreement.is_certain)
-        self._schedule_keep_alive()
+        cancel(self._keep_alive)
+        if self.options.keep_alive and not agreement.era.is_stateless:
+            self._keep_alive = session.tasks.start(self._ping(session, self.options.keep_alive))
         for observer in list(self.observers):
             observer.connected()
 
@@ -407,41 +409,22 @@ class Connection(LoopBound):
 
     def _end(self) -> None:
         self._resting = step(self._resting, Event.CLOSE)
-        self._cancel_keep_alive()
+        cancel(self._keep_alive)
         for observer in list(self.observers):
             observer.closed()
 
-    # Keep-alive pings (LIFE-8)
-
-    def _schedule_keep_alive(self) -> None:
-        if self._keep_alive_timer is not None:
-            self._cancel_keep_alive()
-        interval = self.options.keep_alive
-        if not interval or self.agreement is None or self.loop is None:
-            return
-        if not self.agreement.era.is_stateless:
-            self._keep_alive_timer = self.loop.call_later(interval, self._keep_alive)
-
-    def _cancel_keep_alive(self) -> None:
-        if self._keep_alive_timer is not None:
-            self._keep_alive_timer.cancel()
-            self._keep_alive_timer = None
-
-    def _keep_alive(self) -> None:
-        if self.is_open and self._session is not None:
-            self._session.tasks.start(self._ping(self._session))
-
-    async def _ping(self, session: Session) -> None:
-        try:
-            await session.request("ping", None, RequestOptions(self.options.keep_alive))
-        except CallTimeout as error:
-            session.connection_lost(error)
-        except SessionExpired as error:
-            session.channel_lost(error)
-        except McpError as error:
-            _logger.debug("keep-alive: %s", error)
-        if self.is_open:
-            self._schedule_keep_alive()
+    async def _ping(self, session: Session, seconds: float) -> None:
+        """Ping the server every so many seconds (LIFE-8)."""
+        while session.ended is None:
+            await asyncio.sleep(seconds)
+            try:
+                await session.request("ping", None, RequestOptions(seconds))
+            except CallTimeout as error:
+                session.connection_lost(error)
+            except SessionExpired as error:
+                session.channel_lost(error)
+            except McpError as error:
+                _logger.debug("keep-alive: %s", error)
 
 
 MAX_PAGES = 1000

@@ -506,15 +506,19 @@ def test_closing_ends_the_pings() -> None:
     run(main())
 
 
-def test_the_next_session_has_the_only_timer() -> None:
-    """F-LIFE-8: as many pings as before the loss."""
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
+    """F-LIFE-8: as many pings as before the loss, or before the session was renewed."""
     server = McpServer()
 
     async def main() -> None:
         async with client_of(server, keep_alive=10) as client:
             await asyncio.sleep(5)
-            client._connection.session.connection_lost(ConnectionLost("gone"))
-            await client.connect()
+            if is_lost:
+                client._connection.session.connection_lost(ConnectionLost("gone"))
+                await client.connect()
+            else:
+                await client._connection.renew(client._connection.generation)
             await asyncio.sleep(31)
             assert len(server.messages("ping")) == 3
 

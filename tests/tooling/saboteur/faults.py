@@ -618,8 +618,8 @@ OTHERS = [
     Fault(
         "client.connection.connection",
         "pings of an earlier session go on",
-        "        if self._keep_alive_timer is not None:\n            self._cancel_keep_alive()\n        interval",
-        "        interval",
+        "        cancel(self._keep_alive)\n        if self.options.keep_alive",
+        "        if self.options.keep_alive",
     ),
     Fault(
         _SESSION,
