@@ -14,7 +14,7 @@ from ...transports.asgi import AsgiTransport
 from ...transports.http_messages import authorizer_in
 from ...transports.inprocess import InProcessTransport, is_server_object, serve_object
 from .options import Options, Route, refuse
-from .url_routes import credentials_for
+from .url_routes import credentials_for, settings_of
 
 
 class ServerObject(Protocol):
@@ -76,17 +76,14 @@ def _to_asgi(target: AsgiApp, options: Options) -> Route:
         raise UsageError(f"transport={options.transport!r} does not fit an ASGI application")
     url = parse_url(f"{_ORIGIN}/{target.path.lstrip('/')}")
     credentials = credentials_for(url, options)
-
     open_application = partial(
         AsgiTransport,
         url,
         target.app,
         options.network,
-        headers=options.headers,
-        credentials=credentials,
-        max_message_size=options.max_message_size,
         listen_wait=options.listen_wait,
         liveness=options.liveness,
+        **settings_of(options, credentials),
     )
     name = getattr(target.app, "__name__", type(target.app).__name__)
     authorizer = authorizer_in(credentials)

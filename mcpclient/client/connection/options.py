@@ -36,11 +36,22 @@ else:
 
 _MAX_SERVERS = 1000
 
-# The era to open a server in at first, and after an attempt at which it exited; None: probe.
-_WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
-    Era.HANDSHAKE: (Era.HANDSHAKE, None),
-    Era.STATELESS: (Era.STATELESS, Era.HANDSHAKE),
-    None: (None, Era.HANDSHAKE),
+
+class _Way(NamedTuple):
+    """The ``era`` to open a server in, and the ``other`` after an attempt at which it exited.
+
+    None: probe. ``has_failed``: it exited at the last attempt.
+    """
+
+    era: Era | None
+    other: Era | None
+    has_failed: bool = False
+
+
+_WAYS: Mapping[Era | None, _Way] = {
+    Era.HANDSHAKE: _Way(Era.HANDSHAKE, None),
+    Era.STATELESS: _Way(Era.STATELESS, Era.HANDSHAKE),
+    None: _Way(None, Era.HANDSHAKE),
 }
 
 
@@ -48,39 +59,34 @@ class EraMemory:
     """The era of each server, by the key of its route; nothing is remembered for the key None."""
 
     def __init__(self) -> None:
-        self._ways: dict[str, tuple[Era | None, Era | None]] = {}
-        self._failed: set[str] = set()
+        self._ways: dict[str | None, _Way] = {}
 
     def recall(self, key: str | None) -> Era | None:
         """Return the era to open a server in; None when it is not known."""
-        return None if key is None else self._ways.get(key, (None, None))[0]
+        way = self._ways.get(key)
+        return way.era if way is not None else None
 
     def starts_once(self, key: str | None) -> bool:
         """Return whether one attempt starts one process only, even if that ends at once."""
-        ways = None if key is None else self._ways.get(key)
-        return key in self._failed or (ways is not None and ways[0] is None)
+        way = self._ways.get(key)
+        return way is not None and (way.has_failed or way.era is None)
 
     def remember(self, key: str | None, era: Era, *, is_certain: bool = True) -> None:
         """Remember a server's era; one that is not certain is probed again."""
-        if key is None:
-            return
-        self._failed.discard(key)
-        self._ways.pop(key, None)
-        self._ways[key] = _WAYS[era if is_certain else None]
-        if len(self._ways) > _MAX_SERVERS:
-            oldest = next(iter(self._ways))
-            del self._ways[oldest]
-            self._failed.discard(oldest)
+        if key is not None:
+            self._ways.pop(key, None)
+            self._ways[key] = _WAYS[era if is_certain else None]
+            if len(self._ways) > _MAX_SERVERS:
+                del self._ways[next(iter(self._ways))]
 
     def failed(self, key: str | None) -> None:
         """Record that a server exited while it was being opened: the next attempt differs.
 
         It may have been replaced by one of the other era, or it merely crashes at its start.
         """
-        if key is not None and key in self._ways:
-            first, second = self._ways[key]
-            self._ways[key] = second, first
-            self._failed.add(key)
+        if key in self._ways:
+            era, other, _ = self._ways[key]
+            self._ways[key] = _Way(other, era, has_failed=True)
 
 
 _NOTHING: Mapping[str, Any] = {}

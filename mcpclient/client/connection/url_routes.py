@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
 from ...framing.uri import Url, http_url, parse_url
@@ -48,34 +48,38 @@ def route_to_url(text: str, options: Options) -> Route:
         url = url._replace(scheme="ws" + url.scheme[len("http") :])
     if options.transport not in (None, *_TRANSPORTS[url.scheme]):
         raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
-    dialer = Dialer(options.network)
+    dialer, size = Dialer(options.network), options.max_message_size
     if url.scheme in ("tcp", "unix"):
         refuse(options, ("auth", "headers"), f"a {url.scheme} socket")
-        return _to_socket(url, options, dialer)
+        socket_transport = line_socket.LineSocketTransport
+        open_socket = partial(socket_transport, url, max_message_size=size, dialer=dialer)
+        return Route(url.shown, f"socket:{url}", open_socket)
     credentials = credentials_for(url, options)
-    if url.scheme in ("ws", "wss"):
-        return _to_websocket(url, options, dialer, credentials)
     authorizer = authorizer_in(credentials)
-
-    open_http = partial(
-        StreamableHttpTransport,
-        url,
-        headers=options.headers,
-        credentials=credentials,
-        max_message_size=options.max_message_size,
-        listen_wait=options.listen_wait,
-        liveness=options.liveness,
-        dialer=dialer,
-    )
-
-    def open_sse() -> Transport:
-        return legacy_sse.LegacySseTransport(
+    if url.scheme in ("ws", "wss"):
+        open_websocket = partial(
+            websocket_transport.WebSocketTransport,
             url,
             headers=options.headers,
             credentials=credentials,
-            max_message_size=options.max_message_size,
+            settings=websocket_transport.WebSocketSettings(
+                size, options.ping_interval, options.ping_timeout
+            ),
             dialer=dialer,
         )
+        return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
+    settings = settings_of(options, credentials)
+    open_http = partial(
+        StreamableHttpTransport,
+        url,
+        listen_wait=options.listen_wait,
+        liveness=options.liveness,
+        dialer=dialer,
+        **settings,
+    )
+
+    def open_sse() -> Transport:
+        return legacy_sse.LegacySseTransport(url, dialer=dialer, **settings)
 
     if options.transport == "sse":
         return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
@@ -83,6 +87,12 @@ def route_to_url(text: str, options: Options) -> Route:
     return Route(
         url.shown, f"http:{url.scheme}://{url.authority}{url.path}", open_http, legacy, authorizer
     )
+
+
+def settings_of(options: Options, credentials: Credentials | None) -> dict[str, Any]:
+    """Return the arguments that the transports over HTTP share."""
+    size = options.max_message_size
+    return {"headers": options.headers, "credentials": credentials, "max_message_size": size}
 
 
 def credentials_for(url: Url, options: Options) -> Credentials | None:
@@ -121,30 +131,3 @@ def _check_authorization(headers: Mapping[str, str]) -> None:
         if re.fullmatch(r"(?i)\s*bearer\s*", value):
             error = UsageError("the Authorization header says Bearer, and no token follows")
             raise error.advise("Set the variable that was to hold the token.")
-
-
-def _to_websocket(
-    url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
-) -> Route:
-    settings = websocket_transport.WebSocketSettings(
-        options.max_message_size, options.ping_interval, options.ping_timeout
-    )
-
-    open_websocket = partial(
-        websocket_transport.WebSocketTransport,
-        url,
-        headers=options.headers,
-        credentials=credentials,
-        settings=settings,
-        dialer=dialer,
-    )
-    authorizer = authorizer_in(credentials)
-    return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
-
-
-def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
-    size = options.max_message_size
-    open_socket = partial(
-        line_socket.LineSocketTransport, url, max_message_size=size, dialer=dialer
-    )
-    return Route(url.shown, f"socket:{url}", open_socket)
