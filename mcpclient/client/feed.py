@@ -1,11 +1,10 @@
-"""The feed behind one subscription, and its source: reports of changes, in either era."""
+"""The feed behind one subscription: reports of changes, in either era."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,121 +20,6 @@ from .events.callbacks import Observer
 
 _logger = logger_for("mcpclient.client")
 
-
-class FeedSource(Observer, ABC):
-    """The source of changes for one feed, over one session."""
-
-    def __init__(self, connection: Connection, caller: CallRecovery, feed: Feed) -> None:
-        self._connection = connection
-        self._caller = caller
-        self._feed = feed
-
-    @abstractmethod
-    async def follow(self) -> bool:
-        """Subscribe, and wait for the end. Return whether the server ended it."""
-
-    async def leave(self, still_wanted: Collection[str]) -> None:
-        """Unsubscribe, except from the resources that other feeds still want."""
-
-
-class ListenRequest(FeedSource):
-    """One ``subscriptions/listen`` request that stays open.
-
-    Source: the "Subscriptions" page of revision 2026-07-28.
-    """
-
-    _stream: Stream | None = None
-
-    async def follow(self) -> bool:
-        await self._connection.session.request(
-            "subscriptions/listen",
-            {"notifications": self._feed.wanted.to_wire()},
-            RequestOptions(self._connection.options.timeouts.idle, None, on_sent=self._begin),
-        )
-        return True
-
-    def _begin(self, request_id: int | str) -> None:
-        self._stream = Stream(request_id, self._feed.wanted)
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        stream = self._stream
-        if stream is None or not self._connection.is_open:  # the last that a closed client reads
-            return
-        session = self._connection.session
-        if stream.ended_by(method, params):
-            error = ConnectionLost("the server has ended the subscription")
-            session.request_failed(stream.request_id, error)
-            return
-        was_acknowledged = stream.acknowledged is not None
-        event = stream.take(method, params)
-        if not was_acknowledged and event is not None:
-            _logger.warning("the server sent %s before it acknowledged the subscription", method)
-            stream.acknowledged = self._feed.wanted
-        if not was_acknowledged and stream.acknowledged is not None:
-            session.lift_limits(stream.request_id)
-            self._feed.acknowledge(stream.acknowledged)
-        if event is not None:
-            self._feed.take(event)
-
-
-class SessionChanges(FeedSource):
-    """The changes that a session reports anyway, and those of subscribed resources.
-
-    Source: the tools, prompts, resources and tasks pages of revision 2025-11-25.
-    """
-
-    _over: asyncio.Future[McpError | None] | None = None
-
-    async def follow(self) -> bool:
-        self._over = asyncio.get_running_loop().create_future()
-        await self._connection.reopen_channel()
-        await self._subscribe()
-        error = await self._over
-        if error is not None:
-            raise error
-        return False
-
-    async def _subscribe(self) -> None:
-        wanted = self._feed.wanted
-        granted = []
-        for uri in wanted.uris:
-            try:
-                await self._caller.call("resources/subscribe", {"uri": uri}, self._limits())
-                granted.append(uri)
-            except PeerError as refusal:
-                self._feed.refusal = refusal
-        offered = ListenFilter.offered(self._connection.capabilities)
-        self._feed.acknowledge(replace(offered, uris=tuple(granted), tasks=wanted.tasks))
-
-    async def leave(self, still_wanted: Collection[str]) -> None:
-        for uri in self._feed.wanted.uris:
-            if uri in still_wanted:
-                continue
-            try:
-                await self._caller.call("resources/unsubscribe", {"uri": uri}, self._limits())
-            except McpError as error:
-                _logger.debug("could not unsubscribe from %s: %s", uri, error)
-
-    def _limits(self) -> RequestOptions:
-        return self._connection.options.timeouts.for_call("resources/subscribe", DEFAULT, DEFAULT)
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        event = event_of(method, params)
-        if self._feed.wanted.wants(event):
-            self._feed.take(event)
-
-    def connected(self) -> None:  # follow again: the new session knows nothing of the old
-        if self._over is not None:
-            resolve(self._over, None)
-
-    def lost(self, error: McpError) -> None:
-        if self._over is not None:
-            resolve(self._over, error)
-
-    def channel_lost(self, error: McpError) -> None:  # responses may still bring changes
-        self._feed.report_error(error)
-
-
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
 _STEADY = 60.0
 
@@ -145,6 +29,10 @@ _MIN_WAIT = 0.001
 
 class Feed(Observer):
     """The work behind a subscription, from its first use to its end.
+
+    In the stateless era it is one ``subscriptions/listen`` request that stays open ("Subscriptions"
+    page of revision 2026-07-28). In the handshake era the session reports changes anyway, and those
+    of subscribed resources (tools, prompts, resources and tasks pages of revision 2025-11-25).
 
     The `Subscription` is only a handle to it, so dropping the last reference to that ends it.
     """
@@ -157,15 +45,17 @@ class Feed(Observer):
         self._connection = connection
         self._caller = caller
         self._backlog = Backlog()
-        self._source: FeedSource | None = None
+        # What it follows, by the era: its request, or the session until that is over.
+        self._stream: Stream | None = None
+        self._session_over: asyncio.Future[McpError | None] | None = None
         self._runner: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._change = NextChange()
         self._heard = False
         self.is_over: bool = False  # nothing more will come
         self._error: McpError | None = None
-        self._error_told = False
-        self._reported_error: McpError | None = None
+        # One that the iteration has not raised: the error above, or the loss of the channel.
+        self._unread_error: McpError | None = None
 
     # For the handle
 
@@ -192,12 +82,9 @@ class Feed(Observer):
             event = self._backlog.take(math.inf if self.is_over else clock())
             if event is not None:
                 return event
-            if self._reported_error is not None:
-                error, self._reported_error = self._reported_error, None
+            if self._unread_error is not None:
+                error, self._unread_error = self._unread_error, None
                 raise error.again()
-            if self._error is not None and not self._error_told:
-                self._error_told = True
-                raise self._error.again()
             if self.is_over:
                 return None
             due = self._backlog.next_due
@@ -208,15 +95,21 @@ class Feed(Observer):
         runner, self._runner, self.is_over = self._runner, None, True
         if runner is None:
             return
-        source = self._source
+        subscribes = self._session_over is not None
         runner.cancel()
         await asyncio.wait({runner})
-        if source is not None and self._connection.is_open and self.acknowledged is not None:
-            await source.leave(self._wanted_by_others())
+        if subscribes and self._connection.is_open and self.acknowledged is not None:
+            await self._unsubscribe()
 
-    def _wanted_by_others(self) -> set[str]:
+    async def _unsubscribe(self) -> None:
         feeds = [feed for feed in self._connection.observers if isinstance(feed, Feed)]
-        return {uri for feed in feeds for uri in feed.wanted.uris}
+        still_wanted = {uri for feed in feeds for uri in feed.wanted.uris}
+        for uri in self.wanted.uris:
+            if uri not in still_wanted:
+                try:
+                    await self._about_resource("resources/unsubscribe", uri)
+                except McpError as error:
+                    _logger.debug("could not unsubscribe from %s: %s", uri, error)
 
     def drop(self) -> None:
         """End the subscription from a finalizer, in whatever thread that runs."""
@@ -235,7 +128,7 @@ class Feed(Observer):
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
             self._runner.add_done_callback(self._finish)
 
-    # Reconnecting
+    # Following, and reconnecting
 
     async def _keep_up(self) -> None:
         retries = Retries()
@@ -254,33 +147,59 @@ class Feed(Observer):
                 await retries.wait_after(error)
 
     async def _follow(self) -> bool:
-        """Follow the changes over one session, as the era of the connection demands."""
-        connection = self._connection
-        era = connection.era
-        with_request = era is not None and era.is_stateless
-        source_type = ListenRequest if with_request else SessionChanges
-        self._source = source = source_type(connection, self._caller, self)
-        connection.observers.append(source)
+        """Follow the changes over one session. Return whether the server ended that."""
+        era = self._connection.era
         try:
-            return await source.follow()
+            if era is not None and era.is_stateless:
+                await self._follow_request()
+                return True
+            await self._follow_session()
+            return False
         finally:
-            connection.observers.remove(source)
-            self._source = None
+            self._stream = self._session_over = None
+
+    async def _follow_request(self) -> None:
+        def begin(request_id: int | str) -> None:
+            self._stream = Stream(request_id, self.wanted)
+
+        await self._connection.session.request(
+            "subscriptions/listen",
+            {"notifications": self.wanted.to_wire()},
+            RequestOptions(self._connection.options.timeouts.idle, None, on_sent=begin),
+        )
+
+    async def _follow_session(self) -> None:
+        """Subscribe, and wait for another session, which knows nothing of this one."""
+        self._session_over = over = asyncio.get_running_loop().create_future()
+        await self._connection.reopen_channel()
+        granted = []
+        for uri in self.wanted.uris:
+            try:
+                await self._about_resource("resources/subscribe", uri)
+                granted.append(uri)
+            except PeerError as refusal:
+                self.refusal = refusal
+        offered = ListenFilter.offered(self._connection.capabilities)
+        self._acknowledge(replace(offered, uris=tuple(granted), tasks=self.wanted.tasks))
+        error = await over
+        if error is not None:
+            raise error
+
+    async def _about_resource(self, method: str, uri: str) -> None:
+        limits = self._connection.options.timeouts.for_call(method, DEFAULT, DEFAULT)
+        await self._caller.call(method, {"uri": uri}, limits)
 
     def _finish(self, runner: asyncio.Task[None]) -> None:
         self.is_over = True
         self._connection.observers.remove(self)
         error = None if runner.cancelled() else runner.exception()
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
-            self._error = error  # a caller who closed the client needs none
+            self._error = self._unread_error = error  # a caller who closed the client needs none
         elif isinstance(error, Exception) and not isinstance(error, McpError):
             _logger.error("a subscription failed", exc_info=error)
         self._change.notify()
 
-    # For the source
-
-    def acknowledge(self, granted: ListenFilter) -> None:
-        """Record the changes that the server has agreed to report."""
+    def _acknowledge(self, granted: ListenFilter) -> None:
         refused = self.wanted.without(granted)
         if refused:
             _logger.warning("the server does not report changes of: %s", refused)
@@ -289,24 +208,54 @@ class Feed(Observer):
         self.acknowledged = granted
         self._change.notify()
 
-    def take(self, event: ListenEvent) -> None:
-        """Queue an event that was asked for."""
-        self._heard = True
-        self._put(event)
-
-    def report_error(self, error: McpError) -> None:
-        """Raise an error in the iteration, once, and continue."""
-        self._reported_error = error
-        self._change.notify()
-
     def _put(self, event: ListenEvent) -> None:
         self._backlog.put(event, asyncio.get_running_loop().time())
         self._change.notify()
 
     # Observer
 
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        event = None
+        if self._session_over is not None:
+            event = event_of(method, params)
+            event = event if self.wanted.wants(event) else None
+        elif self._stream is not None and self._connection.is_open:  # and no last words to a closed
+            event = self._event_of(self._stream, method, params)
+        if event is not None:
+            self._heard = True
+            self._put(event)
+
+    def _event_of(
+        self, stream: Stream, method: str, params: Mapping[str, Any]
+    ) -> ListenEvent | None:
+        session = self._connection.session
+        if stream.ended_by(method, params):
+            error = ConnectionLost("the server has ended the subscription")
+            session.request_failed(stream.request_id, error)
+            return None
+        was_acknowledged = stream.acknowledged is not None
+        event = stream.take(method, params)
+        if not was_acknowledged and event is not None:
+            _logger.warning("the server sent %s before it acknowledged the subscription", method)
+            stream.acknowledged = self.wanted
+        if not was_acknowledged and stream.acknowledged is not None:
+            session.lift_limits(stream.request_id)
+            self._acknowledge(stream.acknowledged)
+        return event
+
     def connected(self) -> None:
-        self._reported_error = None
+        self._unread_error = None
+        if self._session_over is not None:
+            resolve(self._session_over, None)
+
+    def lost(self, error: McpError) -> None:
+        if self._session_over is not None:
+            resolve(self._session_over, error)
+
+    def channel_lost(self, error: McpError) -> None:  # responses may still bring changes
+        if self._session_over is not None:
+            self._unread_error = error
+            self._change.notify()
 
     def closed(self) -> None:
         self.is_over = True
