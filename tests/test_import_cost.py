@@ -48,7 +48,7 @@ UNUSED_BY_A_CLIENT = {
     "client.feed",
     "client.connection.client_options",
     "client.connection.url_routes",
-    "client.task_designs",
+    "client.tasks",
     "hints",
     "formats",
     "manager",

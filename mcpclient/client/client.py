@@ -21,7 +21,6 @@ from .connection.targets import Target, route_to
 from .contents import Contents
 from .listen import Listening
 from .requests import ProgressHandler, checked_arguments, with_meta
-from .tasks import id_of
 
 if TYPE_CHECKING:
     from ..adapters import toolbox as toolboxes
@@ -285,12 +284,8 @@ class Client(Contents, Listening):
         name = tool.name if isinstance(tool, Tool) else tool
         params: dict[str, Any] = {"name": name, "arguments": checked_arguments(arguments)}
         known = tool if isinstance(tool, Tool) else self._listed.find(name)
-        self._tasks.design.check_call(name, known)
-        if self._tasks.design.asks:
-            params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
-            if on_progress is not None:
-                token = self._tasks.progress.add(on_progress)
-                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        self._tasks.check_call(name, known)
+        meta, on_progress = self._tasks.ask(params, meta, on_progress, ttl)
 
         async def send(method: str, *request: Any) -> dict[str, Any]:
             return await self._in_owner_loop(self._tasks.first_answer, *request)
@@ -300,14 +295,14 @@ class Client(Contents, Listening):
         # A task in its first state travels through the hooks as if it were a result.
         hooks = (*around, *self._connection.options.around)
         raw = await self._request_through(hooks, "tools/call", asked, limits, send)
-        return self._tasks.design.made_of(params, raw) or answered_task(raw, name)
+        return self._tasks.made_of(params, raw) or answered_task(raw, name)
 
     async def get_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> Task:
         """Return the current state of a task, given the task or its id.
 
         Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
-        params = {"taskId": id_of(task)}
+        params = {"taskId": _id_of(task)}
         found = await self.request("tasks/get", params, **options)
         return described_task(found, params["taskId"])
 
@@ -316,7 +311,7 @@ class Client(Contents, Listening):
 
         Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
-        self._tasks.design.check("list")
+        self._tasks.check("list")
         return [Task(item) for item in await self._list("tasks/list", "tasks", options)]
 
     async def await_task(
@@ -359,9 +354,16 @@ class Client(Contents, Listening):
         With the extension this is only a request: the task may still end in another way. Raises
         `PeerError` (-32602) for a task that is over, or that the server does not know.
         """
-        self._tasks.design.check("cancel")
-        params = {"taskId": id_of(task)}
+        self._tasks.check("cancel")
+        params = {"taskId": _id_of(task)}
         await self.request("tasks/cancel", params, **options)
+
+
+def _id_of(task: Task | str) -> str:
+    task_id = task.id if isinstance(task, Task) else task
+    if not task_id:
+        raise UsageError("a task that was answered at once has no id")
+    return task_id
 
 
 connect = Client

@@ -7,9 +7,8 @@ request is not enough, and on to `connection.session`, which sends the request a
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
 
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
@@ -18,21 +17,21 @@ from ..lazy import OnDemand
 from ..net.futures import gather_outcomes
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Progress, Tool
-from .connection.call_recovery import CallRecovery, counted_time
+from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection, all_pages
 from .connection.limits import DEFAULT, RequestOptions, Seconds
 from .connection.response_cache import ClientCache
 from .listed_tools import ListedTools
-from .tasks import TaskCalls
 
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
-    from . import typed_results
+    from . import tasks, typed_results
     from .connection.client_options import CallOptions, QueryOptions
     from .events import around as hooks
     from .listen import Subscription
 else:
     hooks = OnDemand(".events.around", __name__)
+    tasks = OnDemand(".tasks", __name__)
     typed_results = OnDemand(".typed_results", __name__)
 
 _logger = logger_for("mcpclient.client")
@@ -68,7 +67,10 @@ class Requests:
         self._subscriptions: dict[str, Subscription] = {}
         cached = ClientCache(connection) if options.cache else None
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
-        self._tasks = TaskCalls(connection, self._caller)
+
+    @cached_property
+    def _tasks(self) -> tasks.TaskCalls:
+        return tasks.TaskCalls(self._connection, self._caller)
 
     async def request(
         self,
@@ -209,12 +211,10 @@ class Requests:
                 limits = self._limits(
                     "tools/call", timeout, max_timeout, headers=call.headers, tool=call.name
                 )
-                request = self._request_tool(
+                raw = await self._request_tool(
                     call.name, call.arguments, limits, on_progress, call.meta
                 )
-                return await self._listed.checked(
-                    call.name, await request, self._caller.refresh_tools
-                )
+                return await self._listed.checked(call.name, raw, self._caller.refresh_tools)
 
             functions = (*around, *self._around)
             result = await self._call_through(
@@ -222,8 +222,8 @@ class Requests:
             )
         else:
             limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
-            request = self._request_tool(name, arguments, limits, on_progress, meta)
-            result = await self._listed.checked(name, await request, self._caller.refresh_tools)
+            raw = await self._request_tool(name, arguments, limits, on_progress, meta)
+            result = await self._listed.checked(name, raw, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
         return result if returns is None else typed_results.typed_result(name, result, returns)
@@ -300,11 +300,8 @@ class Requests:
         meta: Mapping[str, Any] | None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
-        if name in self._listed.only_tasks and self._tasks.design.may_ask():
-            params["task"] = {}
-            if on_progress is not None:
-                token = self._tasks.progress.add(on_progress)
-                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        if name in self._listed.only_tasks and self._tasks.may_ask():
+            meta, on_progress = self._tasks.ask(params, meta, on_progress)
         if on_progress is not None:
             limits = limits._replace(on_progress=_progress_params(on_progress))
         if meta:
@@ -428,21 +425,19 @@ class Requests:
     ) -> list[dict[str, Any]]:
         """Return the items of all pages. ``max_timeout`` is the limit of them all."""
         given = options.get("timeout", DEFAULT), options.get("max_timeout", DEFAULT)
-        total = self._connection.options.timeouts.for_call(method, *given).max_timeout
-        deadline = math.inf if total is None else counted_time(self._connection) + total
+        limits = self._connection.options.timeouts.for_call(method, *given)
+        deadline = CallDeadline(self._connection, method, limits)
 
         async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
             asked = {**params, **page} if params else page
-            left = deadline - counted_time(self._connection)
-            if left <= 0:
-                raise CallTimeout(method, total or 0.0, "total")
+            options["max_timeout"] = deadline.rest_of(limits).max_timeout
             try:
-                options["max_timeout"] = None if left == math.inf else left
                 return await self.request(method, asked or None, **options)
             except CallTimeout as error:
                 if error.limit != "total":
                     raise
-                raise CallTimeout(method, total or 0.0, "total", error.waiting_for) from None
+                total = limits.max_timeout or 0.0
+                raise CallTimeout(method, total, "total", error.waiting_for) from None
 
         return await all_pages(fetch, key)
 

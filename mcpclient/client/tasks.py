@@ -1,61 +1,134 @@
-"""The tool calls of one client that are, or become, tasks.
+"""The tool calls of one client that are, or become, tasks, in either design of `protocol.tasks`.
 
-There are two designs, see `protocol.tasks`; the era of the connection decides which applies.
+Both designs wait for a task by polling its state. When the task wants input, a job runs
+concurrently. The era of the connection decides which applies.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from ..errors import CallTimeout, McpError, UsageError
-from ..lazy import OnDemand
-from ..net.futures import BackgroundTasks, consume_exception
-from ..protocol.tasks import Task
-from ..protocol.types import Progress
+from ..errors import (
+    CallTimeout,
+    HandlerFailed,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    TaskFailed,
+    UsageError,
+)
+from ..jsonrpc.messages import peer_error
+from ..net.futures import BackgroundTasks, NextChange, cancel_all, consume_exception
+from ..protocol.tasks import (
+    EXTENSION,
+    MAX_INPUTS,
+    Polling,
+    Task,
+    created_task,
+    declares,
+    described_task,
+    polling_seconds,
+    task_support_of,
+)
+from ..protocol.types import Progress, Tool
+from ..transports.backoff import Retries
 from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection
 from .connection.limits import DEFAULT, RequestOptions
 from .events.callbacks import Observer, OrderedCallback
 
 if TYPE_CHECKING:
-    from . import task_designs
-else:
-    task_designs = OnDemand(".task_designs", __name__)
+    _Job = asyncio.Task[Optional[Mapping[str, Any]]]
 
 # The most tasks remembered, for the facts that the server does not keep about them.
 _REMEMBERED = 1000
+
+# Seconds a request may take when the time for the whole wait is almost over.
+_LAST_LOOK = 0.1
+
+_MAKING = ("tasks", "requests", "tools", "call")
 
 _tokens = itertools.count(1)
 
 
 class TaskCalls:
-    """Makes tool calls as tasks, waits for tasks, and remembers what both need."""
+    """Makes tool calls as tasks, waits for tasks, and remembers what both need.
+
+    The capabilities of the server say what it can do with tasks, the listing what a tool can. With
+    the extension, both sides have to declare it; then any tool call may become a task.
+    """
 
     def __init__(self, connection: Connection, caller: CallRecovery) -> None:
         self._connection = connection
         self._caller = caller
-        self.progress: ProgressRelay = ProgressRelay()
-        self._inputs: dict[str, task_designs.TaskInputs] = {}
-        connection.observers.append(self.progress)
+        self._progress = ProgressRelay()
+        self._inputs: dict[str, TaskInputs] = {}
+        connection.observers.append(self._progress)
 
     @property
-    def design(self) -> task_designs.CoreTasks:
-        """The design of the era that was agreed on."""
+    def _is_extension(self) -> bool:
         era = self._connection.era
-        if era is not None and era.is_stateless:
-            return task_designs.ExtensionTasks(self._connection)
-        return task_designs.CoreTasks(self._connection)
+        return era is not None and era.is_stateless
 
-    def inputs_of(self, task_id: str) -> task_designs.TaskInputs:
-        """Return the answers given for a task, one object for all who wait for it."""
-        inputs = self._inputs.pop(task_id, None) or task_designs.TaskInputs()
-        self._inputs[task_id] = inputs
-        _forget_oldest(self._inputs)
-        return inputs
+    def check_call(self, name: str, tool: Tool | None) -> None:
+        """Raise `UsageError` when a tool, listed or not, cannot be called as a task."""
+        if not self._is_extension:
+            self._require(*_MAKING)
+            if tool is not None and task_support_of(tool.raw) == "forbidden":
+                raise UsageError(f"tool {name!r} cannot be called as a task")
+        elif not self._connection.options.tasks:
+            raise UsageError("tasks need a client connected with tasks=True")
+        else:
+            self._require("extensions", EXTENSION)
+
+    def check(self, action: str) -> None:
+        """Raise `UsageError` when the client cannot ``"list"`` or ``"cancel"`` tasks."""
+        if not self._is_extension:
+            self._require("tasks", action)
+        elif action == "list":
+            raise UsageError("servers of the stateless era do not list tasks")
+
+    def _require(self, *capability: str) -> None:
+        self._connection.require_session()
+        if not declares(self._connection.capabilities, *capability):
+            raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
+
+    def may_ask(self) -> bool:
+        """Whether a call can ask to become a task, as tools may require."""
+        return not self._is_extension and declares(self._connection.capabilities, *_MAKING)
+
+    def ask(
+        self,
+        params: dict[str, Any],
+        meta: Mapping[str, Any] | None,
+        on_progress: Callable[[Progress], Any] | None,
+        ttl: float | None = None,
+    ) -> tuple[Mapping[str, Any] | None, Callable[[Progress], Any] | None]:
+        """Let a call ask to become a task, where the server does not decide that by itself.
+
+        Return its ``_meta`` and the handler of its progress, which otherwise lasts as long as the
+        task.
+        """
+        if self._is_extension:
+            return meta, on_progress
+        params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
+        if on_progress is not None:
+            meta = {**(meta or {}), "progressToken": self._progress.add(on_progress)}
+        return meta, None
+
+    def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
+        """Return the task the server made of a call; None when it gave the result of the call."""
+        if not self._is_extension:
+            return created_task(result, params["name"]) if "task" in params else None
+        task = created_task(result, params["name"]) if result.get("resultType") == "task" else None
+        if task is None and result.get("resultType") == "task":
+            raise ProtocolViolation("tools/call: the server answered with a task without id")
+        return task
 
     async def wait_for(
         self,
@@ -65,8 +138,11 @@ class TaskCalls:
         by_default: bool = False,
     ) -> Mapping[str, Any]:
         """Return the result of a task once it is over; see `CoreTaskWait` for the arguments."""
-        made, inputs = self.design.wait, self.inputs_of(task.id)
-        wait = made(self._connection, self._caller, task, inputs, limits, by_default, on_status)
+        inputs = self._inputs.pop(task.id) if task.id in self._inputs else TaskInputs()
+        self._inputs[task.id] = inputs
+        _forget_oldest(self._inputs)  # one object for all who wait for the task
+        kind = ExtensionTaskWait if self._is_extension else CoreTaskWait
+        wait = kind(self._connection, self._caller, task, inputs, limits, by_default, on_status)
         self._connection.observers.append(wait)
         try:
             result = await wait.run()
@@ -79,7 +155,7 @@ class TaskCalls:
         """Return the result of a tool call, even when the server has made a task of it."""
         time = CallDeadline(self._connection, "tools/call", limits)
         result = await self.first_answer(params, limits, time)
-        task = self.design.made_of(params, result)
+        task = self.made_of(params, result)
         if task is None:
             return result
         try:
@@ -106,45 +182,34 @@ class TaskCalls:
             return await call
         asking = asyncio.ensure_future(call)
         asking.add_done_callback(consume_exception)
+
+        async def give_up_when_made() -> None:
+            with suppress(McpError):
+                task = self.made_of(params, await asking)
+                if task is not None:
+                    await self._give_up(task, limits)
+
         try:
             await asyncio.wait({asking})
         except asyncio.CancelledError:
             if self._connection.is_open:
-                self._connection.session.tasks.start(
-                    self._give_up_when_made(asking, params, limits)
-                )
+                self._connection.session.tasks.start(give_up_when_made())
             else:
                 asking.cancel()
             raise
         return asking.result()
 
-    async def _give_up_when_made(
-        self,
-        asking: asyncio.Task[dict[str, Any]],
-        params: Mapping[str, Any],
-        limits: RequestOptions,
-    ) -> None:
-        with suppress(McpError):
-            task = self.design.made_of(params, await asking)
-            if task is not None:
-                await self._give_up(task, limits)
-
     async def _give_up(self, task: Task, limits: RequestOptions) -> None:
         """Ask the server to stop a task that the caller does not know of."""
         own = self._connection.options.timeouts.for_call("tasks/cancel", DEFAULT, DEFAULT)
+        own, params = own._replace(headers=limits.headers), {"taskId": task.id}
         with suppress(McpError):
-            self.design.check("cancel")
-            await self._caller.call(
-                "tasks/cancel", {"taskId": task.id}, own._replace(headers=limits.headers)
-            )
+            self.check("cancel")
+            await self._caller.call("tasks/cancel", params, own)
 
 
 class ProgressRelay(Observer):
-    """Passes on the progress of tasks, which outlives the call that asked for it.
-
-    It holds no reference to the client, so that a client that the caller drops is closed although
-    the connection, with its observers, still lives.
-    """
+    """Passes on the progress of tasks, which outlives the call that asked for it."""
 
     def __init__(self) -> None:
         self._callbacks = BackgroundTasks()
@@ -174,9 +239,245 @@ def _forget_oldest(memory: dict[str, Any]) -> None:
         del memory[next(iter(memory))]
 
 
-def id_of(task: Task | str) -> str:
-    """Return the id of a task, given either."""
-    task_id = task.id if isinstance(task, Task) else task
-    if not task_id:
-        raise UsageError("a task that was answered at once has no id")
-    return task_id
+class TaskInputs:
+    """The handlers' ``answers`` to one task's requests for input, sent or not, by key."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self._taken: set[str] = set()
+
+    def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Claim the requests that no other wait has claimed; the caller must answer them."""
+        free = {key: each for key, each in requests.items() if key not in self._taken}
+        _check_inputs(len(self._taken) + len(free))
+        self._taken |= free.keys()
+        return free
+
+    def give_back(self, requests: Mapping[str, Any]) -> None:
+        """Release these requests for another wait."""
+        self._taken -= requests.keys()
+
+
+class CoreTaskWait(Observer):
+    """One wait for a task, whose requests for input and result both come by ``tasks/result``.
+
+    ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
+    not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
+    in which a handler answers for the task is not counted.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        caller: CallRecovery,
+        task: Task,
+        inputs: TaskInputs,
+        limits: RequestOptions,
+        by_default: bool,
+        on_status: Callable[[Task], Any] | None,
+    ) -> None:
+        self._connection = connection
+        self._caller = caller
+        self._id = task.id
+        self._task = task
+        self._inputs = inputs
+        self._limits = limits
+        self._by_default = by_default
+        self._clock = asyncio.get_running_loop().time
+        self._started = self._clock()
+        self._deadline = CallDeadline(connection, f"task {task.id}", limits)
+        self._callbacks = BackgroundTasks()
+        self._relay = OrderedCallback(on_status or (lambda task: None), self._callbacks)
+        self._shown: tuple[str, str | None] | None = None
+        self._polling = Polling()
+        self._retries = Retries()
+        self._job_retries = Retries()
+        self._job: _Job | None = None
+        self._change = NextChange()
+
+    async def run(self) -> Mapping[str, Any]:
+        """Return the result of the request that became the task.
+
+        Raises `PeerError`, `TaskFailed` and `CallTimeout`. Cancelling leaves the task alone.
+        """
+        try:
+            result = await self._wait()
+            if "content" not in result and created_task(result) is not None:
+                raise ProtocolViolation(f"the result of task {self._id} is another task")
+            await self._relay.finish(self._limits.timeout)
+            return result
+        finally:
+            if self._job is not None:
+                await cancel_all([self._job])
+            self._callbacks.cancel()
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        if method in ("notifications/tasks/status", "notifications/tasks"):
+            task = Task(params)
+            if task.id == self._id and not self._task.is_over:
+                self._take(task)
+                self._change.notify()
+
+    def _take(self, task: Task) -> None:
+        self._task = task
+        shown = (task.status, task.status_message)
+        if shown != self._shown:
+            self._shown = shown
+            self._relay(task)
+
+    async def _wait(self) -> Mapping[str, Any]:
+        self._take(self._task if self._task.status else await self._poll())
+        while not self._task.is_over:
+            if self._job is None and self._task.status == "input_required":
+                self._job = self._job_for_input()
+                if self._job is not None:
+                    self._job.add_done_callback(lambda job: self._change.notify())
+            if not await self._pause():
+                self._take(await self._poll())
+            result = await self._outcome_of_job()
+            if result is not None:
+                return result
+        if self._task.status == "cancelled":
+            raise TaskFailed(self._task.id, self._task.status, self._task.status_message)
+        return await self._result()
+
+    # Asking
+
+    async def _poll(self) -> Task:
+        found = await self._request("tasks/get", {"taskId": self._id})
+        return described_task(found, self._id)
+
+    async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Repeat a request until there is an answer, over a new connection if need be."""
+        while True:
+            try:
+                await self._connection.restore()
+                result = await self._caller.call(method, params, self._limits_of_request())
+            except McpError as error:
+                self._check_time()
+                await self._retries.wait_after(error, self._time_left)
+                self._check_time()
+            else:
+                self._retries.succeeded()
+                return result
+
+    async def _pause(self) -> bool:
+        """Wait for the next poll, a notification or the job; return True for a notification."""
+        self._check_time()
+        before = self._task
+        await self._change.wait(min(self._polling.delay(before), self._time_left))
+        return self._task is not before
+
+    # Time
+
+    @property
+    def _remaining(self) -> float:
+        """Seconds that are left of the whole wait; while a handler answers, they do not count."""
+        lasts_longer = self._by_default and self._task.ttl is not None
+        return math.inf if lasts_longer or self._is_answering else self._deadline.left
+
+    @property
+    def _life_left(self) -> float:
+        # The server's clock may differ from ours, so its time to live is counted from here.
+        return self._started + polling_seconds(self._task) - self._clock()
+
+    @property
+    def _time_left(self) -> float:
+        return min(self._life_left, self._remaining)
+
+    def _limits_of_request(self) -> RequestOptions:
+        """Limit a request to the rest of the whole wait, with time for a last poll."""
+        if self._remaining == math.inf:
+            return self._limits
+        return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
+
+    def _check_time(self) -> None:
+        _check_inputs(self._connection.receiver.inputs_of(self._id))
+        if self._life_left <= 0:
+            raise TaskFailed(self._id, self._task.status, "its time to live has passed")
+        if self._remaining <= 0:
+            raise self._deadline.timeout
+
+    # The job that runs beside the polling
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether a handler is at work for the task."""
+        return self._connection.receiver.is_answering(self._id)
+
+    def _job_for_input(self) -> _Job | None:
+        """Start the job that a request for input needs; None when there is nothing to do."""
+        unlimited = RequestOptions(None, None, self._limits.headers)
+        params = {"taskId": self._id}
+        return asyncio.ensure_future(self._caller.call("tasks/result", params, unlimited))
+
+    async def _result(self) -> Mapping[str, Any]:
+        """Return the result of the task, which is over and was not cancelled."""
+        if self._job is not None:  # it has asked already
+            await asyncio.wait({self._job}, timeout=self._limits.timeout)
+            result = await self._outcome_of_job()
+            if result is not None:
+                return result
+        return await self._request("tasks/result", {"taskId": self._id})
+
+    async def _outcome_of_job(self) -> Mapping[str, Any] | None:
+        """Return the result if the job has brought it. Raises what ended the job for good."""
+        job = self._job
+        if job is None or not job.done():
+            return None
+        self._job = None
+        if job.cancelled():
+            raise HandlerFailed("input", "its handler was cancelled")
+        error = job.exception()
+        if error is None:
+            self._job_retries.succeeded()
+            return job.result()
+        if not isinstance(error, McpError):
+            raise error
+        await self._job_retries.wait_after(error, self._time_left)
+        return None  # the job begins again if it is still needed
+
+
+def _check_inputs(count: int) -> None:
+    if count > MAX_INPUTS:
+        raise ProtocolViolation(f"the task asked for input more than {MAX_INPUTS} times")
+
+
+class ExtensionTaskWait(CoreTaskWait):
+    """Answers the requests for input in a task's state with ``tasks/update``."""
+
+    @property
+    def _is_answering(self) -> bool:
+        return self._job is not None and not self._job.done()
+
+    def _job_for_input(self) -> _Job | None:
+        requests = self._inputs.take(self._task.input_requests)
+        if not requests:
+            return None
+        job = asyncio.ensure_future(self._give_input(requests))
+
+        def ended(job: _Job) -> None:  # also one that is cancelled before its first step
+            if job.cancelled() or job.exception() is not None:
+                self._inputs.give_back(requests)
+
+        job.add_done_callback(ended)
+        return job
+
+    async def _give_input(self, requests: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        answers = self._inputs.answers
+        new = {key: each for key, each in requests.items() if key not in answers}
+        with self._deadline.paused():
+            answers.update(await self._caller.answers(new))
+            params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
+            await self._caller.call("tasks/update", params, self._limits)
+        return None
+
+    async def _result(self) -> Mapping[str, Any]:
+        task, error = self._task, peer_error(self._task.error)
+        if isinstance(error, PeerError):
+            raise error
+        if task.status == "failed":
+            raise TaskFailed(task.id, task.status, task.status_message)
+        if task.result is None:
+            raise ProtocolViolation(f"task {task.id} is completed, and its result is missing")
+        return task.result

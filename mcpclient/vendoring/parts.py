@@ -60,7 +60,7 @@ PARTS: dict[str, Part] = {
     ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
-    "tasks": Part("calls as tasks", ("client.task_designs",)),
+    "tasks": Part("calls as tasks", ("client.tasks",)),
     "skills": Part("skills of servers", ("protocol.skills",)),
     "applications": Part(
         "servers in this program: ASGI, SDK objects, functions",

@@ -135,10 +135,12 @@ def test_what_is_remembered_of_tasks_is_bounded() -> None:
 
     async def main() -> None:
         async with server.client() as client:
-            for _ in range(1010):
-                client._tasks.progress.add(print)
-                client._tasks.inputs_of(str(_))
-            assert len(client._tasks.progress._handlers) == 1000
+            for number in range(1010):
+                client._tasks._progress.add(print)
+                waiting = asyncio.ensure_future(client.await_task(str(number)))
+                await asyncio.sleep(0)
+                waiting.cancel()
+            assert len(client._tasks._progress._handlers) == 1000
             assert len(client._tasks._inputs) == 1000
 
     virtual_time.run(main())

@@ -11,6 +11,7 @@ import pytest
 
 import mcpclient
 from mcpclient.client import requests
+from mcpclient.client.connection import call_recovery
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.inside import Server, use
 from tests.client.scripted_server import ScriptedServer
@@ -89,7 +90,7 @@ def test_the_limit_of_a_list_passes_between_two_pages(monkeypatch: pytest.Monkey
         server = ScriptedServer({"tools/list": pages(1)})
         async with server.client(max_timeout=10) as client:
             clock = iter([0.0, 0.0, 10.0])
-            monkeypatch.setattr(requests, "counted_time", lambda connection: next(clock))
+            monkeypatch.setattr(call_recovery, "counted_time", lambda connection: next(clock))
             with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
                 await client.list_tools()
             assert len(server.sent("tools/list")) == 1

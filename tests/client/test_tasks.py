@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.task_designs import CoreTasks, ExtensionTasks
 from mcpclient.errors import ClientClosed, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION
@@ -15,24 +14,24 @@ from tests.support import virtual_time
 
 
 @pytest.mark.parametrize(
-    ("design", "version", "capabilities", "missing"),
+    ("version", "capabilities", "missing"),
     [
-        (CoreTasks, HANDSHAKE, CORE_TASKS, "tasks.requests.tools.call"),
-        (ExtensionTasks, "2026-07-28", WITH_EXTENSION, "extensions.io.modelcontextprotocol/tasks"),
+        (HANDSHAKE, CORE_TASKS, "tasks.requests.tools.call"),
+        ("2026-07-28", WITH_EXTENSION, "extensions.io.modelcontextprotocol/tasks"),
     ],
 )
 def test_a_capability_that_is_missing_is_named(
-    design: type[CoreTasks], version: str, capabilities: dict[str, Any], missing: str
+    version: str, capabilities: dict[str, Any], missing: str
 ) -> None:
     """F-API-13: before anything is sent."""
 
     async def main() -> None:
         server = ScriptedServer(version=version, capabilities=capabilities)
         async with server.client(tasks=True) as client:
-            design(client._connection).check_call("echo", None)
+            client._tasks.check_call("echo", None)
         async with ScriptedServer(version=version).client(tasks=True) as client:
             with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
-                design(client._connection).check_call("echo", None)
+                client._tasks.check_call("echo", None)
 
     virtual_time.run(main())
 
