@@ -28,10 +28,12 @@ def main() -> int:
         except ModuleNotFoundError:  # vendored without sessions
             pass
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
-    errors, lazy = (import_module(name, _PACKAGE) for name in (".errors", ".lazy"))
     try:
-        code: int = lazy.import_part(wanted, _PACKAGE).main()
-    except errors.UsageError as error:
+        code: int = import_module(".lazy", _PACKAGE).import_part(wanted, _PACKAGE).main()
+    except Exception as error:
+        # The exceptions are loaded for one, since they take longer than all of ``--version``.
+        if not isinstance(error, import_module(".errors", _PACKAGE).UsageError):
+            raise
         print(f"error: {error}", file=sys.stderr)
         return 2
     return code

@@ -147,10 +147,9 @@ def test_a_client_over_http_loads_no_other_transport() -> None:
 def command_line(*words: str) -> set[str]:
     """Return the modules that the command line loads for these words, without its output."""
     quiet = "import contextlib, io; import mcpclient"
-    run = f"main({list(words)!r})"
-    statement = "from mcpclient.cli.main import main"
+    statement = f"sys.argv = {['mcpclient', *words]!r}; from mcpclient.__main__ import main"
     return modules_after(
-        f"{statement}\n        with contextlib.redirect_stdout(io.StringIO()): {run}", quiet
+        f"{statement}\n        with contextlib.redirect_stdout(io.StringIO()): main()", quiet
     )
 
 
