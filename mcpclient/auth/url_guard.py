@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -132,6 +133,7 @@ def check_address(address: str, url: str, policy: UrlPolicy) -> None:
         raise SsrfError(url, f"{found}; {_LOCAL_HINT}")
 
 
+@lru_cache(maxsize=64)  # every request asks for the same few
 def origin_of(url: str) -> str:
     """Return scheme, host and port of ``url`` in one spelling: ``https://example.com:443``."""
     parts = _split(url)
