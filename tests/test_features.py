@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parent
 TABLE = TESTS / "FEATURES.md"
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 # "F-LIFE-1 to F-LIFE-4" cites the rows between, too.
 CITATION = re.compile(r"\bF-([A-Z]+)-(\d+)(?: to F-\1-(\d+))?")
@@ -32,14 +35,24 @@ def cited(text: str) -> Iterator[str]:
 
 
 def citations() -> dict[str, set[str]]:
-    """The files that cite each id."""
-    sources = [*TESTS.rglob("*.py"), *(TESTS.parent / "conformance").rglob("*.py")]
+    """The tests that cite each id, in the docstring of the function, its class or its module."""
     found: dict[str, set[str]] = {}
-    for path in sources:
-        if path != Path(__file__) and ".peers" not in path.parts:
-            for name in cited(path.read_text("utf-8")):
-                found.setdefault(name, set()).add(path.name)
+    for path in TESTS.rglob("test_*.py"):
+        for name, docstrings in cases_of(ast.parse(path.read_text("utf-8")), ()):
+            for cited_id in cited(" ".join(docstrings)):
+                found.setdefault(cited_id, set()).add(f"{path.name}::{name}")
     return found
+
+
+def cases_of(node: ast.AST, outer: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each test of a module or a class, with its docstring and those around it."""
+    assert isinstance(node, (ast.Module, ast.ClassDef))
+    docstrings = (*outer, ast.get_docstring(node) or "")
+    for each in node.body:
+        if isinstance(each, ast.ClassDef):
+            yield from cases_of(each, docstrings)
+        elif isinstance(each, FUNCTIONS) and each.name.startswith("test"):
+            yield each.name, (*docstrings, ast.get_docstring(each) or "")
 
 
 def test_the_table_has_every_family() -> None:
