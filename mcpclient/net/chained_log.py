@@ -4,9 +4,8 @@ Each line has a number, the hash of the line before it, and last its own hash: t
 its bytes before ``,"hash":``. So a line cannot be changed, removed, inserted or moved without
 breaking the chain. The last line can be removed, unless its hash was kept elsewhere.
 
-A process that is killed may leave a part of a line. The next line holds the digest of that part,
-and follows the last whole line. A full file is renamed (``calls.jsonl.1``), and the first line of
-the next one follows its last.
+A process that is killed may leave a part of a line, which the next line replaces. A full file is
+renamed (``calls.jsonl.1``), and the first line of the next one follows its last.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _LOCKED_AT = 1 << 40
 # Bytes that are read first to find the last line.
 _TAIL = 4096
 _WHOLE = re.compile(
-    rb'^\{"line":(\d{1,18}),.*"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$', re.MULTILINE
+    rb'^\{"line":(\d{1,18}),.*"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}\n', re.MULTILINE
 )
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -136,29 +135,30 @@ class ChainedLog:
 
     def _append(self, record: Mapping[str, Any], size: int) -> bool:
         """Append a line under the lock; return False after a rotation instead."""
-        last, rest = self._last, b"\n"
+        last = self._last
         if size != self._size:
-            last, rest = _end_of(self._descriptor, size)
+            last, end = _end_of(self._descriptor, size)
+            if end < size:
+                os.ftruncate(self._descriptor, end)
+                size = end
             if last is START:
                 last = _last_rotated(real_path(self._path))
-        torn = rest[1:].removesuffix(b"\n")
-        line = _line_after(last, {**record, "torn": _digest(torn)} if torn else record)
+        line = _line_after(last, record)
         is_full = size and size + len(line.written) > self._max_size
-        if is_full and rest == b"\n" and os.name == "posix":  # elsewhere an open file stays
+        if is_full and os.name == "posix":  # elsewhere an open file stays
             real = real_path(self._path)
             with suppress(OSError):  # one that cannot be renamed grows
                 os.rename(real, f"{real}.{max(_rotated(real), default=0) + 1}")
                 return False
-        written = line.written if rest.endswith(b"\n") else b"\n" + line.written
         try:
-            if os.write(self._descriptor, written) != len(written):
+            if os.write(self._descriptor, line.written) != len(line.written):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except BaseException:
             self._size = -1
             with suppress(OSError):
                 os.ftruncate(self._descriptor, size)
             raise
-        self._size, self._last = size + len(written), line
+        self._size, self._last = size + len(line.written), line
         return True
 
 
@@ -206,24 +206,24 @@ def _line_after(last: Line, record: Mapping[str, Any]) -> Line:
     return Line(last.number + 1, last.hash, own, b'%s,"hash":"%s"}\n' % (begin, own.encode()))
 
 
-def _end_of(descriptor: int, size: int) -> tuple[Line, bytes]:
-    """Return the last whole line, and what follows it: its newline, and incomplete ones."""
+def _end_of(descriptor: int, size: int) -> tuple[Line, int]:
+    """Return the last whole line, and the position behind the last line end."""
     length = _TAIL
     while True:
         begin = max(size - length, 0)
         os.lseek(descriptor, begin, os.SEEK_SET)
         read = os.read(descriptor, size - begin)
         # The first line of a part of the file may not be whole.
-        tail = b"\n" + (read.partition(b"\n")[2] if begin else read)
-        whole = [*_WHOLE.finditer(tail)]
+        first = (read.find(b"\n") + 1 or len(read)) if begin else 0
+        whole = [*_WHOLE.finditer(read, first)]
         if whole:
-            return _line(whole[-1][0], ""), tail[whole[-1].end() :]
+            return _line(whole[-1][0], ""), begin + read.rindex(b"\n") + 1
         if not begin:
             break
         length *= 8
-    if not b'\n{"line":'.startswith(tail[:9]):
+    if b"\n" in read or not b'{"line":'.startswith(read[:8]):
         raise OSError(errno.EINVAL, "it is not an audit log")
-    return START, tail
+    return START, 0
 
 
 def _last_rotated(path: Path) -> Line:
@@ -283,47 +283,33 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
     lines = list(read_log(path))
     last, count, fault = START, 0, ""
     notes: list[str] = []
-    torn: list[Line] = []
     for index, line in enumerate(lines):
-        if not line.number:
-            torn.append(line)
-            continue
+        if line is lines[-1] and not line.written.endswith(b"\n"):
+            notes.append(f"{line.place}: incomplete, its process was killed or is writing it")
+            break
         if not count and line.number > 1:
             notes.append(f"it begins with line {line.number}: the files before it are missing")
             last = Line(line.number - 1, "", line.previous)
-        fault = _fault(line, last, torn, islice(lines, index + 1, None))
+        fault = _fault(line, last, islice(lines, index + 1, None))
         if fault:
             break
-        notes += [f"{each.place}: incomplete, its process was killed" for each in torn]
-        last, count, torn = line, count + 1, []
-    else:
-        if len(torn) == 1 and not torn[0].written.endswith(b"\n"):
-            notes.append(f"{torn[0].place}: incomplete, its process was killed or is writing it")
-        elif torn:
-            fault = f"{torn[0].place}: it was inserted, or changed"
-        elif head and all(line.hash != head for line in lines):
-            fault = "no line has the hash that was kept: lines were removed, or all written anew"
+        last, count = line, count + 1
+    if head and not fault and all(line.hash != head for line in lines):
+        fault = "no line has the hash that was kept: lines were removed, or all written anew"
     return Verified(count, last, fault, notes)
 
 
-def _fault(line: Line, last: Line, torn: Sequence[Line], rest: Iterable[Line]) -> str:
-    """Return the fault of a line, or of incomplete ones just before it, or ""."""
+def _fault(line: Line, last: Line, rest: Iterable[Line]) -> str:
+    """Return the fault of a line, or ""."""
     here, number = line.place, line.number
-    before = torn[0].place if torn else here
-    digest = _digest(b"".join(each.written for each in torn)[:-1]) if torn else ""
     is_as_written = _digest(line.written.rpartition(b',"hash":"')[0]) == line.hash
-    is_told = line.record.get("torn", "") == digest
-    follows = (number, line.previous) == (last.number + 1, last.hash)
-    if is_as_written and is_told and follows:
+    if is_as_written and (number, line.previous) == (last.number + 1, last.hash):
         return ""
     is_late = any(each.previous == last.hash for each in rest)  # the line that belongs here
     its_number = f"it is line {number} of the log"
     cases = (
         (not is_as_written and is_late, f"{here}: this line was inserted"),
         (not is_as_written, f"{here}: this line was changed"),
-        (not is_told and not torn, f"{here}: the incomplete line before this one was removed"),
-        (not is_told and follows, f"{before}: this line was inserted"),
-        (not is_told, f"{before}: this line was changed"),
         (line.previous == last.previous, f"{here}: this line or the one before it was inserted"),
         (number <= last.number, f"{here}: this line was inserted or moved, {its_number}"),
         (is_late, f"{here}: this line was moved, {its_number}"),
