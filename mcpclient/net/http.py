@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Callable, NamedTuple, Protocol
 
 from ..errors import ConnectFailed, HttpError, McpError, UsageError
@@ -73,23 +75,22 @@ class HttpRequest(NamedTuple):
 class HttpClient:
     """A pool of connections, and the requests running on them.
 
-    If the dialer has a recorder that is on, every request and response is recorded.
+    While the recorder of the dialer is on, every request and response is recorded.
     """
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
+        self._recorder = dialer.recorder or Recorder()
         self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
         self._connections: set[HttpConnection] = set()
         self.tasks: BackgroundTasks = BackgroundTasks()
-        self._heads: dict[object, bytes] = {}
+        self._encode_line = lru_cache(64)(partial(_encode_line, dialer))
+        self._encode_field = lru_cache(256)(encode_header)
         self._sweeper: asyncio.TimerHandle | None = None
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
-        recorder = self._dialer.recorder
-        if recorder is None:
-            return Exchange(self, request, sink)
-        return RecordedExchange(self, request, sink, recorder)
+        return Exchange(self, request, sink, self._recorder)
 
     async def close(self) -> None:
         """Close every connection. Sinks of running requests get no further calls. Idempotent."""
@@ -118,16 +119,12 @@ class HttpClient:
         Most headers are the same from call to call, so each distinct one is validated and encoded
         only once.
         """
-        known = self._heads
-        line = (request.method, request.url)
-        parts = [known.get(line) or self._encode_line(line)]
-        for field in self._with_cookies(request):
-            parts.append(known.get(field) or self._encode_field(field))
+        parts = [self._encode_line(request.method, request.url)]
+        parts += starmap(self._encode_field, self._with_cookies(request))
         if request.body is None:
             parts.append(b"\r\n")
         else:
-            parts.append(b"Content-Length: %d\r\n\r\n" % len(request.body))
-            parts.append(request.body)
+            parts += (b"Content-Length: %d\r\n\r\n" % len(request.body), request.body)
         return b"".join(parts)
 
     def _with_cookies(self, request: HttpRequest) -> Iterable[tuple[str, str]]:
@@ -142,21 +139,6 @@ class HttpClient:
     def store_cookies(self, url: Url, head: ResponseHead) -> None:
         """Store the cookies that a response from ``url`` sets."""
         self._dialer.cookies.store(url, head.headers)
-
-    def _encode_line(self, line: tuple[str, Url]) -> bytes:
-        method, url = line
-        target, hop = self._dialer.request_target(url)
-        encoded = encode_request(method, target, [("Host", url.authority), *hop])[:-2]
-        return self._remember(line, encoded)
-
-    def _encode_field(self, field: tuple[str, str]) -> bytes:
-        return self._remember(field, encode_header(*field))
-
-    def _remember(self, key: object, encoded: bytes) -> bytes:
-        if len(self._heads) >= 256:  # headers that change with every call would fill it without end
-            self._heads.clear()
-        self._heads[key] = encoded
-        return encoded
 
     # For exchanges and connections
 
@@ -179,8 +161,6 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         # A timer may fire a little early; without the slack it would be set again and again.
         now = loop.time() + _TIMER_SLACK
-        for connection in self._connections:
-            connection.used_at = None
         left = [connection for idle in self._idle.values() for connection in idle]
         for connection in left:
             if connection.expires_at <= now:
@@ -224,6 +204,11 @@ class HttpClient:
             idle.remove(connection)
 
 
+def _encode_line(dialer: Dialer, method: str, url: Url) -> bytes:
+    target, hop = dialer.request_target(url)
+    return encode_request(method, target, [("Host", url.authority), *hop])[:-2]
+
+
 def http_error(
     head: ResponseHead, body: bytes, url: Url, kind: type[HttpError] = HttpError
 ) -> HttpError:
@@ -243,9 +228,15 @@ def http_error(
 
 
 class Exchange:
-    """One request and its response, over as many connections as redirects and retries take."""
+    """One request and its response, over as many connections as redirects and retries take.
 
-    def __init__(self, client: HttpClient, request: HttpRequest, sink: ResponseSink) -> None:
+    It has a channel of the recorder for every time it is sent. A response that is in progress when
+    recording begins is recorded from there on, with the heads of its request and of its own.
+    """
+
+    def __init__(
+        self, client: HttpClient, request: HttpRequest, sink: ResponseSink, recorder: Recorder
+    ) -> None:
         self._client = client
         self._sink = sink
         self._request = request
@@ -259,6 +250,9 @@ class Exchange:
         self._sent_again = False
         self._done = False
         self.refused_on: HttpConnection | None = None
+        self._recorder = recorder
+        self._channel: HttpChannel | None = None
+        self._head: ResponseHead | None = None
         self._start()
 
     @property
@@ -268,6 +262,8 @@ class Exchange:
 
     def abort(self) -> None:
         """Close the connection of the request; the sink is not called again. Idempotent."""
+        if not self._done:
+            self._end_record("closed")
         self._done = True
         cancel(self._dialing)
         if self._connection is not None:
@@ -275,6 +271,9 @@ class Exchange:
             connection.abort()
 
     def _start(self, *, fresh: bool = False) -> None:
+        self._head = None
+        if self._recorder.is_on:
+            self._begin_record(fresh=fresh)
         connection = None if fresh else self._client.idle_connection(self._request.url)
         if connection is None:
             self._reused = False
@@ -283,6 +282,19 @@ class Exchange:
             self._reused = True
             self._connection = connection
             connection.run(self, self._request.method, self._bytes)
+
+    def _begin_record(self, *, fresh: bool = False) -> None:
+        channel = self._recorder.http_channel()
+        again = f"it was sent again as {channel.name}: the server had closed the connection"
+        self._end_record(again if fresh else "complete")
+        channel.sent(self._bytes)
+        if self._head is not None:
+            channel.head_received(self._head)
+        self._channel = channel
+
+    def _end_record(self, how: str, error: McpError | None = None) -> None:
+        if self._channel is not None:
+            self._channel.end(how, error)
 
     def _send_again(self, request: HttpRequest, *, fresh: bool = False) -> None:
         if request.renew is None:
@@ -319,11 +331,17 @@ class Exchange:
         if not self._done:
             self._done = True
             self._connection = None
+            self._end_record(str(error), error)
             self._sink.response_failed(error)
 
     # What the connection reports
 
     def head_received(self, head: ResponseHead) -> None:
+        if self._channel is None and self._recorder.is_on:
+            self._begin_record()
+        self._head = head
+        if self._channel is not None:
+            self._channel.head_received(head)
         if "set-cookie" in head.headers:
             self._client.store_cookies(self._request.url, head)
         if head.status in (307, 308):
@@ -356,7 +374,7 @@ class Exchange:
             return None
         if self._decoder is not None:
             return self._decode(data, self._decoder)
-        self._sink.body_received(data)
+        self._deliver(data)
         return None
 
     def _decode(self, data: bytes, decoder: ContentDecoder) -> Iterator[None]:
@@ -364,10 +382,18 @@ class Exchange:
             if self._done:
                 return
             if piece:
-                self._sink.body_received(piece)
+                self._deliver(piece)
             yield
         if decoder.fault is not None:
             self._reject(decoder.fault)
+
+    def _deliver(self, data: bytes) -> None:
+        """Pass on a piece of the body. It is recorded as transports see it."""
+        if self._channel is None and self._recorder.is_on:
+            self._begin_record()
+        if self._channel is not None:
+            self._channel.body_received(data)
+        self._sink.body_received(data)
 
     def response_ended(self) -> None:
         self._connection = None
@@ -382,6 +408,7 @@ class Exchange:
                 self._reject(self._decoder.fault)
         if not self._done:
             self._done = True
+            self._end_record("complete")
             self._sink.response_ended()
 
     def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
@@ -402,84 +429,3 @@ class Exchange:
         self._fail(error)
         if connection is not None:
             connection.abort()
-
-
-class RecordedExchange(Exchange):
-    """A request that is recorded, see `net.recorder`.
-
-    It has a channel for every time it is sent: redirects and retries have their own. A response
-    that is in progress when recording begins is recorded from there on, with the heads of its
-    request and of its own.
-    """
-
-    def __init__(
-        self, client: HttpClient, request: HttpRequest, sink: ResponseSink, recorder: Recorder
-    ) -> None:
-        self._recorder = recorder
-        self._tap: _Tap | None = None
-        self._head: ResponseHead | None = None
-        super().__init__(client, request, sink)
-
-    def _start(self, *, fresh: bool = False) -> None:
-        self._head = None
-        if self._recorder.is_on:
-            self._begin(fresh=fresh)
-        super()._start(fresh=fresh)
-
-    def _begin(self, *, fresh: bool = False) -> HttpChannel:
-        channel = self._recorder.http_channel()
-        if self._tap is None:
-            self._sink = self._tap = _Tap(self._sink, channel)
-        else:
-            how = f"it was sent again as {channel.name}: the server had closed the connection"
-            self._tap.channel.end(how if fresh else "complete")
-            self._tap.channel = channel
-        channel.sent(self._bytes)
-        return channel
-
-    def head_received(self, head: ResponseHead) -> None:
-        if self._tap is None and self._recorder.is_on:
-            self._begin()
-        self._head = head
-        if self._tap is not None:
-            self._tap.channel.head_received(head)
-        super().head_received(head)
-
-    def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Pass on a piece of the body; if recording has begun meanwhile, it is recorded from here.
-
-        The sink is tapped behind the decoding: a transcript holds what transports see.
-        """
-        if self._tap is None and self._recorder.is_on:
-            channel = self._begin()
-            if self._head is not None:
-                channel.head_received(self._head)
-        return super().body_received(data)
-
-    def abort(self) -> None:
-        if not self._done and self._tap is not None:
-            self._tap.channel.end("closed")
-        super().abort()
-
-
-class _Tap:
-    """A sink that records the response on its way to another sink."""
-
-    def __init__(self, sink: ResponseSink, channel: HttpChannel) -> None:
-        self.channel = channel
-        self._sink = sink
-
-    def head_received(self, head: ResponseHead) -> None:
-        self._sink.head_received(head)
-
-    def body_received(self, data: bytes) -> None:
-        self.channel.body_received(data)
-        self._sink.body_received(data)
-
-    def response_ended(self) -> None:
-        self.channel.end()
-        self._sink.response_ended()
-
-    def response_failed(self, error: McpError) -> None:
-        self.channel.end(str(error), error)
-        self._sink.response_failed(error)

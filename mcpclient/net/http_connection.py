@@ -67,9 +67,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
         """The time, on the loop's clock, when the connection is too old to be used again."""
-        self.used_at: float | None = None
-        """The time when its request began, unless the pool was swept since. Without a sweep the
-        request was short, and its end does not need to read the clock."""
         self._is_sent = False
         self._exchange: RequestOnConnection | None = None
         self._heard: Callable[[], object] | None = None
@@ -93,8 +90,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         """
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
-        self.used_at = self._clock()
-        if self.used_at >= self.expires_at:
+        if self._clock() >= self.expires_at:
             return False
         return self._heard is None or not self._heard()
 
@@ -195,8 +191,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _end(self, exchange: RequestOnConnection, *, keep_alive: bool) -> None:
         self._exchange = None
         if keep_alive and self._pool is not None and self._transport is not None:
-            since = self._clock() if self.used_at is None else self.used_at
-            self.expires_at = since + self._idle_time
+            self.expires_at = self._clock() + self._idle_time
             self._pool.release(self)
         elif self._transport is not None:
             self._transport.close()

@@ -14,7 +14,7 @@ from mcpclient.errors import ConnectFailed, ConnectionLost, McpError, UsageError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import Url, parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.http import Exchange, HttpClient, HttpRequest
+from mcpclient.net.http import HttpClient, HttpRequest
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
@@ -76,18 +76,6 @@ def in_short(record: dict[str, Any]) -> tuple[Any, ...]:
     http = record.get("http", {})
     what = http.get("target") or http.get("status")
     return record["channel"], record["direction"], what, record.get("text"), record.get("end")
-
-
-def test_without_a_recorder_there_is_no_tap() -> None:
-    """F-SHOW-6: a trace costs nothing where none is asked for."""
-
-    async def main() -> None:
-        client = HttpClient(Dialer())
-        request = HttpRequest("GET", parse_url("http://127.0.0.1:9/"), [])
-        assert type(client.request(request, Sink())) is Exchange
-        await client.close()
-
-    run(main())
 
 
 def test_a_request_and_its_response() -> None:
