@@ -46,13 +46,17 @@ _NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'"
 
 @dataclass(frozen=True)
 class LocalRequest:
-    """A request that was addressed to this server. ``query``: the last value of each name."""
+    """A request that was addressed to this server.
+
+    ``query``: the last value of each name. ``query_text``: the whole, as it was sent.
+    """
 
     method: str
     path: str
     query: Mapping[str, str]
     headers: Headers = field(repr=False)  # among them the token
     body: bytes = field(repr=False)
+    query_text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -119,15 +123,22 @@ class LocalHttpServer:
         port = server.sockets[0].getsockname()[1]
         shown = f"[{address}]" if ":" in address else address
         self.authority = f"{shown}:{port}"
-        self._hosts = frozenset({self.authority, f"localhost:{port}"})
+        names = {self.authority, f"localhost:{port}"}
+        if port == 80:  # which browsers leave out
+            names |= {shown, "localhost"}
+        self._hosts = frozenset(names)
 
-    async def close(self) -> None:
-        """Stop listening, and end every response. Idempotent."""
+    def stop(self) -> None:
+        """Stop listening, and cancel every response, without waiting. Idempotent."""
         self._is_closed = True
         if self._server is not None:
             self._server.close()
         for task in list(self._connections):
             task.cancel()
+
+    async def close(self) -> None:
+        """Stop listening, and end every response. Idempotent."""
+        self.stop()
         if self._connections:
             await asyncio.wait(self._connections)
 
@@ -188,7 +199,7 @@ class LocalHttpServer:
             return "", LocalResponse(400, body=violation.reason.encode())
         path, _, query = head.target.partition("?")
         asked = dict(parse_qsl(query, keep_blank_values=True))
-        request = LocalRequest(head.method, path, asked, head.headers, b"")
+        request = LocalRequest(head.method, path, asked, head.headers, b"", query)
         refusal = self._refusal_of(request, head.length)
         if refusal is not None:
             return head.method, refusal

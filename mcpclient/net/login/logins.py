@@ -7,8 +7,9 @@ only, and accepts one GET for its own path with the state of the login in progre
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
@@ -16,20 +17,15 @@ from ...auth.effects import Authorize, Callback, CredentialStore, ShowDeviceCode
 from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
-from ...framing.http1 import encode_response_head
 from ...framing.uri import LOOPBACK_HOSTS
+from ..futures import resolve
+from ..local_http import LocalHttpServer, LocalRequest, LocalResponse
 from ..locks import TaskLocks
 from .browser import open_browser
 from .storage import FileStore
 from .terminal import Terminal
 
 CALLBACK_PATH = "/callback"
-
-# A request line and its headers, among them the cookies of every local page.
-_MAX_HEAD_SIZE = 64 * 1024
-_HEAD_TIMEOUT = 10.0
-# A browser opens a few connections in advance; a login needs no more.
-_MAX_CONNECTIONS = 20
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -60,26 +56,21 @@ class LoopbackListener:
         self._path = urlsplit(redirect_uri).path or "/"
         self._state: str | None = None
         self._callback: asyncio.Future[Callback] = asyncio.get_running_loop().create_future()
-        self._server: asyncio.AbstractServer | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._server = LocalHttpServer(lambda request: None, self._answer)
 
     @classmethod
     async def open(cls, redirect_uri: str | None = None) -> LoopbackListener:
         """Listen where ``redirect_uri`` leads, or on a free port of 127.0.0.1. Raises AuthError."""
-        uri = redirect_uri or f"http://127.0.0.1:0{CALLBACK_PATH}"
-        parts = urlsplit(uri)
-        listener = cls(uri)
-        port = 80 if parts.port is None else parts.port
+        listener = cls(redirect_uri or f"http://127.0.0.1:0{CALLBACK_PATH}")
+        parts = urlsplit(listener.redirect_uri)
         try:
-            listener._server = server = await asyncio.start_server(
-                listener._accept, parts.hostname, port, limit=_MAX_HEAD_SIZE
+            await listener._server.open(
+                parts.hostname or "", 80 if parts.port is None else parts.port
             )
-        except OSError as error:
-            place = redirect_uri or "a port of 127.0.0.1"
-            raise AuthError(f"cannot listen on {place}: {error.strerror or error}") from None
+        except UsageError as error:
+            raise AuthError(str(error)) from None
         if redirect_uri is None:
-            port = server.sockets[0].getsockname()[1]
-            listener.redirect_uri = f"http://127.0.0.1:{port}{CALLBACK_PATH}"
+            listener.redirect_uri = f"http://{listener._server.authority}{CALLBACK_PATH}"
         return listener
 
     async def wait_for(self, state: str) -> Callback:
@@ -89,67 +80,38 @@ class LoopbackListener:
 
     def close(self) -> None:
         """Listen no more. Idempotent."""
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._connections):
-            task.cancel()
+        self._server.stop()
         self._callback.cancel()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def _answer(self, request: LocalRequest) -> LocalResponse:
+        if request.method != "GET" or request.path != self._path:
+            return _page(404, *_MISSING)
         try:
-            if len(self._connections) <= _MAX_CONNECTIONS:
-                await asyncio.wait_for(self._serve(reader, writer), _HEAD_TIMEOUT)
-        except (OSError, EOFError, asyncio.TimeoutError):
-            pass
-        except (asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass  # the request is too long, or the login is over
-        finally:
-            self._connections.discard(task)
-            writer.close()
-            with suppress(OSError, asyncio.CancelledError):
-                await writer.wait_closed()
+            callback = parse_callback(request.query_text)
+        except UsageError:
+            return _page(400, *_STRANGE)
+        if self._state is None or not same_state(callback.state or "", self._state):
+            return _page(400, *_STRANGE)
+        self._state = None  # a callback counts only once
+        page = _page(200, *(_DONE if callback.error is None else _DENIED))
+        assert isinstance(page.body, bytes)
+        return replace(page, body=self._finishing(page.body, callback))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        callback, status, page = self._answer(head.split(b"\r\n", 1)[0])
+    async def _finishing(self, page: bytes, callback: Callback) -> AsyncIterator[bytes]:
         try:
-            writer.write(_response(status, *page))
-            await writer.drain()
+            yield page
         finally:
             # Only after the page was sent: the program may exit as soon as it has the callback.
-            if callback is not None and not self._callback.done():
-                self._callback.set_result(callback)
-
-    def _answer(self, request_line: bytes) -> tuple[Callback | None, int, tuple[str, str]]:
-        method, _, rest = request_line.decode("latin-1").partition(" ")
-        path, _, query = rest.rpartition(" ")[0].partition("?")
-        if method != "GET" or path != self._path:
-            return None, 404, _MISSING
-        try:
-            callback = parse_callback(query)
-        except UsageError:
-            return None, 400, _STRANGE
-        if self._state is None or not same_state(callback.state or "", self._state):
-            return None, 400, _STRANGE
-        self._state = None  # a callback counts only once
-        return callback, 200, _DONE if callback.error is None else _DENIED
+            resolve(self._callback, callback)
 
 
-def _response(status: int, title: str, text: str) -> bytes:
-    body = _PAGE.format(title=title, text=text).encode()
-    headers = {
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Length": str(len(body)),
-        "Cache-Control": "no-store",
-        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-        "Connection": "close",
-    }
-    return encode_response_head(status, headers.items()) + body
+def _page(status: int, title: str, text: str) -> LocalResponse:
+    return LocalResponse(
+        status,
+        "text/html; charset=utf-8",
+        _PAGE.format(title=title, text=text).encode(),
+        {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+    )
 
 
 # A redirect URI without a listener; the user copies the address that the browser ends at.
