@@ -53,7 +53,7 @@ UNUSED_BY_A_CLIENT = {
     "formats",
     "manager",
     "net.http",
-    "net.regular_files",
+    "net.files",
     "net.proxies",
     "transports.websocket",
     "protocol.skills",

@@ -14,7 +14,7 @@ from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..lazy import OnDemand
 from ..manager.naming import any_pattern, fits_pair
-from ..net.locks import TaskLocks
+from ..net.futures import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
     AgentTool,

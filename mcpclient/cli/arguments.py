@@ -21,7 +21,7 @@ from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
-from ..net.regular_files import open_regular
+from ..net.files import open_regular
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from ..recording.secret_arguments import resolved

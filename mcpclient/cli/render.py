@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Optional
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
-from ..net.regular_files import write_file
+from ..net.files import write_file
 from ..protocol.types import (
     AudioContent,
     CallToolResult,

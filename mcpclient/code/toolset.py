@@ -16,7 +16,7 @@ from ..adapters.limits import Limits
 from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..formats.annotations import Annotations, docstring, identifier
-from ..net.locks import TaskLocks
+from ..net.futures import TaskLocks
 from ..protocol.signatures import Signature, tool_signature
 from ..protocol.types import CallToolResult, TextContent, Tool
 from ..suggestions import there_is_no

@@ -12,9 +12,8 @@ from ..errors import UsageError
 from ..formats.edits import add_table, remove_member, remove_table, set_member
 from ..formats.jsonc import JsoncError
 from ..lazy import OnDemand
-from ..net.files import change_file
+from ..net.files import change_file, make_private
 from ..net.paths import config_folder
-from ..net.regular_files import make_private
 from ..suggestions import there_is_no
 from .reading import MAX_FILE_SIZE, DocumentError, read_document
 

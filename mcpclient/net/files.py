@@ -1,25 +1,127 @@
-"""Files that users and other programs write: read without blocking, replaced as a whole.
+"""Files that users and other programs write: read without blocking, replaced as a whole, locked.
 
-A path may lead to anything: a pipe without a writer, an endless device, a link to itself. Only
-regular files up to a limit are read. A change is made under a lock, so that no process undoes the
-change of another, and a crash or a full disk leaves the old file.
+A path may lead to anything: a pipe without a writer, an endless device, a link to itself. Opening
+one in the usual way hangs the event loop, fills memory, or replaces a device by a file; so only
+regular files are opened, and read up to a limit. A change is made under a lock, so that no process
+undoes the change of another, and a crash or a full disk leaves the old file.
+
+Locks are empty files. Where the system can lock files, the lock of a killed process is released at
+once. Elsewhere the existence of a file is the lock, and counts as left behind after a while.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import os
 import stat
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from .locks import take_lock
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt as _msvcrt
+except ImportError:  # everything else
+    msvcrt: Any = None
+else:
+    msvcrt = _msvcrt
+
+from .futures import TaskLocks
 from .paths import state_folder
-from .regular_files import make_private, make_private_folder, open_regular, real_path
+
+if sys.platform == "win32":
+    from .windows import take_from_others, windows_calls
+
+# Without waiting for the other end of a pipe, without becoming the owner of a terminal.
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_regular(
+    path: str | os.PathLike[str],
+    flags: int = os.O_RDONLY,
+    mode: int = 0o600,
+    *,
+    limit: int | None = None,
+) -> int:
+    """Open a regular file and return its descriptor, which `open` makes a file object of.
+
+    ``flags`` and ``mode``: as for `os.open`. ``limit``: the most bytes that the file may hold now.
+
+    Raises `OSError` when the file cannot be opened, is larger, or is not a regular file; a path
+    that is not one raises it too, and never `ValueError`.
+    """
+    try:
+        with suppress(FileNotFoundError):  # `os.open` creates it, or says the same
+            _check(os.stat(path), None)  # opening some devices has effects already
+        descriptor = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, mode)
+    except ValueError:  # a NUL character, or a character that no file name has
+        raise OSError(errno.EINVAL, "not the path of a file") from None
+    try:
+        _check(os.fstat(descriptor), limit)  # the path may have been replaced since
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path with its links followed. Raises `OSError` for one that no file can have."""
+    try:
+        encoded = os.fsencode(path)
+    except ValueError:
+        encoded = b"\0"
+    if b"\0" in encoded:  # which not every Python's realpath refuses
+        raise OSError(errno.EINVAL, "not the path of a file")
+    return Path(os.path.realpath(path))
+
+
+def _check(status: os.stat_result, limit: int | None) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EINVAL, "it is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if limit is not None and status.st_size > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes")
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Replace the content of a file opened by `open_regular`. Raises `OSError`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with open(open_regular(path, flags, 0o666), "wb") as file:
+        file.write(content)
+
+
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Give a file mode 0600: only its owner may read it. Raises `OSError` if it is another's.
+
+    On Windows the administrators and the system keep their rights; where the file system has no
+    permissions, such as on a memory stick, nothing happens.
+    """
+    if sys.platform == "win32":
+        take_from_others(os.fspath(path), windows_calls())
+    else:
+        os.chmod(path, 0o600)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents for the owner alone; existing ones stay unchanged."""
+    if not folder.exists():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+# Reading and replacing
 
 # Seconds that a change waits for another process, and between two attempts.
 _LOCK_LIMIT = 10.0
@@ -150,27 +252,18 @@ def _remove_unfinished(path: Path) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Keep out other processes that change the same file; the lock stands in the state folder."""
-    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
-    lock = state_folder(os.environ) / "locks" / f"file-{digest}.lock"
+    lock = state_folder(os.environ) / "locks" / f"file-{_digest(os.fsencode(path))}.lock"
+    deadline = time.monotonic() + _LOCK_LIMIT
     release = _taken(lock)
+    while release is None:
+        if time.monotonic() > deadline:
+            raise OSError(errno.ETIMEDOUT, f"another process is changing it (lock {lock})")
+        time.sleep(_LOCK_DELAY)
+        release = _taken(lock)
     try:
         yield
     finally:
         release()
-
-
-def _taken(lock: Path) -> Callable[[], None]:
-    deadline = time.monotonic() + _LOCK_LIMIT
-    while True:
-        try:
-            release = take_lock(lock)
-        except OSError:  # no other process could share it, or the file system has no locks
-            return lambda: None
-        if release is not None:
-            return release
-        if time.monotonic() > deadline:
-            raise OSError(errno.ETIMEDOUT, f"another process is changing it (lock {lock})")
-        time.sleep(_LOCK_DELAY)
 
 
 def _umask() -> int:
@@ -188,3 +281,114 @@ def save_text(text: str) -> str:
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
         file.write(text)
     return path
+
+
+# Locks
+
+# Seconds between two attempts at a lock that another process holds: short at first, since most are
+# held for milliseconds, and longer later, since the others wait for a human.
+_FIRST_DELAY = 0.005
+_MAX_DELAY = 0.25
+
+# The age in seconds from which a lock by existence counts as left behind: no login takes longer.
+_LEFT_BEHIND_AFTER = 900.0
+
+# Windows says EACCES, and Wine, which runs Windows programs elsewhere, gives no reason at all.
+_HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0}
+
+
+class LockFolder:
+    """Locks by name that keep out tasks and processes that use the same folder.
+
+    If the folder cannot be written to, they keep out only the tasks of this event loop.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tasks = TaskLocks()
+
+    @asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[None]:
+        """Hold the lock called ``name`` within a block. Cancelling the wait is safe."""
+        path, delay = self.path_of(name), _FIRST_DELAY
+        async with self._tasks.lock(name):
+            release = _taken(path)
+            while release is None:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _MAX_DELAY)
+                release = _taken(path)
+            try:
+                yield
+            finally:
+                release()
+
+    def path_of(self, name: str) -> Path:
+        """Return the file of the lock called ``name``."""
+        return self._folder / f"{_digest(name.encode())}.lock"
+
+
+def _taken(path: Path) -> Callable[[], None] | None:
+    """Return a function that unlocks a file; None while another process holds the lock."""
+    try:
+        make_private_folder(path.parent)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    except OSError:
+        return lambda: None  # there is no other process that could share this folder
+    try:
+        lock_descriptor(descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in _HELD_BY_ANOTHER:
+            return None
+        return _created(path.with_suffix(".held"))  # as on some network file systems
+    return lambda: unlock_descriptor(descriptor)
+
+
+def _created(path: Path) -> Callable[[], None] | None:
+    """Acquire a lock by existence; return as `_taken` does."""
+
+    def remove() -> None:
+        with suppress(OSError):
+            path.unlink()
+
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _LEFT_BEHIND_AFTER:
+                path.unlink()
+        return None
+    except OSError:
+        return lambda: None
+    return remove
+
+
+def lock_descriptor(descriptor: int) -> None:
+    """Lock without waiting. Raises `OSError` when that fails, for any reason."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        raise OSError(errno.ENOSYS, "no locks on files")
+
+
+def unlock_descriptor(descriptor: int) -> None:
+    """Unlock and close."""
+    # Closing is not enough: a forked child may hold the same descriptor open, and with it the lock;
+    # and Windows unlocks a closed file only at some later time.
+    release_descriptor(descriptor)
+    os.close(descriptor)
+
+
+def release_descriptor(descriptor: int) -> None:
+    """Unlock, and leave it open."""
+    with suppress(OSError):
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        elif msvcrt is not None:
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+
+def _digest(name: bytes) -> str:
+    return hashlib.sha256(name).hexdigest()[:32]

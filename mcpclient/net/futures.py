@@ -1,4 +1,4 @@
-"""Futures and tasks: notifying, cancelling, gathering, and tasks that run in the background."""
+"""Futures and tasks: notifying, locks, cancelling, gathering, and tasks in the background."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Callable, TypeVar
+from weakref import WeakKeyDictionary
 
 from ..errors import McpError
 from ..framing.logs import logger_for
@@ -30,6 +31,20 @@ class NextChange:
         future, self._future = self._future, None
         if future is not None and not future.get_loop().is_closed():
             future.set_result(None)
+
+
+class TaskLocks:
+    """Locks by name that keep out the other tasks of the same event loop."""
+
+    def __init__(self) -> None:
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = (
+            WeakKeyDictionary()
+        )
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """Return the lock called ``name`` of the running event loop."""
+        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
+        return locks.setdefault(name, asyncio.Lock())
 
 
 def consume_exception(future: asyncio.Future[Any]) -> None:

@@ -123,10 +123,9 @@ class LocalHttpServer:
         port = server.sockets[0].getsockname()[1]
         shown = f"[{address}]" if ":" in address else address
         self.authority = f"{shown}:{port}"
-        names = {self.authority, f"localhost:{port}"}
+        self._hosts = frozenset({self.authority, f"localhost:{port}"})
         if port == 80:  # which browsers leave out
-            names |= {shown, "localhost"}
-        self._hosts = frozenset(names)
+            self._hosts |= {shown, "localhost"}
 
     def stop(self) -> None:
         """Stop listening, and cancel every response, without waiting. Idempotent."""

@@ -20,12 +20,12 @@ from .clocks import timestamp
 
 if TYPE_CHECKING:
     from ..recording import redaction, transcript, writing
-    from . import regular_files
+    from . import files
 else:
     redaction = OnDemand("..recording.redaction", __name__)
     transcript = OnDemand("..recording.transcript", __name__)
     writing = OnDemand("..recording.writing", __name__)
-    regular_files = OnDemand(".regular_files", __name__)
+    files = OnDemand(".files", __name__)
 
 _logger = logger_for("mcpclient.trace")
 
@@ -186,11 +186,11 @@ def open_trace(path: str | os.PathLike[str]) -> TextIO:
 
 
 def _open_privately(path: str, flags: int) -> int:
-    descriptor = regular_files.open_regular(path, flags)
+    descriptor = files.open_regular(path, flags)
     status = os.fstat(descriptor)
     # On Windows the mode tells nothing; there a file is made private when it is new.
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
     if may_be_public:
         with suppress(OSError):  # it belongs to another user, who decides
-            regular_files.make_private(path)
+            files.make_private(path)
     return descriptor

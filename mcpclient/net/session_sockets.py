@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import UsageError
-from .regular_files import make_private, make_private_folder
+from .files import make_private, make_private_folder
 from .session_front import is_session_name, peer_user, sessions_folder
 from .shielded import call_in_thread
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import ConnectKind, UsageError
 from ..lazy import OnDemand
+from .files import open_regular
 from .network_options import ClientCertificate, NetworkOptions, Path
-from .regular_files import open_regular
 from .shielded import call_in_thread
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from .. import sync
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
-from ..net.files import change_file
-from ..net.regular_files import open_regular
+from ..net.files import change_file, open_regular
 from ..transports.replaying import MAX_RECORDING_SIZE, Recording
 
 if TYPE_CHECKING:

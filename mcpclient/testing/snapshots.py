@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 
-from ..net.regular_files import open_regular, write_file
+from ..net.files import open_regular, write_file
 from ..protocol.types import Tool
 
 _MAX_SIZE = 64 * 1024 * 1024

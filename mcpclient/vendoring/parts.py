@@ -82,7 +82,7 @@ PARTS: dict[str, Part] = {
         "traces, recordings and replay",
         (
             *("transports.replaying", "recording.writing", "recording.script"),
-            *("recording.transcript", "net.regular_files"),
+            *("recording.transcript", "net.files"),
         ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net import files, locks
+from mcpclient.net import files
 from mcpclient.net.files import change_file, read_file, replace_content
 from tests.support.subprocesses import run_python
 
@@ -225,7 +225,7 @@ def test_without_locks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def no_locks(descriptor: int) -> None:
         raise OSError(errno.ENOSYS, "no locks")
 
-    monkeypatch.setattr(locks, "lock_descriptor", no_locks)
+    monkeypatch.setattr(files, "lock_descriptor", no_locks)
     change_file(tmp_path / "a", lambda content: b"x", limit=10)
     monkeypatch.setattr(files, "state_folder", lambda environ: tmp_path / "a")
     change_file(tmp_path / "b", lambda content: b"y", limit=10)

@@ -10,6 +10,7 @@ import pytest
 from mcpclient.errors import ConnectionLost
 from mcpclient.net.futures import (
     NextChange,
+    TaskLocks,
     call_from_thread,
     cancel,
     cancel_all,
@@ -159,3 +160,17 @@ def test_an_outcome_is_handed_on_from_another_thread() -> None:
     closed = asyncio.new_event_loop()
     closed.close()
     assert not call_from_thread(closed, print)
+
+
+def test_task_locks_belong_to_their_loop() -> None:
+    """One object may serve several loops, one after the other."""
+    task_locks = TaskLocks()
+
+    async def main() -> None:
+        assert task_locks.lock("a") is task_locks.lock("a")
+        assert task_locks.lock("a") is not task_locks.lock("b")
+        async with task_locks.lock("a"):
+            pass
+
+    for _ in range(2):
+        asyncio.run(main())

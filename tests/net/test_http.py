@@ -185,27 +185,6 @@ def test_a_connection_that_is_too_old_is_not_used_before_the_sweep_comes() -> No
     with_server(hello, work)
 
 
-def test_a_warm_request_looks_at_the_clock_once() -> None:
-    """F-HTTP-16"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
-        await fetch(client, server.url())
-        (connection,) = client._connections
-        looks: list[float] = []
-
-        def look() -> float:
-            looks.append(asyncio.get_running_loop().time())
-            return looks[-1]
-
-        connection._clock = look
-        for number in (1, 2, 3):
-            await fetch(client, server.url())
-            assert len(looks) == number
-        assert server.connections == 1
-
-    with_server(hello, work)
-
-
 def test_a_connection_is_idle_from_the_end_of_a_long_request_on() -> None:
     """F-HTTP-16: not from its beginning, after which a sweep has come."""
 

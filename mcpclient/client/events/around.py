@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Callable, Protocol, runtime_checkable
 
 from ...errors import UsageError
-from ...net.locks import TaskLocks
+from ...net.futures import TaskLocks
 from ...protocol.types import CallToolResult, Tool
 from .callbacks import Observer
 

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import safe_repr
 from ...lazy import OnDemand
 from ...net.clocks import seconds_since_epoch
-from ...net.files import read_file
+from ...net.files import make_private_folder, read_file
 from ...net.paths import bundle_folder
-from ...net.regular_files import make_private_folder
 from ..entry import EntryError
 
 if TYPE_CHECKING:

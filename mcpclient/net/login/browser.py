@@ -10,7 +10,7 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..regular_files import make_private, make_private_folder
+from ..files import make_private, make_private_folder
 from ..shielded import call_in_thread
 
 # Some launchers return only when the browser is closed; after so many seconds it counts as open.

@@ -20,7 +20,7 @@ from typing import Callable
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
-from ..locks import LockFolder
+from ..files import LockFolder
 from ..shielded import call_in_thread
 from .storage import credentials_path
 

@@ -18,9 +18,8 @@ from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
 from ...framing.uri import LOOPBACK_HOSTS
-from ..futures import resolve
+from ..futures import TaskLocks, resolve
 from ..local_http import LocalHttpServer, LocalRequest, LocalResponse
-from ..locks import TaskLocks
 from .browser import open_browser
 from .storage import FileStore
 from .terminal import Terminal

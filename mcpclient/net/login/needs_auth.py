@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 from ...auth.effects import CredentialStore
 from ...auth.grants import store_name
 from ..clocks import seconds_since_epoch, steady_seconds
-from ..locks import TaskLocks
+from ..futures import TaskLocks
 
 NEEDS_AUTH_SECONDS = 15 * 60
 

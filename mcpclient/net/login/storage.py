@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
-from ..files import replace_content, replace_file
-from ..locks import LockFolder, TaskLocks
+from ..files import LockFolder, open_regular, real_path, replace_content, replace_file
+from ..futures import TaskLocks
 from ..paths import config_folder
-from ..regular_files import open_regular, real_path
 
 # More than ten thousand servers' tokens: this module did not write a longer file.
 _MAX_FILE_SIZE = 64 * 1024 * 1024

@@ -61,7 +61,8 @@ class ScriptedBrowser:
     async def _return(self) -> None:
         parts = urlsplit(self.redirect_uri)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        writer.write(f"GET {parts.path}?{self._comes_back} HTTP/1.1\r\n\r\n".encode())
+        target = f"{parts.path}?{self._comes_back}"
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
         self.pages.append(await reader.read())
         writer.close()
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.net import locks
-from mcpclient.net.locks import LockFolder, TaskLocks
+from mcpclient.net import files
+from mcpclient.net.files import LockFolder
 from tests.support.subprocesses import run_python
 
 
@@ -55,7 +55,7 @@ def test_processes_take_turns(tmp_path: Path) -> None:
     code = f"""
         import asyncio
         from pathlib import Path
-        from mcpclient.net.locks import LockFolder
+        from mcpclient.net.files import LockFolder
 
         async def main():
             try:
@@ -109,8 +109,8 @@ def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
         for each in opened[:-1]:
             assert each == descriptor, "a file opened before is still open"
 
-    monkeypatch.setattr(locks, "lock_descriptor", held_by_another)
-    monkeypatch.setattr(locks, "_FIRST_DELAY", 0)
+    monkeypatch.setattr(files, "lock_descriptor", held_by_another)
+    monkeypatch.setattr(files, "_FIRST_DELAY", 0)
 
     async def main() -> None:
         async with LockFolder(tmp_path).lock("name"):
@@ -147,8 +147,8 @@ def test_a_forked_child_does_not_go_on_holding_a_lock(
         lock_descriptor(descriptor)
         copies.append(os.dup(descriptor))
 
-    lock_descriptor = locks.lock_descriptor
-    monkeypatch.setattr(locks, "lock_descriptor", lock_and_copy)
+    lock_descriptor = files.lock_descriptor
+    monkeypatch.setattr(files, "lock_descriptor", lock_and_copy)
 
     async def main() -> None:
         for folder in (LockFolder(tmp_path), LockFolder(tmp_path)):
@@ -191,8 +191,8 @@ class Msvcrt:
 def test_windows_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: unlocked explicitly, since closing the file may unlock it only later."""
     windows = Msvcrt()
-    monkeypatch.setattr(locks, "fcntl", None)
-    monkeypatch.setattr(locks, "msvcrt", windows)
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setattr(files, "msvcrt", windows)
     test_tasks_take_turns(tmp_path)
     assert not windows.held
 
@@ -200,26 +200,10 @@ def test_windows_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("neither", [False, True])
 def test_locks_by_existence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, neither: bool) -> None:
     """F-AUTH-9: where the system has no locks on files, or the file system has not."""
-    monkeypatch.setattr(locks, "fcntl", None if neither else Unsupported())
-    monkeypatch.setattr(locks, "msvcrt", None)
+    monkeypatch.setattr(files, "fcntl", None if neither else Unsupported())
+    monkeypatch.setattr(files, "msvcrt", None)
     test_tasks_take_turns(tmp_path)
     assert not list(tmp_path.glob("*.held"))
-
-
-def test_a_lock_by_existence_is_kept_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-9: and not taken away while its owner lives."""
-    monkeypatch.setattr(locks, "fcntl", Unsupported())
-    monkeypatch.setattr(locks, "_TOUCH_EVERY", 0.001)
-
-    async def main() -> None:
-        async with LockFolder(tmp_path).lock("name"):
-            (held,) = held_in(tmp_path)
-            for _ in range(2):
-                os.utime(held, (0, 0))
-                while not held.stat().st_mtime:  # noqa: ASYNC110 - a timer of the lock's own
-                    await asyncio.sleep(0)
-
-    asyncio.run(main())
 
 
 def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> None:
@@ -242,7 +226,7 @@ def test_a_lock_by_existence_that_was_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-9: its owner was killed."""
-    monkeypatch.setattr(locks, "fcntl", Unsupported())
+    monkeypatch.setattr(files, "fcntl", Unsupported())
 
     async def main() -> None:
         folder = LockFolder(tmp_path)
@@ -258,7 +242,7 @@ def test_a_lock_by_existence_that_was_left_behind(
 def test_a_lock_by_existence_that_cannot_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "fcntl", Unsupported())
+    monkeypatch.setattr(files, "fcntl", Unsupported())
 
     async def main() -> None:
         lock = LockFolder(tmp_path).lock("name")
@@ -282,20 +266,6 @@ def refusing_to_create(real: object) -> object:
     return opening
 
 
-def test_task_locks_belong_to_their_loop() -> None:
-    """One object may serve several loops, one after the other."""
-    task_locks = TaskLocks()
-
-    async def main() -> None:
-        assert task_locks.lock("a") is task_locks.lock("a")
-        assert task_locks.lock("a") is not task_locks.lock("b")
-        async with task_locks.lock("a"):
-            pass
-
-    for _ in range(2):
-        asyncio.run(main())
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="has its own")
 def test_this_system_locks_files() -> None:
-    assert vars(locks)["fcntl"] is not None
+    assert vars(files)["fcntl"] is not None

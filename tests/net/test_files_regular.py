@@ -19,12 +19,10 @@ from mcpclient.errors import AuthError
 from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.manager.pins import Memory, Pins, Remembered
-from mcpclient.net.files import change_file
-from mcpclient.net.locks import LockFolder
+from mcpclient.net.files import change_file, open_regular, write_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.regular_files import open_regular, write_file
 from mcpclient.net.tls import TlsContexts
 from mcpclient.sandbox import rights
 from mcpclient.testing import cassette, check_tools

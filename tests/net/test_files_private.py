@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.net import regular_files
-from mcpclient.net.regular_files import make_private, make_private_folder
+from mcpclient.net import files
+from mcpclient.net.files import make_private, make_private_folder
 
 pytestmark = pytest.mark.needs_posix
 
@@ -37,7 +37,7 @@ def test_a_file_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[object] = []
     stand_ins = {"take_from_others": lambda *words: given.append(words), "windows_calls": str}
     for name, function in stand_ins.items():
-        monkeypatch.setattr(regular_files, name, function, raising=False)
+        monkeypatch.setattr(files, name, function, raising=False)
     monkeypatch.setattr(sys, "platform", "win32")
     make_private(Path("a file"))
     monkeypatch.undo()
