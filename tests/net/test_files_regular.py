@@ -19,7 +19,7 @@ from mcpclient.errors import AuthError
 from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
 from mcpclient.manager.pins import Memory, Pins, Remembered
-from mcpclient.net.files import change_file, open_regular, write_file
+from mcpclient.net.files import LockFolder, change_file, open_regular, write_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
