@@ -56,13 +56,8 @@ class RegisteredClient:
 
     def to_record(self) -> dict[str, object]:
         """Return a JSON object, with the secret of a dynamic registration."""
-        return {
-            "client_id": self.client_id,
-            "issuer": self.issuer,
-            "method": self.method,
-            "client_secret": None if self.is_configured else self.client_secret,
-            "is_configured": self.is_configured,
-        }
+        values = {name: value for name, value in vars(self).items() if name != "signer"}
+        return {**values, "client_secret": None if self.is_configured else self.client_secret}
 
     @classmethod
     def from_record(

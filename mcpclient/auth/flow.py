@@ -161,7 +161,7 @@ class Authorization:
         AuthorizationDenied, RegistrationRequired, TokenRequestFailed, SsrfError and AuthError.
         """
         fields = [] if refusal is None else refusal.header_values("www-authenticate")
-        yield from effects.Exclusive(self.key, self._obtain(read_challenge(fields), (), None))
+        yield from effects.Exclusive(self.key, self._obtain(read_challenge(fields), None))
 
     def log_out(self) -> Flow[Grant | None]:
         """Forget all grants, unfinished logins and bindings; return the grant, for `revoke`."""
@@ -189,7 +189,7 @@ class Authorization:
             challenge = AuthorizationChallenge(
                 resource_metadata=stored.resource_metadata_url, dpop_only=stored.prover is not None
             )
-            yield from self._obtain(challenge, stored.requested_scopes, stored.client.issuer)
+            yield from self._obtain(challenge, stored)
         except (TokenRequestFailed, NetworkError):
             # Renewal is early: a valid token may be used while the authorization server fails.
             if self._grant is None or stored.tokens.has_expired(time):
@@ -206,12 +206,14 @@ class Authorization:
             self._adopt(stored)
             return "adopted"
         # Discovery is never cached: after a 401 the server may have another authorization server.
-        discovery = yield from self._discover(challenge)
-        held: tuple[str, ...] = ()
-        if stored is not None and stored.client.issuer == discovery.server.issuer:
-            held = stored.requested_scopes
-            if may_refresh and (yield from self._try_refresh(stored)) is not None:
-                return "refreshed"
+        discovery, stored = yield from self._discover(challenge, stored)
+        held = () if stored is None else stored.requested_scopes
+        if (
+            stored is not None
+            and may_refresh
+            and (yield from self._try_refresh(stored)) is not None
+        ):
+            return "refreshed"
         yield from self._forget()
         yield from self._obtain_from(discovery, challenge, held)
         return "obtained"
@@ -222,9 +224,9 @@ class Authorization:
         if stored is not None and _differs(stored, sent):
             self._adopt(stored)
             return
-        discovery = yield from self._discover(challenge)
+        discovery, stored = yield from self._discover(challenge, stored)
         held: tuple[str, ...] = ()
-        if stored is not None and stored.client.issuer == discovery.server.issuer:
+        if stored is not None:
             held = union(stored.requested_scopes, stored.tokens.scopes or ())
             wanted = scopes_for(self.options, discovery, challenge, held)
             if set(wanted) <= set(held):
@@ -250,12 +252,10 @@ class Authorization:
         yield from forget_pending(self._name)
         return grant
 
-    def _obtain(
-        self, challenge: AuthorizationChallenge, held: tuple[str, ...], issuer: str | None
-    ) -> Flow[None]:
-        discovery = yield from self._discover(challenge)
-        same_issuer = issuer == discovery.server.issuer
-        yield from self._obtain_from(discovery, challenge, held if same_issuer else ())
+    def _obtain(self, challenge: AuthorizationChallenge, stored: Grant | None) -> Flow[None]:
+        discovery, stored = yield from self._discover(challenge, stored)
+        held = () if stored is None else stored.requested_scopes
+        yield from self._obtain_from(discovery, challenge, held)
 
     def _obtain_from(
         self, discovery: Discovery, challenge: AuthorizationChallenge, held: tuple[str, ...]
@@ -265,13 +265,13 @@ class Authorization:
         uses_dpop = needs_dpop(self.options, discovery, challenge)
         request = GrantRequest(
             server_url=self.server_url,
+            server_name=self._name,
             discovery=discovery,
             scopes=scopes_for(self.options, discovery, challenge, held),
             resource=resource_for(self.options, discovery, self.server_url),
             policy=self.policy,
             prover=(yield from self._the_prover()) if uses_dpop else None,
             keep=self._keep,
-            account=self.options.account,
         )
         try:
             yield from bound(
@@ -306,16 +306,19 @@ class Authorization:
         yield from self._store(renewed)
         return renewed
 
-    def _discover(self, challenge: AuthorizationChallenge) -> Flow[Discovery]:
-        return (
-            yield from discover(
-                self.server_url,
-                self.options,
-                self.policy,
-                resource_metadata_url=challenge.resource_metadata,
-                protocol_version=self._protocol_version,
-            )
+    def _discover(
+        self, challenge: AuthorizationChallenge, stored: Grant | None
+    ) -> Flow[tuple[Discovery, Grant | None]]:
+        """Find the authorization server; return ``stored`` as well if it is the server's grant."""
+        discovery = yield from discover(
+            self.server_url,
+            self.options,
+            self.policy,
+            resource_metadata_url=challenge.resource_metadata,
+            protocol_version=self._protocol_version,
         )
+        is_its = stored is not None and stored.client.issuer == discovery.server.issuer
+        return discovery, stored if is_its else None
 
     def _the_prover(self) -> Flow[DpopProver]:
         if self._prover is None:
@@ -323,10 +326,9 @@ class Authorization:
         return self._prover
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
-        if grant.tokens.refresh_token is None and isinstance(self.options, OAuth):
-            # Only a login can renew it, so the user is not asked before it has expired.
-            return grant.tokens.has_expired(time)
-        return grant.tokens.should_renew(time)
+        # Where only a login can renew it, the user is not asked before it has expired.
+        needs_user = grant.tokens.refresh_token is None and isinstance(self.options, OAuth)
+        return grant.tokens.has_expired(time) if needs_user else grant.tokens.should_renew(time)
 
     def _adopt(self, grant: Grant | None) -> None:
         self._loaded = True
@@ -421,28 +423,22 @@ class AuthorizedRequest:
             self._nonces += 1
             if self._nonces <= _MAX_NONCES:
                 return True
+        owner = self._owner
         if lacks_scope:
-            yield from self._answer_forbidden(challenge)
-        else:
-            yield from self._answer_unauthorized(challenge)
-        return True
-
-    def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
+            self._step_ups += 1
+            if self._step_ups > _MAX_STEP_UPS:
+                held = () if self._sent is None else self._sent.requested_scopes
+                raise InsufficientScope(challenge.scopes or (), held)
+            yield from effects.Exclusive(owner.key, owner.step_up(self._sent, challenge))
+            return True
         if self._is_new_grant:
             raise AuthError(
                 f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
                 "need another resource= or issuer="
             )
-        owner = self._owner
         flow = owner.replace_rejected(self._sent, challenge, may_refresh=self._may_refresh)
         outcome = yield from effects.Exclusive(owner.key, flow)
         if outcome == "refreshed":
             self._may_refresh = False
         self._is_new_grant = outcome == "obtained"
-
-    def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
-        self._step_ups += 1
-        if self._step_ups > _MAX_STEP_UPS:
-            held = () if self._sent is None else self._sent.requested_scopes
-            raise InsufficientScope(challenge.scopes or (), held)
-        yield from effects.Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))
+        return True

@@ -53,14 +53,10 @@ class GrantTerms:
         """Return a JSON object, secrets included."""
         prover = self.prover
         values = {name: value for name, value in vars(self).items() if name != "prover"}
-        return {
-            **{
-                name: [*value] if isinstance(value, tuple) else value
-                for name, value in values.items()
-            },
-            "client": self.client.to_record(),
-            "dpop_key": None if prover is None else prover.key.to_secret(),
-        }
+        for name, value in values.items():
+            values[name] = [*value] if isinstance(value, tuple) else value
+        key = None if prover is None else prover.key.to_secret()
+        return {**values, "client": self.client.to_record(), "dpop_key": key}
 
     def exchange(self, form: Form, policy: UrlPolicy, keep: Keep | None) -> Flow[Grant]:
         """Obtain a grant with one token request for ``form``, and store it with ``keep``.
@@ -196,21 +192,19 @@ class Grant(GrantTerms):
 
 @dataclass(frozen=True)
 class GrantRequest:
-    """A request for a grant, whatever its grant type. Most fields are those of `GrantTerms`."""
+    """A request for a grant, whatever its grant type. Most fields are those of `GrantTerms`.
+
+    ``server_name``: the name of the server, and the account there, in stored records.
+    """
 
     server_url: str
+    server_name: str
     discovery: Discovery
     scopes: tuple[str, ...]
     resource: str | None
     policy: UrlPolicy = field(repr=False)
     prover: DpopProver | None = None
     keep: Keep | None = field(default=None, repr=False)
-    account: str | None = None
-
-    @property
-    def server_name(self) -> str:
-        """The name of the server, and the account there, in stored records."""
-        return store_name(account_url(self.server_url, self.account))
 
     def terms(self, client: RegisteredClient) -> GrantTerms:
         """Return the terms of the grant that ``client`` wants."""

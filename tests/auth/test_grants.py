@@ -31,6 +31,7 @@ SERVER = AuthorizationServer("https://auth.example", TOKEN)
 def request(prover: DpopProver | None = None, resource: str | None = "r") -> GrantRequest:
     return GrantRequest(
         server_url="https://mcp.example/mcp",
+        server_name="https://mcp.example/mcp",
         discovery=Discovery(SERVER, None),
         scopes=("a", "b"),
         resource=resource,

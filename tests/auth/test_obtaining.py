@@ -104,6 +104,7 @@ def test_each_option_has_its_grant_type(options: OAuthOptions, grant_type: str) 
     world.on("POST", "https://auth.example/device", json_response(codes))
     request = GrantRequest(
         server_url="https://mcp.example/mcp",
+        server_name="https://mcp.example/mcp",
         discovery=Discovery(AuthorizationServer.parse(issuer.document), None),
         scopes=(),
         resource=None,

@@ -43,6 +43,7 @@ def request(
 ) -> GrantRequest:
     return GrantRequest(
         server_url=SERVER,
+        server_name=SERVER,
         discovery=Discovery(
             AuthorizationServer.parse(fake.document), None, "https://mcp.example/m"
         ),

@@ -16,6 +16,7 @@ def test_the_request() -> None:
     world.on("POST", token, json_response({"access_token": "t"}))
     request = GrantRequest(
         server_url="https://mcp.example",
+        server_name="https://mcp.example",
         discovery=Discovery(AuthorizationServer("https://auth.example", token), None),
         scopes=("mcp:read",),
         resource="https://mcp.example",

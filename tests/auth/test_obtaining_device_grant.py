@@ -37,6 +37,7 @@ def run(
 ) -> Grant:
     request = GrantRequest(
         server_url="https://mcp.example/mcp",
+        server_name="https://mcp.example/mcp",
         discovery=Discovery(AuthorizationServer("https://auth.example", TOKEN), None),
         scopes=scopes,
         resource=resource,

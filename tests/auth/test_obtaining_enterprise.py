@@ -29,6 +29,7 @@ def run(
     server_url = "https://mcp.example/mcp"
     request = GrantRequest(
         server_url=server_url,
+        server_name=server_url,
         discovery=Discovery(AuthorizationServer("https://auth.example", TOKEN), None),
         scopes=scopes,
         resource=resource,

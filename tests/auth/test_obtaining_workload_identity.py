@@ -15,6 +15,7 @@ from .world import World, form_of, json_response
 TOKEN = "https://auth.example/token"
 REQUEST = GrantRequest(
     server_url="https://mcp.example",
+    server_name="https://mcp.example",
     discovery=Discovery(AuthorizationServer("https://auth.example", TOKEN), None),
     scopes=(),
     resource=None,

@@ -738,8 +738,8 @@ OTHERS = [
     Fault(
         "auth.flow",
         "a grant is widened while another task renews it",
-        "yield from effects.Exclusive(self._owner.key, self._owner.step_up(self._sent, challenge))",
-        "yield from self._owner.step_up(self._sent, challenge)",
+        "yield from effects.Exclusive(owner.key, owner.step_up(self._sent, challenge))",
+        "yield from owner.step_up(self._sent, challenge)",
     ),
     Fault(
         "auth.flow",
@@ -811,7 +811,7 @@ OTHERS = [
     Fault(
         "transports.replaying",
         "one client hears what is for another",
-        "        copied._players, copied._asking, copied._held = {}, {}, []",
+        "        copied._parts, copied._asking, copied._held = {}, {}, []",
         "        pass",
     ),
     Fault(
