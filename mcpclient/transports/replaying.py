@@ -6,9 +6,9 @@ import asyncio
 import json
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ConnectionLost, ProtocolViolation, UsageError, safe_str
 from ..framing.http1 import ResponseHead
@@ -18,7 +18,16 @@ from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..net.files import open_regular
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
-from ..recording.conversation import Call, Conversation, Failed, Heard, Refused, Step, read_calls
+from ..recording.conversation import (
+    Call,
+    Conversation,
+    Failed,
+    Heard,
+    Refused,
+    Rejected,
+    Step,
+    read_calls,
+)
 from ..recording.script import Script, client_is_ready
 from ..recording.transcript import Transcript, read_transcripts
 from ..recording.writing import error_of
@@ -58,9 +67,9 @@ class Recording(Transport):
         name = os.path.basename(self._path)
         self._script = Script(name, self.conversation.calls, match)
         self._receiver: Receiver | None = None
-        self._players: dict[RequestId, _Player] = {}
-        self._asking: dict[RequestId, deque[_Player]] = {}  # by the id of the server's request
-        self._held: list[_Player] = []  # until the client has said that it is ready
+        self._parts: dict[RequestId, _Part] = {}
+        self._asking: dict[RequestId, deque[_Part]] = {}  # by the id of the server's request
+        self._held: list[_Part] = []  # until the client has said that it is ready
         self._has_begun = False
 
     @property
@@ -72,7 +81,7 @@ class Recording(Transport):
         """Return a recording for another client, which gets the calls that this one leaves."""
         copied = copy(self)
         copied._receiver, copied._has_begun = None, False
-        copied._players, copied._asking, copied._held = {}, {}, []
+        copied._parts, copied._asking, copied._held = {}, {}, []
         return copied
 
     @property
@@ -91,7 +100,7 @@ class Recording(Transport):
         self._receiver = receiver
         if not self._has_begun:
             self._has_begun = True
-            self._start(_Player(self, self.conversation.before))
+            self._start(_Part(deque(self.conversation.before)))
 
     def send(self, outgoing: Outgoing) -> None:
         """Play the recorded reaction to a message."""
@@ -99,73 +108,71 @@ class Recording(Transport):
         if self._receiver is None:
             raise ConnectionLost("the recording is not being replayed")
         if "method" not in message:
-            self._go_on(message["id"])
+            waiting = self._asking.get(message["id"])
+            if waiting is not None:
+                self._start(waiting.popleft())
+                if not waiting:
+                    del self._asking[message["id"]]
         elif "id" in message:
-            self._play(message)
+            reply = self._script.reply_to(message)
+            if reply.later:
+                self._held.append(_Part(deque(reply.later), reply.call, message))
+            part = self._parts[message["id"]] = _Part(deque(reply.steps), reply.call, message)
+            self._start(part)
         elif client_is_ready(message):
-            for player in self._held:
-                self._start(player)
+            for part in self._held:
+                self._start(part)
             self._held.clear()
 
-    def _play(self, request: Message) -> None:
-        reply = self._script.reply_to(request)
-        if reply.later:
-            self._held.append(_Player(self, reply.later, reply.call, request))
-        player = self._players[request["id"]] = _Player(self, reply.steps, reply.call, request)
-        self._start(player)
-
-    def _start(self, player: _Player) -> None:
+    def _start(self, part: _Part) -> None:
         # In a later turn of the loop, as from any server: never during the client's own call.
-        asyncio.get_running_loop().call_soon(player.play)
-
-    def _go_on(self, request_id: RequestId) -> None:
-        waiting = self._asking.get(request_id)
-        if waiting is not None:
-            self._start(waiting.popleft())
-            if not waiting:
-                del self._asking[request_id]
+        asyncio.get_running_loop().call_soon(self._play, part)
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Stop playing for a request."""
-        player = self._players.pop(outgoing.request_id or "", None)
-        if player is not None:
-            player.steps.clear()
+        part = self._parts.pop(outgoing.request_id or "", None)
+        if part is not None:
+            part.steps.clear()
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
         """Stop."""
         self._receiver = None
-        self._players.clear()
+        self._parts.clear()
         self._asking.clear()
         self._held.clear()
 
-    # For players
+    def _play(self, part: _Part) -> None:
+        """Play a part up to where the recorded server waited for the client."""
+        while part.steps:
+            step = part.steps.popleft()
+            if not isinstance(step, Heard):
+                self._fail(step, part)
+                continue
+            message = part.renumbered(step.message)
+            if message is not None and step.answered:
+                self._asking.setdefault(message["id"], deque()).append(part)
+            if message is not None and self._receiver is not None:
+                self._receiver.message_received(message)
+            if step.answered:
+                return
+        if part.request is not None and self._parts.get(part.request["id"]) is part:
+            del self._parts[part.request["id"]]
 
-    def forget(self, player: _Player, request_id: RequestId) -> None:
-        """Drop a player that has come to its end."""
-        if self._players.get(request_id) is player:
-            del self._players[request_id]
-
-    def deliver(self, message: Message, player: _Player, *, answered: bool) -> None:
-        """Deliver a message; its player waits when the recorded server did."""
-        if answered:
-            self._asking.setdefault(message["id"], deque()).append(player)
-        if self._receiver is not None:
-            self._receiver.message_received(message)
-
-    def fail(self, step: Step, call: Call | None, request: Message | None) -> None:
+    def _fail(self, step: Refused | Failed | Rejected, part: _Part) -> None:
         """Deliver a step that is not a message."""
         receiver = self._receiver
-        request_id = request["id"] if request is not None else None
-        if receiver is None or isinstance(step, Heard):
+        request_id = part.request["id"] if part.request is not None else None
+        if receiver is None:
             return
         if isinstance(step, Refused):
-            assert call is not None
+            assert part.call is not None
             head = ResponseHead(step.status, "", step.headers, "1.1")
-            error = answer_error(
-                head, step.body, self._url, call.request["id"], in_session=step.in_session
+            recorded_id = part.call.request["id"]
+            refusal = answer_error(
+                head, step.body, self._url, recorded_id, in_session=step.in_session
             )
-            receiver.request_failed(request_id, error)
+            receiver.request_failed(request_id, refusal)
             return
         error = error_of(step.error)
         if isinstance(step, Failed) and step.lost:
@@ -176,53 +183,31 @@ class Recording(Transport):
             receiver.message_rejected(ProtocolViolation(str(error)), None)
 
 
-class _Player:
-    """Plays the steps of one call, up to where the recorded server waited for the client."""
+class _Part(NamedTuple):
+    """The steps that are left of one recorded ``call``, played for the new ``request``."""
 
-    def __init__(
-        self,
-        recording: Recording,
-        steps: Iterable[Step],
-        call: Call | None = None,
-        request: Message | None = None,
-    ) -> None:
-        self.steps: deque[Step] = deque(steps)
-        self._recording = recording
-        self._call = call
-        self._request = request
+    steps: deque[Step]
+    call: Call | None = None
+    request: Message | None = None
 
-    def play(self) -> None:
-        while self.steps:
-            step = self.steps.popleft()
-            if not isinstance(step, Heard):
-                self._recording.fail(step, self._call, self._request)
-                continue
-            message = self._renumbered(step.message)
-            if message is not None:
-                self._recording.deliver(message, self, answered=step.answered)
-            if step.answered:
-                return
-        if self._request is not None:
-            self._recording.forget(self, self._request["id"])
-
-    def _renumbered(self, recorded: Message) -> Message | None:
-        """Give a message the ids of the new request; None: no caller has asked for it."""
+    def renumbered(self, recorded: Message) -> Message | None:
+        """Return a message with the ids of the new request; None: no caller has asked for it."""
         message = _copied(recorded)
-        if self._call is None or self._request is None:
+        if self.call is None or self.request is None:
             return message
         if "method" not in message:
-            message["id"] = self._request["id"]
+            message["id"] = self.request["id"]
         body = message.get("params", message.get("result"))
         if not isinstance(body, dict):
             return message
         token, meta = plain_id(body.get("progressToken")), body.get("_meta")
-        if token is not None and token == plain_id(_token_of(self._call.request)):
-            body["progressToken"] = _token_of(self._request)
+        if token is not None and token == plain_id(_token_of(self.call.request)):
+            body["progressToken"] = _token_of(self.request)
             if body["progressToken"] is None:
                 return None
-        own_id = plain_id(self._call.request["id"])
+        own_id = plain_id(self.call.request["id"])
         if isinstance(meta, dict) and plain_id(meta.get(SUBSCRIPTION_ID)) == own_id:
-            meta[SUBSCRIPTION_ID] = self._request["id"]
+            meta[SUBSCRIPTION_ID] = self.request["id"]
         return message
 
 

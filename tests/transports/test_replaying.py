@@ -214,7 +214,7 @@ def test_what_was_played_is_not_kept(taped: Taped) -> None:
     async def again(client: Client) -> None:
         for _ in range(3):
             await play(client)
-        assert not recording._players
+        assert not recording._parts
         assert not recording._asking
 
     run(use(recording, again, roots=[]))
