@@ -19,7 +19,7 @@ from ..errors import ConnectionLost, HttpError, McpError, MessageTooLarge
 from ..framing.http1 import ResponseHead
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url
-from ..jsonrpc.messages import Message, RequestId, is_answer
+from ..jsonrpc.messages import RequestId, is_answer
 from ..net.futures import resolve
 from ..net.http import ResponseSink
 from .backoff import delays
@@ -66,7 +66,7 @@ class EventStream:
         self.questions: set[RequestId] = set()
         self._receiver = receiver
         self._limit = max_message_size
-        self._request_id = request_id
+        self.request_id = request_id
         self._decoder = EventDecoder(max_message_size)
         self._retry: int | None = None
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
@@ -74,42 +74,38 @@ class EventStream:
         self._replaying = False
         self._delays: Iterator[float] = delays()
 
-    @property
-    def carries_answer(self) -> bool:
-        """Whether a call waits for a response on it."""
-        return self._request_id is not None
-
     def feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes of the current connection complete."""
         for event in self._decoder.feed(data):
             if isinstance(event, OversizedEvent):
                 error = MessageTooLarge(event.limit)
-                self._receiver.message_rejected(error, self._request_id)
-                self.answered = self._request_id is not None
+                self._receiver.message_rejected(error, self.request_id)
+                self.answered = self.request_id is not None
             elif event.data and event.event == "message" and not self._is_replay(event.id):
                 self._deliver(event.data)
-        self._note_position()
+        position = self._decoder.last_event_id
+        if position not in ("", self.last_event_id) and len(position) <= _MAX_ID_LENGTH:
+            self.last_event_id = position
+            self.progressed = True
+        if self._decoder.retry is not None:
+            self._retry = self._decoder.retry
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
         # Invalid JSON without a method counts as the response, so that its caller does not
         # wait any longer; a broken notification affects no call.
-        answers = None if '"method"' in text else self._request_id
+        answers = None if '"method"' in text else self.request_id
         messages = deliver_text(text, self._receiver, answers)
-        for message in messages:
-            self._note_question(message)
-        if (answers is not None and not messages) or any(map(self._answers, messages)):
+        if answers is not None and not messages:
             self.answered = True
-
-    def _note_question(self, message: Message) -> None:
-        question = message.get("id") if "method" in message else None
-        if not isinstance(question, (int, str)) or len(self.questions) >= _MAX_QUESTIONS:
-            return
-        if isinstance(question, int) or len(question) <= _MAX_QUESTION_LENGTH:
-            self.questions.add(question)
-
-    def _answers(self, message: Message) -> bool:
-        return self._request_id is not None and is_answer(message, self._request_id)
+        for message in messages:
+            if self.request_id is not None and is_answer(message, self.request_id):
+                self.answered = True
+            question = message.get("id") if "method" in message else None
+            if not isinstance(question, (int, str)) or len(self.questions) >= _MAX_QUESTIONS:
+                continue
+            if isinstance(question, int) or len(question) <= _MAX_QUESTION_LENGTH:
+                self.questions.add(question)
 
     def _is_replay(self, event_id: str) -> bool:
         """Whether this event has come before. Only a resumed stream repeats events.
@@ -123,14 +119,6 @@ class EventStream:
             return True
         self._seen.append(event_id)
         return False
-
-    def _note_position(self) -> None:
-        position = self._decoder.last_event_id
-        if position not in ("", self.last_event_id) and len(position) <= _MAX_ID_LENGTH:
-            self.last_event_id = position
-            self.progressed = True
-        if self._decoder.retry is not None:
-            self._retry = self._decoder.retry
 
     def next_delay(self, longest: float = math.inf) -> float | None:
         """Return how many seconds to wait before reconnecting; None means to give up.
@@ -202,7 +190,7 @@ class ServerStream:
                 return None
             if isinstance(error, HttpError) and error.status < 500:
                 return error
-            doubtful = self.stream.carries_answer and self._unanswered > 0
+            doubtful = self.stream.request_id is not None and self._unanswered > 0
             if doubtful and self._unanswered == _MAX_UNANSWERED:
                 return error
             delay = self.stream.next_delay(_QUICK if doubtful else math.inf)

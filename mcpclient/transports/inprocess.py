@@ -143,26 +143,23 @@ def serve_function(answer: Answer) -> Serve:
 
     async def serve(end: ServerEnd) -> None:
         async for message in end:
-            if "method" in message:
-                reply = await _reply_to(message, answer)
-                if reply is not None:
-                    end.send(reply)
+            if "method" not in message:
+                continue
+            request_id = message.get("id", "")
+            try:
+                result = answer(message["method"], message.get("params", {}))
+                if inspect.isawaitable(result):
+                    result = await result
+                reply = messages.response(request_id, result or {})
+            except PeerError as error:
+                reply = messages.error_response(request_id, error.code, error.message, error.data)
+            except Exception as error:
+                text = f"{type(error).__name__}: {error}"
+                reply = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, text)
+            if "id" in message:
+                end.send(reply)
 
     return serve
-
-
-async def _reply_to(message: Message, answer: Answer) -> Message | None:
-    try:
-        result = answer(message["method"], message.get("params", {}))
-        if inspect.isawaitable(result):
-            result = await result
-    except PeerError as error:
-        failure = (error.code, error.message, error.data)
-    except Exception as error:
-        failure = (ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}", None)
-    else:
-        return messages.response(message["id"], result or {}) if "id" in message else None
-    return messages.error_response(message["id"], *failure) if "id" in message else None
 
 
 # Where the high-level servers keep the low-level one: SDK 1.x and fastmcp, then SDK 2.x.
@@ -182,13 +179,16 @@ def serve_object(server: object) -> Serve:
 
     async def serve(end: ServerEnd) -> None:
         low = _low_level_of(server)
-        stdio = import_module(f"{_package_of(low)}.server.stdio")
+        # The package of the low-level server; fastmcp's is a subclass of the SDK's.
+        makers = [each for each in type(low).__mro__ if _OPTIONS in vars(each)]
+        package = makers[-1].__module__.partition(".")[0]
+        stdio = import_module(f"{package}.server.stdio")
         async with AsyncExitStack() as stack:
             lifespan = getattr(server, "_lifespan_manager", None)
             if lifespan is not None:  # fastmcp's own, which its low-level server does not enter
                 await stack.enter_async_context(lifespan())
             read, write = await stack.enter_async_context(
-                stdio.stdio_server(_Lines(end), _Writer(end))
+                stdio.stdio_server(_lines(end), _Writer(end))
             )
             await low.run(read, write, low.create_initialization_options())
 
@@ -204,21 +204,10 @@ def _low_level_of(server: object) -> Any:
     return server
 
 
-def _package_of(low: object) -> str:
-    """Return the package of the low-level server; fastmcp's is a subclass of the SDK's."""
-    makers = [each for each in type(low).__mro__ if _OPTIONS in vars(each)]
-    return makers[-1].__module__.partition(".")[0]
-
-
-class _Lines:
-    """The client's messages as an asynchronous text file."""
-
-    def __init__(self, end: ServerEnd) -> None:
-        self._end = end
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for message in self._end:
-            yield encode(message).decode()
+async def _lines(end: ServerEnd) -> AsyncIterator[str]:
+    """Yield the client's messages as an asynchronous text file does."""
+    async for message in end:
+        yield encode(message).decode()
 
 
 class _Writer:
