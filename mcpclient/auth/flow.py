@@ -207,13 +207,11 @@ class Authorization:
             return "adopted"
         # Discovery is never cached: after a 401 the server may have another authorization server.
         discovery, stored = yield from self._discover(challenge, stored)
-        held = () if stored is None else stored.requested_scopes
-        if (
-            stored is not None
-            and may_refresh
-            and (yield from self._try_refresh(stored)) is not None
-        ):
-            return "refreshed"
+        held: tuple[str, ...] = ()
+        if stored is not None:
+            held = stored.requested_scopes
+            if may_refresh and (yield from self._try_refresh(stored)) is not None:
+                return "refreshed"
         yield from self._forget()
         yield from self._obtain_from(discovery, challenge, held)
         return "obtained"
