@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.files import read_file, write_file
 from ..recording.secrets import is_secret_name
-from ..stubs.source import Offer, stubs_for
+from ..stubs.stubs import Offer, stubs_for
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .connecting import client_for
 from .features import templates_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .runtime import UNSET, AsyncStub, Stub, Unset
-from .source import Offer, stubs_for
+from .stubs import UNSET, AsyncStub, Offer, Stub, Unset, stubs_for
 
 __all__ = ["UNSET", "AsyncStub", "Offer", "Stub", "Unset", "stubs_for"]

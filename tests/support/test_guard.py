@@ -202,7 +202,7 @@ SLOW = {
     "tests/vendoring/test_pythons.py": "freezes a program",
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
-    "tests/stubs/test_source.py": "runs type checkers over many files",
+    "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
     "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
     "tests/tooling/test_distribution.py": "builds, and installs into environments",
     "tests/tooling/test_saboteur.py": "runs the tests of a copy",

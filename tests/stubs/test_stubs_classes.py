@@ -17,7 +17,7 @@ from mcpclient import sync
 from mcpclient.errors import ToolError, UsageError
 from mcpclient.protocol.types import Tool
 from mcpclient.stubs import Offer, stubs_for
-from mcpclient.stubs.runtime import UNSET, digest_of
+from mcpclient.stubs.stubs import UNSET, digest_of
 from tests.support.subprocesses import TOP
 
 DEMO = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
