@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from .client.events.audit import AuditLog as AuditLog
     from .client.events.callbacks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
-    from .code.runs import CodeMode as CodeMode
+    from .code.toolset import CodeMode as CodeMode
     from .config.config import Config as Config
     from .config.config import Problem as Problem
     from .config.config import ServerConfig as ServerConfig
@@ -191,7 +191,7 @@ _MODULES = {
     ".client.events.audit": "AuditLog",
     ".client.events.callbacks": "Hooks",
     ".client.listen": "Subscription",
-    ".code.runs": "CodeMode",
+    ".code.toolset": "CodeMode",
     ".config.config": "Config Problem ServerConfig Source",
     ".config.policy.policy": "Policy Verdict",
     ".config.policy.rules": "CommandRule CwdRule EnvRule NameRule UrlRule",

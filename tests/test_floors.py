@@ -167,7 +167,6 @@ TYPES_FROM_ABOVE = {
     ("manager.manager", "adapters.model_api"),
     ("adapters.toolbox", "code"),
     ("adapters.toolbox", "code.toolset"),
-    ("adapters.toolbox", "code.runs"),
 }
 
 # Importing by name would go around every rule of this file, so few may do it.

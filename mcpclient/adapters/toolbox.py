@@ -45,7 +45,7 @@ from .providers import provider_of
 if TYPE_CHECKING:
     from ..client.client import Client
     from ..code import toolset
-    from ..code.runs import CodeMode
+    from ..code.toolset import CodeMode
     from ..manager.manager import Manager
 else:
     toolset = OnDemand("..code.toolset", __name__)

@@ -1,26 +1,285 @@
-"""The two tools of code mode: one finds functions, the other runs Python that calls them."""
+"""Code mode: a tool that finds functions, and one that runs a model's Python, which calls them.
+
+Everything that the confined process of the code sends is as untrusted as the code: a message that
+`program` would not send ends the process.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import inspect
+import os
 import sys
 import weakref
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..adapters.agent_tools import LocalTool, agent_outcome, new_tool, search_tool, text_result
 from ..adapters.definitions import Definition, RawCall
 from ..adapters.limits import Limits
 from ..adapters.parts import Outcome
 from ..client.events.around import refusal
+from ..errors import McpError, ProcessExited, UsageError
 from ..formats.annotations import Annotations, docstring, identifier
-from ..net.futures import TaskLocks
+from ..jsonrpc.messages import Message, RequestId, request, response
+from ..lazy import OnDemand
+from ..net.futures import BackgroundTasks, TaskLocks, resolve
+from ..net.process.stopping import StopLadder
+from ..protocol.outgoing import Outgoing
 from ..protocol.signatures import Signature, tool_signature
 from ..protocol.types import CallToolResult, TextContent, Tool
+from ..sandbox.rights import Sandbox
 from ..suggestions import there_is_no
-from .runs import CodeMode, CodeProcess, require_confinement
+from ..transports.stdio import StdioTransport
+from . import program
+
+if TYPE_CHECKING:
+    from ..sandbox import confine
+else:
+    confine = OnDemand("..sandbox.confine", __name__)
+
+# Limits of a sandbox that states none: a loop that goes wrong must not take the machine with it.
+_MEMORY, _PROCESSES = 512 << 20, 32
+_MAX_MESSAGE = 16 << 20  # bytes
+_INVALID = "The run was ended: it sent an invalid message, or one of more than 16 MiB."
+_MAX_OUTPUT = 10_000_000  # characters
+_MAX_CALLS = 10_000
+# The program itself has 32 under way at most.
+_MAX_AT_ONCE = 64
+# Seconds for calls that are cancelled, since their run is over.
+_CANCELLING = 1.0
+# It ends as soon as its input does, unless its code prevents that.
+_LADDER = StopLadder(close_input=0.3, terminate=0.2)
+
+_OVER = {"error": "the run is over"}
+
+Answer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Takes the path and the arguments of a call; returns its ``value`` or the text of an ``error``."""
+
+
+@dataclass(frozen=True)
+class CodeMode:
+    """The way in which a toolbox runs Python that a model writes: ``toolbox(…, code=CodeMode())``.
+
+    - ``sandbox``: the rights of the code, as those of a server: by default it has no network, and a
+      temporary folder. Where it states no ``memory`` and no ``processes``, 512 MiB and 32 hold.
+      Where the system cannot confine it, making the toolbox raises `SandboxUnavailable`, unless
+      ``best_effort`` is true: then the model's code may have all of your rights.
+    - ``seconds``: how long a run may take (30). Time in which a call of it is under way does not
+      count: calls have timeouts of their own, and a user may be asked. ``Sandbox(seconds=…)``
+      limits the process as a whole.
+    - ``keep``: True keeps the process, with its variables, for the next run; `Toolbox.close` ends
+      it, and so does the end of the toolbox or of this program.
+    """
+
+    sandbox: Sandbox = Sandbox()  # noqa: RUF009 - it is a constant
+    seconds: float = 30
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sandbox, Sandbox):
+            raise UsageError(f"sandbox of a CodeMode must be a Sandbox, not {self.sandbox!r:.100}")
+        if not isinstance(self.seconds, (int, float)) or not 0 < self.seconds < float("inf"):
+            raise UsageError(f"seconds of a CodeMode must be a number above 0: {self.seconds!r}")
+
+    @property
+    def rights(self) -> Sandbox:
+        """The sandbox, with limits where it states none."""
+        own = self.sandbox
+        return replace(own, memory=own.memory or _MEMORY, processes=own.processes or _PROCESSES)
+
+
+class _Run:
+    """One piece of code that runs: its output, its calls, and its time.
+
+    ``stop``: called with the reason when it exceeds a limit.
+    """
+
+    def __init__(self, number: int, seconds: float, stop: Callable[[str], None]) -> None:
+        self.number = number
+        self.under_way = 0
+        self._stop = stop
+        self._printed: list[str] = []
+        self._size = self._calls = 0
+        self._loop = asyncio.get_running_loop()
+        self.over: asyncio.Future[tuple[str, bool]] = self._loop.create_future()
+        self._left = self._seconds = seconds
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._since = self._loop.time()
+        said = f"The run took more than {self._seconds:g} seconds and was ended."
+        self._timer = self._loop.call_later(self._left, self._stop, said)
+
+    def print(self, text: str) -> None:
+        self._size += len(text)
+        self._printed.append(text)
+        if self._size > _MAX_OUTPUT:
+            self._stop(f"The run printed more than {_MAX_OUTPUT:,} characters and was ended.")
+
+    def call_begins(self) -> None:
+        """Count a call; no time counts while one is under way."""
+        if not self.under_way:
+            self._timer.cancel()
+            self._left -= self._loop.time() - self._since
+        self.under_way += 1
+        self._calls += 1
+        if self._calls > _MAX_CALLS:
+            self._stop(f"The run made more than {_MAX_CALLS:,} calls and was ended.")
+
+    def call_ends(self) -> None:
+        """Let time count again, if it was the last call under way."""
+        self.under_way -= 1
+        if not (self.under_way or self.over.done()):
+            self._go_on()
+
+    def end(self, reason: str = "", *, failed: bool = True) -> None:
+        """End the run; ``reason``: added to its output."""
+        self._timer.cancel()
+        text = "".join(self._printed)
+        gap = "\n" if reason and text and not text.endswith("\n") else ""
+        resolve(self.over, (f"{text}{gap}{reason}", failed))
+
+
+class CodeProcess:
+    """A process of `program`; it is the receiver of its own transport."""
+
+    def __init__(self, mode: CodeMode) -> None:
+        self._mode = mode
+        self._runs = 0
+        self._run: _Run  # the latest one: threads of its code may go on after it
+        self._answer: Answer | None = None
+        self._calls = BackgroundTasks()
+        self._loop = asyncio.get_running_loop()
+        self.is_usable: bool = True
+        self.transport: StdioTransport = StdioTransport(
+            _command(),
+            # Without this variable Windows starts no program.
+            env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
+            inherit_env="none",
+            stderr="discard",
+            ladder=_LADDER,
+            sandbox=mode.rights,
+            max_message_size=_MAX_MESSAGE,
+            peer="the model's code",
+        )
+
+    async def run(self, code: str, answer: Answer) -> tuple[str, bool]:
+        """Run code, and return its output and whether it failed; ``answer``: makes its calls.
+
+        Raises `McpError` if it cannot be started.
+        """
+        self._runs += 1
+        self._run = run = _Run(self._runs, self._mode.seconds, self._break)
+        self._answer = answer
+        try:
+            if self._runs == 1:
+                await self.transport.open(self)
+            self.transport.send(Outgoing(request(run.number, "run", {"code": code})))
+            return await run.over
+        finally:
+            self.is_usable = self.is_usable and run.over.done() and not run.over.cancelled()
+            run.end()
+            self._answer = None
+            self._calls.cancel()
+            await self._calls.wait(_CANCELLING)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it belongs to the running event loop."""
+        return self._loop is asyncio.get_running_loop()
+
+    async def close(self) -> None:
+        """End the process and all that it started. Idempotent."""
+        self.is_usable = False
+        if self.is_here:
+            await self.transport.close()
+        else:
+            self.transport.abort()
+
+    def _break(self, reason: str) -> None:
+        """End the run; between two runs, where no call waits for a reason, end the process."""
+        self.is_usable = False
+        if self._run.over.done():
+            self.transport.abort()
+        self._run.end(reason)
+
+    # transports.base.Receiver
+
+    def message_received(self, message: Message) -> None:
+        run, params, result = self._run, message.get("params"), message.get("result")
+        method, number = message.get("method"), message.get("id")
+        given = params if isinstance(params, dict) else {}
+        if method == "output" and isinstance(given.get("text"), str):
+            run.print(given["text"])
+        elif method == "call" and _is_call(number, given) and run.under_way < _MAX_AT_ONCE:
+            run.call_begins()
+            call = self._calls.start(self._answered(run, given["path"], given["arguments"]))
+            call.add_done_callback(partial(self._respond, run, number))
+        elif method is None and number == run.number and isinstance(result, dict):
+            run.end(failed=bool(result.get("failed")))
+        else:
+            self._break(_INVALID)
+
+    async def _answered(self, run: _Run, path: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if self._answer is None or run.over.done():
+            return _OVER
+        return await self._answer(path, arguments)
+
+    def _respond(self, run: _Run, number: Any, call: asyncio.Task[dict[str, Any]]) -> None:
+        # Here and not in the call, which may be cancelled before it has begun.
+        run.call_ends()
+        found = _OVER if call.cancelled() or call.exception() else call.result()
+        with suppress(McpError):  # it has ended, or does not read: then its time runs out
+            try:
+                self.transport.send(Outgoing(response(number, found)))
+            except UsageError as error:  # a server's NaN, for example
+                self.transport.send(Outgoing(response(number, {"error": str(error)})))
+
+    def message_rejected(self, error: McpError, request_id: RequestId | None) -> None:
+        """End the run: the program itself sends only messages."""
+        self._break(_INVALID)
+
+    def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
+        self._break(_INVALID)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Do nothing: there is one channel only."""
+
+    def output_skipped(self, data: bytes) -> None:
+        """Do nothing: broken JSON has been rejected, and nothing else is lost."""
+
+    def connection_lost(self, error: McpError) -> None:
+        """End the run, with the end of stderr."""
+        said = _INVALID
+        if isinstance(error, ProcessExited):
+            code = "" if error.exit_code is None else f" (exit code {error.exit_code})"
+            said = f"Python ended before the code did{code}. {error.stderr}"
+        self._break(said.rstrip())
+
+
+def _is_call(number: object, params: Mapping[str, Any]) -> bool:
+    is_named = type(number) is int and isinstance(params.get("path"), str)
+    return is_named and isinstance(params.get("arguments"), dict)
+
+
+def _command() -> list[str]:
+    """Return the command: the source is an argument, so that no file of ours has to be read."""
+    source = inspect.getsource(program)
+    return [confine.interpreter() or "python3", "-I", "-S", "-X", "utf8", "-c", source]
+
+
+def require_confinement(mode: CodeMode) -> None:
+    """Raise `SandboxUnavailable` where the code could not be run as its sandbox demands."""
+    command = _command()
+    launch = confine.confined(mode.rights, command, {}, "", command[0])
+    for descriptor in launch.descriptors:
+        os.close(descriptor)
+
 
 # The code gets results whole: only its own output is for the model.
 _WHOLE = Limits(max_chars=16 << 20)

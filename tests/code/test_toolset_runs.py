@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from mcpclient import CodeMode, Sandbox, connect_all
-from mcpclient.code import runs
-from mcpclient.code.runs import CodeProcess
+from mcpclient.code import toolset
+from mcpclient.code.toolset import CodeProcess
 from mcpclient.errors import SandboxUnavailable, UsageError
 from mcpclient.sandbox import confine
 from tests.code.coding import PREFIX, run_python, temporary
@@ -40,7 +40,7 @@ async def no_tools(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": f"no {path}"}
 
 
-def ran(code: str, answer: runs.Answer = no_tools, **mode: Any) -> tuple[str, bool]:
+def ran(code: str, answer: toolset.Answer = no_tools, **mode: Any) -> tuple[str, bool]:
     async def main() -> tuple[str, bool]:
         process = CodeProcess(CodeMode(**mode))
         try:
@@ -263,7 +263,7 @@ def test_calls_do_not_count_as_time_of_the_code(clean: None) -> None:
 @confined
 def test_a_run_has_an_end_of_its_calls(monkeypatch: pytest.MonkeyPatch, clean: None) -> None:
     """F-CODE-1"""
-    monkeypatch.setattr(runs, "_MAX_CALLS", 3)
+    monkeypatch.setattr(toolset, "_MAX_CALLS", 3)
     code = "for n in range(9):\n    try: tools.a.b()\n    except ToolError: print(n)"
     finished = ran(code)
     assert finished[0] == "0\n1\n2\nThe run made more than 3 calls and was ended."
@@ -302,9 +302,9 @@ def test_bubblewrap_confines_code_as_far_as_it_can(
     """F-CODE-1: it cannot count memory and processes, so best_effort has to be asked for."""
     monkeypatch.setattr(confine, "shortcoming", lambda system: "no kernel")
     with pytest.raises(SandboxUnavailable, match="bwrap cannot limit memory and processes"):
-        runs.require_confinement(CodeMode())
+        toolset.require_confinement(CodeMode())
     sandbox = Sandbox(best_effort=True)
-    runs.require_confinement(CodeMode(sandbox))
+    toolset.require_confinement(CodeMode(sandbox))
     for name in ("read a key", "connect over TCP", "read the host's memory", "write a file"):
         text, failed = ran(with_facts(facts, ESCAPES[name]), sandbox=sandbox)
         assert failed
