@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from .net.login.storage import FileStore as FileStore
     from .net.login.storage import MemoryStore as MemoryStore
     from .net.network_options import Negotiate as Negotiate
-    from .net.process.headers_from import HeadersFrom as HeadersFrom
+    from .net.process.programs import HeadersFrom as HeadersFrom
     from .net.process.stopping import StopLadder as StopLadder
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
     from .protocol.listen import EventsMissed as EventsMissed
@@ -221,7 +221,7 @@ _MODULES = {
     ".manager.server": "Server",
     ".manager.tools": "ManagedTool ToolList",
     ".net.login.authentication": "finish_auth log_in log_out",
-    ".net.process.headers_from": "HeadersFrom",
+    ".net.process.programs": "HeadersFrom",
     ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",
     ".net.login.storage": "FileStore MemoryStore",

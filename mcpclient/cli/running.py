@@ -29,7 +29,7 @@ from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..lazy import OnDemand
 from ..net.clocks import seconds_since_epoch
-from ..net.ctrl_c import cancel_on_ctrl_c
+from ..net.futures import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request, Server
 from .connecting import client_for
 from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..lazy import OnDemand
-from ..net.process.headers_from import HeadersFrom
 from ..net.process.launch import SCRIPT_ENDINGS
+from ..net.process.programs import HeadersFrom
 from .entry import Entry, EntryError, Report
 from .fields import SANDBOX_FIELDS
 from .urls import canonical_url

@@ -27,7 +27,7 @@ from ..errors import UsageError
 from ..lazy import OnDemand
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
-from ..net.process.headers_from import HeadersFrom
+from ..net.process.programs import HeadersFrom
 
 if TYPE_CHECKING:
     from ..client.events import audit

@@ -24,7 +24,7 @@ from ..framing.logs import logger_for
 from ..lazy import OnDemand
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
-from ..net.login.needs_auth import NEEDS_AUTH_SECONDS
+from ..net.login.storage import NEEDS_AUTH_SECONDS
 from .configured import Shared, options_for, refusal_of, same_server
 from .machine import (
     NEXT_STEPS,

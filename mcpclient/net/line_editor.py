@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Callable
 
-from .shielded import call_in_thread
+from .futures import call_in_thread
 
 try:
     import readline as _readline

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from ..errors import ConnectKind, UsageError
 from ..lazy import OnDemand
 from .files import open_regular
+from .futures import call_in_thread
 from .network_options import ClientCertificate, NetworkOptions, Path
-from .shielded import call_in_thread
 
 if TYPE_CHECKING:
     import ssl

@@ -27,9 +27,9 @@ from ..protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from ..net.http_connection import HttpConnection
-    from ..net.process import headers_from
+    from ..net.process import programs
 else:
-    headers_from = OnDemand("..net.process.headers_from", __name__)
+    programs = OnDemand("..net.process.programs", __name__)
 
 T = TypeVar("T")
 
@@ -92,9 +92,9 @@ class CallerHeaders:
     ) -> None:
         source = source or {}
         self._authorizer = authorizer_in(credentials)
-        self.printed: headers_from.HeadersFrom | None = None
+        self.printed: programs.HeadersFrom | None = None
         self.latest: Mapping[str, str] = {}
-        if callable(source) and isinstance(source, headers_from.HeadersFrom):
+        if callable(source) and isinstance(source, programs.HeadersFrom):
             source = self.printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)

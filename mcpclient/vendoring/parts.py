@@ -30,7 +30,7 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *("net.proxies", "net.process.headers_from", "framing.headers", "framing.socks5"),
+            *("net.proxies", "net.process.programs", "framing.headers", "framing.socks5"),
         ),
     ),
     "websocket": Part("servers at ws and wss URLs", ("transports.websocket",)),
@@ -40,7 +40,7 @@ PARTS: dict[str, Part] = {
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
-        ("net.negotiate", "net.security_contexts", "framing.der"),
+        ("net.negotiate", "framing.der"),
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",
@@ -93,7 +93,7 @@ PARTS: dict[str, Part] = {
     ),
     "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
     "inspector": Part("the inspector in a browser", ("inspector.",)),
-    "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks")),
+    "cli": Part("the command line", ("cli.", "sessions.", "net.session_sockets")),
     "bridge": Part(
         "a stdio server in front of another server",
         ("bridge.", "jsonrpc.verbatim"),

@@ -28,7 +28,7 @@ from mcpclient.gate import gate
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.configured import same_server
 from mcpclient.net.chained_log import read_log, verify_log
-from mcpclient.net.process.headers_from import HeadersFrom
+from mcpclient.net.process.programs import HeadersFrom
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 

@@ -24,7 +24,7 @@ from mcpclient.errors import (
     RegistrationRequired,
 )
 from mcpclient.manager import server as module
-from mcpclient.net.login.needs_auth import memory_of
+from mcpclient.net.login.storage import memory_of
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.subprocesses import TOP

@@ -17,8 +17,8 @@ import pytest
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
 from mcpclient.errors import LossKind
 from mcpclient.net import loops
+from mcpclient.net.futures import run_shielded
 from mcpclient.net.loops import run_in, run_in_owner_loop
-from mcpclient.net.shielded import run_shielded
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.test_client import stdio
 from tests.net.process_helpers import until

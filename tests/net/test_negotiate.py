@@ -18,10 +18,9 @@ from mcpclient.errors import AuthError, ConnectFailed, HttpError, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net import negotiate, security_contexts
-from mcpclient.net.negotiate import NegotiateAuthorizer, challenge_in
+from mcpclient.net import negotiate
+from mcpclient.net.negotiate import NegotiateAuthorizer, challenge_in, context_maker
 from mcpclient.net.proxies import Tunnel
-from mcpclient.net.security_contexts import context_maker
 from tests.net.certificates import Authority
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import Proxy, join, serve
@@ -296,7 +295,7 @@ def test_each_system_has_its_own_library(
 ) -> None:
     """F-HTTP-15"""
     for library in ("sspi_library", "gssapi_library"):
-        monkeypatch.setattr(security_contexts, library, lambda: "library")
+        monkeypatch.setattr(negotiate, library, lambda: "library")
     assert type(REAL_MAKER(platform)("h", b"")).__name__ == name
 
 

@@ -102,7 +102,7 @@ auth = mcpclient.OAuth(provider=provider, local_development=True)
 over_http(echo, protected=True, auth=auth)
 """,
     "negotiate": """
-from mcpclient.net.security_contexts import context_maker
+from mcpclient.net.negotiate import context_maker
 watch()
 try:
     context_maker()

@@ -13,10 +13,10 @@ from ...errors import UsageError
 from ...framing.escaping import escape
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file, write_file
+from ...net.futures import call_in_thread
 from ...net.line_editor import Completer, LineEditor, can_edit_lines
 from ...net.login.terminal import Terminal
 from ...net.process.programs import run_program
-from ...net.shielded import call_in_thread
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
 from ..command import Answer

@@ -14,7 +14,7 @@ from ...client.connection.targets import short_name
 from ...config.config import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
 from ...manager.manager import Manager
-from ...net.ctrl_c import ctrl_c_calls
+from ...net.futures import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking

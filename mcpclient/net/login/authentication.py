@@ -21,9 +21,8 @@ from ..guarded_fetch import GuardedFetcher
 from ..network_options import NetworkOptions
 from ..recorder import Recorder, TraceTarget
 from .logins import BrowserLogin
-from .needs_auth import NeedsAuthMemory, memory_of
 from .runner import OAuthAuthorizer, StaticAuthorizer, forget_variables, result_at_once
-from .storage import FileStore, credentials_path
+from .storage import FileStore, NeedsAuthMemory, credentials_path, memory_of
 
 
 def credentials_for(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..files import make_private, make_private_folder
-from ..shielded import call_in_thread
+from ..futures import call_in_thread
 
 # Some launchers return only when the browser is closed; after so many seconds it counts as open.
 _MAX_START = 5.0

@@ -21,7 +21,7 @@ from typing import Callable
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
 from ..files import LockFolder
-from ..shielded import call_in_thread
+from ..futures import call_in_thread
 from .storage import credentials_path
 
 # An absolute path: another program of that name on PATH would get the secrets.

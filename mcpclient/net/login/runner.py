@@ -26,12 +26,10 @@ from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
 from ..clocks import PausableClocks, seconds_since_epoch
-from ..futures import BackgroundTasks
+from ..futures import BackgroundTasks, run_shielded
 from ..guarded_fetch import GuardedFetcher
 from ..loops import run_in_owner_loop
-from ..shielded import run_shielded
-from .needs_auth import NeedsAuthMemory, memory_of
-from .storage import MemoryStore
+from .storage import MemoryStore, NeedsAuthMemory, memory_of
 
 T = TypeVar("T")
 

@@ -1,8 +1,10 @@
-"""Programs other than servers: the file behind a name, and running one to its end."""
+"""Programs other than servers: the file behind a name, running one, headers that one prints."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
+import json
 import os
 import shutil
 import subprocess
@@ -10,8 +12,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from ...errors import UsageError
-from ..shielded import call_in_thread
+from ...errors import ConnectFailed, McpError, UsageError
+from ...framing.headers import merged
+from ..futures import call_in_thread
 from .launch import launch
 from .stopping import ProcessGroup, close_pipes, process_group
 
@@ -108,3 +111,112 @@ async def run_program(
             process.kill()
         raise
     return process.returncode, written or b""
+
+
+_MAX_OUTPUT = 64 * 1024
+
+
+class HeadersFrom:
+    """The headers of a server, printed by a program as a JSON object of strings.
+
+    - ``command``: the program and its arguments, which no shell reads. ``{url}`` in an argument
+      stands for the URL of the server.
+    - ``expires``: seconds for which printed headers are used. Default: 300.
+    - ``timeout``: seconds that the program may take. Default: 10.
+
+    The program runs for the first request, for one that comes after ``expires``, and after a 401,
+    unless ``auth=`` has a login that handles that. It runs once for all requests that wait. At most
+    64 KiB are read; neither its output nor its stderr is ever shown or logged. Raises `UsageError`.
+
+    >>> headers = HeadersFrom(["corp-token", "--for", "{url}"], expires=600)
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, expires: float = 300.0, timeout: float = 10.0
+    ) -> None:
+        if isinstance(command, str) or not command or not all(isinstance(w, str) for w in command):
+            raise UsageError("the command of HeadersFrom must be a list of strings, program first")
+        self.expires = expires
+        self.timeout = timeout
+        self.fixed: Mapping[str, str] = {}  # printed ones of the same name replace these,
+        self._over: Mapping[str, str] = {}  # and these replace printed ones
+        self.words: list[str] = list(command)
+        """The command that is run, for judging it."""
+        self._server = ""
+        self._program = f"the command for its headers, {self.words[0]!r},"
+        self._env: Mapping[str, str] = {}
+        self._cwd: str | None = None
+        self._by_url: dict[str, HeadersFrom] = {}
+        self._run: asyncio.Task[dict[str, str]] | None = None
+        self._valid_until = 0.0
+
+    def __repr__(self) -> str:  # arguments may be secrets
+        return f"HeadersFrom([{self.words[0]!r}, …])"
+
+    def for_url(self, url: str) -> HeadersFrom:
+        """Return the headers for a server, which all connections to it share."""
+        if url not in self._by_url:
+            self._by_url[url] = bound = copy.copy(self)
+            bound.words = [word.replace("{url}", url) for word in self.words]
+            bound._server = url
+        return self._by_url[url]
+
+    def with_headers(self, headers: Mapping[str, str]) -> HeadersFrom:
+        """Return the same with ``headers`` in place of printed ones of their names."""
+        other = copy.copy(self)
+        other._over, other._by_url = headers, {}
+        return other
+
+    async def __call__(self) -> Mapping[str, str]:
+        """Return the headers. Raises `ConnectFailed` where the program does not print any."""
+        run, loop = self._run, asyncio.get_running_loop()
+        if run is not None and not run.done():
+            is_of_use = run.get_loop() is loop
+        else:
+            is_of_use = self._printed_by(run) is not None and loop.time() < self._valid_until
+        if run is None or not is_of_use:
+            run = self._run = loop.create_task(self._print())
+        # Cancelling one request must not affect the others that wait for the headers.
+        return await asyncio.shield(run)
+
+    async def replacing(self, refused: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the headers after a 401 for ``refused`` ones; the program runs again for these."""
+        if self._printed_by(self._run) is refused:  # otherwise it has run since
+            self._run = None
+        return await self()
+
+    @staticmethod
+    def _printed_by(run: asyncio.Task[dict[str, str]] | None) -> dict[str, str] | None:
+        """Return the headers of a run that has ended well; otherwise None."""
+        if run is None or not run.done() or run.cancelled() or run.exception() is not None:
+            return None
+        return run.result()
+
+    async def _print(self) -> dict[str, str]:
+        env = {**os.environ, **self._env}
+        try:
+            code, output = await output_of(
+                self.words, env, self._cwd, limit=_MAX_OUTPUT, seconds=self.timeout
+            )
+        except (asyncio.TimeoutError, TimeoutError):
+            raise self._failed(f"did not end within {self.timeout:g} seconds") from None
+        except McpError:
+            raise self._failed("cannot be started") from None
+        if len(output) > _MAX_OUTPUT:
+            raise self._failed(f"printed more than {_MAX_OUTPUT} bytes")
+        if code != 0:
+            raise self._failed(f"exited with code {code}")
+        try:
+            found = json.loads(output)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+            raise self._failed("did not print a JSON object of strings")
+        self._valid_until = asyncio.get_running_loop().time() + self.expires
+        headers = merged(self.fixed.items(), found.items())
+        return dict(merged(headers, self._over.items()))
+
+    def _failed(self, reason: str) -> ConnectFailed:
+        return ConnectFailed(self._server, f"{self._program} {reason}").advise(
+            "Run it in a terminal: it has to print a JSON object of strings, and exit with code 0."
+        )

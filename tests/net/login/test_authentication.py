@@ -35,9 +35,8 @@ from mcpclient.net.login.authentication import (
     log_out,
 )
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
-from mcpclient.net.login.needs_auth import NeedsAuthMemory, memory_of
 from mcpclient.net.login.runner import OAuthAuthorizer, StaticAuthorizer
-from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.login.storage import MemoryStore, NeedsAuthMemory, memory_of
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.peers import serve
 from tests.support.http_server import Answer, HttpServer, Request

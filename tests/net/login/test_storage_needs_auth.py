@@ -10,12 +10,11 @@ from weakref import ref
 
 import pytest
 
-from mcpclient.net.login import needs_auth
+from mcpclient.net.login import storage
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
-from mcpclient.net.login.needs_auth import NeedsAuthMemory, memory_of
-from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.login.storage import MemoryStore, NeedsAuthMemory, memory_of
 
-CLOCK = "mcpclient.net.login.needs_auth.seconds_since_epoch"
+CLOCK = "mcpclient.net.login.storage.seconds_since_epoch"
 
 
 class CountingStore(MemoryStore):
@@ -70,7 +69,7 @@ def test_many_servers_that_need_a_login_at_once_read_once() -> None:
 
 def test_what_others_have_written_is_read_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-11: and not undone by what is written here."""
-    monkeypatch.setattr(needs_auth, "_FRESH_FOR", -1.0)
+    monkeypatch.setattr(storage, "_FRESH_FOR", -1.0)
 
     async def main() -> None:
         store = MemoryStore()

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from mcpclient.net.login.needs_auth import NEEDS_AUTH_SECONDS, NeedsAuthMemory
-from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.login.storage import NEEDS_AUTH_SECONDS, MemoryStore, NeedsAuthMemory
 
 A, B = "https://a.example/mcp", "https://b.example/mcp"
 
@@ -16,7 +15,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr("mcpclient.net.login.needs_auth.seconds_since_epoch", lambda: self.now)
+        monkeypatch.setattr("mcpclient.net.login.storage.seconds_since_epoch", lambda: self.now)
 
     async def needs_auth(self, memory: NeedsAuthMemory, url: str, now: float) -> bool:
         self.now = now

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net.shielded import run_shielded
+from mcpclient.net.futures import run_shielded
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mcpclient.net.shielded import call_in_thread
+from mcpclient.net.futures import call_in_thread
 from tests.support.subprocesses import run_python
 
 
@@ -51,7 +51,7 @@ def test_the_program_ends_without_it() -> None:
     """F-SHOW-5"""
     source = """
         import asyncio, threading
-        from mcpclient.net.shielded import call_in_thread
+        from mcpclient.net.futures import call_in_thread
 
         async def main():
             waiting = asyncio.ensure_future(call_in_thread(threading.Event().wait))

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mcpclient.net.ctrl_c import cancel_on_ctrl_c, ctrl_c_calls
+from mcpclient.net.futures import cancel_on_ctrl_c, ctrl_c_calls
 
 pytestmark = pytest.mark.needs_posix
 
