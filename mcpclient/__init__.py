@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from .client.connection.client_options import CallOptions as CallOptions
     from .client.connection.client_options import ClientOptions as ClientOptions
     from .client.connection.client_options import QueryOptions as QueryOptions
+    from .client.contents import Subscription as Subscription
     from .client.events.around import Around as Around
     from .client.events.around import Call as Call
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
     from .client.events.around import refusal as refusal
     from .client.events.audit import AuditLog as AuditLog
     from .client.events.callbacks import Hooks as Hooks
-    from .client.listen import Subscription as Subscription
     from .code.toolset import CodeMode as CodeMode
     from .config.config import Config as Config
     from .config.config import Problem as Problem
@@ -187,10 +187,10 @@ _MODULES = {
     ".client.client": "Client call connect list_tools",
     ".client.connection.applications": "AsgiApp",
     ".client.connection.client_options": "CallOptions ClientOptions QueryOptions",
+    ".client.contents": "Subscription",
     ".client.events.around": "Around Call ask_unless_read_only refusal",
     ".client.events.audit": "AuditLog",
     ".client.events.callbacks": "Hooks",
-    ".client.listen": "Subscription",
     ".code.toolset": "CodeMode",
     ".config.config": "Config Problem ServerConfig Source",
     ".config.policy.policy": "Policy Verdict",

@@ -14,9 +14,9 @@ from typing import IO, Any, Callable
 from ..client.client import Client
 from ..client.connection.connection import Connection
 from ..client.connection.limits import RequestOptions
+from ..client.contents import Subscription
 from ..client.events.around import not_called
 from ..client.events.callbacks import Observer
-from ..client.listen import Subscription
 from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for

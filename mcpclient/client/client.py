@@ -19,7 +19,6 @@ from .connection.limits import DEFAULT, Default, Seconds
 from .connection.options import EraMemory, Options
 from .connection.targets import Target, route_to
 from .contents import Contents
-from .listen import Listening
 from .requests import ProgressHandler, checked_arguments, with_meta
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class _Documented:
             return self._text
 
 
-class Client(Contents, Listening):
+class Client(Contents):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await
@@ -210,8 +209,7 @@ class Client(Contents, Listening):
 
         The stateless era has no ping; there, this asks for the server's capabilities instead.
         """
-        era = self._connection.era
-        method = "server/discover" if era is not None and era.is_stateless else "ping"
+        method = "server/discover" if self._connection.is_stateless else "ping"
         await self.request(method, timeout=timeout, fresh=True)
 
     async def set_roots(self, roots: RootsOption) -> None:
@@ -221,8 +219,7 @@ class Client(Contents, Listening):
         support for them. Pass ``roots=[]`` to start without any.
         """
         self._connection.options.handlers.set_roots(roots)
-        era = self._connection.era
-        if self.is_connected and era is not None and not era.is_stateless:
+        if self.is_connected and not self._connection.is_stateless:
             await self.notify("notifications/roots/list_changed")
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
@@ -238,8 +235,7 @@ class Client(Contents, Listening):
 
         It applies to later sessions, too. In the stateless era every later request carries it.
         """
-        era = self._connection.era
-        if era is None or not era.is_stateless:
+        if not self._connection.is_stateless:
             await self.request("logging/setLevel", {"level": level})
         self._connection.session.log_level = level
 

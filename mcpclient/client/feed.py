@@ -148,9 +148,8 @@ class Feed(Observer):
 
     async def _follow(self) -> bool:
         """Follow the changes over one session. Return whether the server ended that."""
-        era = self._connection.era
         try:
-            if era is not None and era.is_stateless:
+            if self._connection.is_stateless:
                 await self._follow_request()
                 return True
             await self._follow_session()

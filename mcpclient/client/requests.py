@@ -17,18 +17,17 @@ from ..lazy import OnDemand
 from ..net.futures import gather_outcomes
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Progress, Tool
-from .connection.call_recovery import CallDeadline, CallRecovery
+from .connection.call_recovery import CallDeadline, CallRecovery, ClientCache
 from .connection.connection import Connection, all_pages
 from .connection.limits import DEFAULT, RequestOptions, Seconds
-from .connection.response_cache import ClientCache
 from .listed_tools import ListedTools
 
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
     from . import tasks, typed_results
     from .connection.client_options import CallOptions, QueryOptions
+    from .contents import Subscription
     from .events import around as hooks
-    from .listen import Subscription
 else:
     hooks = OnDemand(".events.around", __name__)
     tasks = OnDemand(".tasks", __name__)

@@ -70,14 +70,9 @@ class TaskCalls:
         self._inputs: dict[str, TaskInputs] = {}
         connection.observers.append(self._progress)
 
-    @property
-    def _is_extension(self) -> bool:
-        era = self._connection.era
-        return era is not None and era.is_stateless
-
     def check_call(self, name: str, tool: Tool | None) -> None:
         """Raise `UsageError` when a tool, listed or not, cannot be called as a task."""
-        if not self._is_extension:
+        if not self._connection.is_stateless:
             self._require(*_MAKING)
             if tool is not None and task_support_of(tool.raw) == "forbidden":
                 raise UsageError(f"tool {name!r} cannot be called as a task")
@@ -88,7 +83,7 @@ class TaskCalls:
 
     def check(self, action: str) -> None:
         """Raise `UsageError` when the client cannot ``"list"`` or ``"cancel"`` tasks."""
-        if not self._is_extension:
+        if not self._connection.is_stateless:
             self._require("tasks", action)
         elif action == "list":
             raise UsageError("servers of the stateless era do not list tasks")
@@ -100,7 +95,9 @@ class TaskCalls:
 
     def may_ask(self) -> bool:
         """Whether a call can ask to become a task, as tools may require."""
-        return not self._is_extension and declares(self._connection.capabilities, *_MAKING)
+        return not self._connection.is_stateless and declares(
+            self._connection.capabilities, *_MAKING
+        )
 
     def ask(
         self,
@@ -114,7 +111,7 @@ class TaskCalls:
         Return its ``_meta`` and the handler of its progress, which otherwise lasts as long as the
         task.
         """
-        if self._is_extension:
+        if self._connection.is_stateless:
             return meta, on_progress
         params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
         if on_progress is not None:
@@ -123,7 +120,7 @@ class TaskCalls:
 
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
         """Return the task the server made of a call; None when it gave the result of the call."""
-        if not self._is_extension:
+        if not self._connection.is_stateless:
             return created_task(result, params["name"]) if "task" in params else None
         task = created_task(result, params["name"]) if result.get("resultType") == "task" else None
         if task is None and result.get("resultType") == "task":
@@ -141,7 +138,7 @@ class TaskCalls:
         inputs = self._inputs.pop(task.id) if task.id in self._inputs else TaskInputs()
         self._inputs[task.id] = inputs
         _forget_oldest(self._inputs)  # one object for all who wait for the task
-        kind = ExtensionTaskWait if self._is_extension else CoreTaskWait
+        kind = ExtensionTaskWait if self._connection.is_stateless else CoreTaskWait
         wait = kind(self._connection, self._caller, task, inputs, limits, by_default, on_status)
         self._connection.observers.append(wait)
         try:

@@ -24,7 +24,7 @@ from .pins import Mismatch, Remembered, ServerOffer, memory_key, repeated_tools
 
 if TYPE_CHECKING:
     from ..client.client import Client
-    from ..client.listen import Subscription
+    from ..client.contents import Subscription
     from .configured import Shared
     from .managed_client import ManagedClient
     from .server import Server

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
 from weakref import WeakSet
 
-from ..client import client, listen
+from ..client import client, contents
 from ..client.client import Client as AsyncClient
 from ..errors import UsageError
 from .handlers import HANDLERS, with_workers
@@ -305,7 +305,7 @@ class Client(Owned, of=AsyncClient):
         return client
 
 
-class Subscription(Blocking, of=listen.Subscription):
+class Subscription(Blocking, of=contents.Subscription):
     """An iterator over a server's notifications of changes. See `mcpclient.Subscription`.
 
     ``with client.listen(…) as subscription`` waits until the server has agreed, and ends the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcpclient.client.listen import Subscription
+from mcpclient.client.contents import Subscription
 from mcpclient.protocol.listen import (
     ListenEvent,
 )

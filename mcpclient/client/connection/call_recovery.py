@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from ...errors import (
     CallTimeout,
@@ -27,15 +27,16 @@ from ...errors import (
 from ...jsonrpc.messages import ErrorCode
 from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
+from ...protocol.caching import CACHEABLE, ResponseCache, key_of
 from ...protocol.mrtr import (
     INPUT_METHODS,
     MAX_ROUNDS,
     pause_before_retry,
     retry_params,
 )
+from ..events.callbacks import Observer
 from .connection import Connection
 from .limits import RequestOptions
-from .response_cache import ClientCache
 from .session import Sent, Session
 
 # Seconds before a retry to a busy server, at least and at most, and the most retries.
@@ -167,6 +168,60 @@ def _cancellations_of(task: asyncio.Task[Any]) -> int:
     return count() if count is not None else 0
 
 
+class Lookup(NamedTuple):
+    """The cached result of one request, None where there is none, and a function to store one."""
+
+    result: dict[str, Any] | None
+    keep: Callable[[Mapping[str, Any]], None]
+
+
+class ClientCache(ResponseCache, Observer):
+    """Caches results for as long as the server allows, in the stateless era only.
+
+    Each new session begins with an empty cache: it may reach another server.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+        connection.observers.append(self)
+
+    def lookup(
+        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
+    ) -> Lookup | None:
+        """Begin a request; None when its result cannot be kept."""
+        if method not in CACHEABLE or not self._connection.is_stateless:
+            return None
+        key = key_of(method, params)
+        if key is None:
+            return None
+        context, invalidations = self._context(options.headers), self.invalidations
+        clock = asyncio.get_running_loop().time
+
+        def keep(result: Mapping[str, Any]) -> None:
+            if self.invalidations == invalidations:  # nothing became stale meanwhile
+                self.keep(key, context, result, clock())
+
+        return Lookup(None if options.fresh else self.find(key, context, clock()), keep)
+
+    def _context(self, headers: Mapping[str, str]) -> Hashable:
+        """Return a key for the authorization a request is made under; None when it is not known."""
+        connection = self._connection
+        if callable(connection.options.headers) or connection.route.authorizer is not None:
+            return None  # they may change at any time
+        # The client's own headers are fixed. A tool may log the user in with a cookie.
+        own = tuple(sorted((name.lower(), value) for name, value in headers.items()))
+        return own, connection.session.transport.cookies
+
+    # Observer
+
+    def connected(self) -> None:
+        self.clear()
+
+    def lost(self, error: McpError) -> None:
+        self.clear()
+
+
 class CallRecovery:
     """Makes calls over a connection, and retries them where that is safe.
 
@@ -247,7 +302,14 @@ class CallRecovery:
         unfinished: dict[int, asyncio.Task[dict[str, Any]]] = {}
         try:
             for params, request in zip(calls, sent):
-                outcome, is_complete = await self._first_outcome(session, method, request)
+                outcome: dict[str, Any] | McpError
+                try:
+                    if isinstance(request, McpError):
+                        raise request
+                    outcome = await session.answer_to(request)
+                    is_complete = self._asked(session, method, outcome) is None
+                except McpError as error:
+                    outcome, is_complete = error, False
                 if not is_complete:
                     time = CallDeadline(self._connection, method, options, params, started)
                     rest = self._complete(outcome, generation, params, time)
@@ -264,18 +326,6 @@ class CallRecovery:
                     session.give_up(request)
             await cancel_all(unfinished.values())
         return outcomes
-
-    async def _first_outcome(
-        self, session: Session, method: str, sent: Sent | McpError
-    ) -> tuple[dict[str, Any] | McpError, bool]:
-        """Return the outcome of a request, and whether that completes the call."""
-        if isinstance(sent, McpError):
-            return sent, False
-        try:
-            result = await session.answer_to(sent)
-            return result, self._asked(session, method, result) is None
-        except McpError as error:
-            return error, False
 
     async def _complete(
         self,
@@ -411,8 +461,7 @@ class CallRecovery:
         self, params: Mapping[str, Any] | None, call: CallDeadline, busy: HttpError
     ) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its limits allow."""
-        limits = [limit for limit in (call.options.timeout, call.options.max_timeout) if limit]
-        longest = min(limits, default=math.inf)
+        longest = min(call.options.timeout or math.inf, call.options.max_timeout or math.inf)
         for _ in range(_MAX_RETRIES):
             header = busy.headers.get("retry-after", "")
             delay = max(retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)

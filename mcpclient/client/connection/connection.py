@@ -144,6 +144,11 @@ class Connection(LoopBound):
         return self.agreement.era if self.agreement is not None else None
 
     @property
+    def is_stateless(self) -> bool:
+        """Whether the rules agreed on are those of the stateless era."""
+        return self.agreement is not None and self.agreement.era.is_stateless
+
+    @property
     def capabilities(self) -> Mapping[str, Any]:
         """The capabilities that the server declared; none before connecting."""
         return self.agreement.capabilities if self.agreement is not None else {}

@@ -16,7 +16,7 @@ from ...net.recorder import Recorder
 from ...protocol.era import checked_extensions
 from ...protocol.negotiation import Era
 from ...transports.base import Transport
-from ..answers.handlers import Handlers
+from ..answers.inbound_requests import Handlers
 from ..events.callbacks import Events, Hooks
 from .limits import DEFAULT, Timeouts
 

@@ -29,8 +29,7 @@ from ...net.loops import LoopEnd
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
-from ..answers.handlers import Handlers
-from ..answers.inbound_requests import InboundRequests, TaskReceiver
+from ..answers.inbound_requests import Handlers, InboundRequests, TaskReceiver
 from ..events.callbacks import EventCallbacks, OrderedCallback
 from .limits import Deadlines, RequestOptions
 from .states import ENDED, Event, State, step

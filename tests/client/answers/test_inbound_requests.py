@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import SamplingRequest
-from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import ConnectionLost, McpError, SessionExpired, UsageError
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.era import EraRules

@@ -349,7 +349,7 @@ def test_a_task_is_no_result_to_those_who_take_part_in_none() -> None:
 
 
 def test_an_answer_that_may_be_used_again_is() -> None:
-    """F-API-15: see tests/client/test_response_cache.py for the rules."""
+    """F-API-15: see tests/client/connection/test_call_recovery_cache.py for the rules."""
     server = ScriptedServer({"tools/list": {"tools": [], "ttlMs": 60_000, "cacheScope": "private"}})
 
     async def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options, refuse
 from mcpclient.client.events.callbacks import Events

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
-from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.connection.session import Session
 from mcpclient.client.events.callbacks import EventCallbacks

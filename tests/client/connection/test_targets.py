@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.targets import destination_of, route_to, words_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options
 from mcpclient.client.connection.targets import route_to

@@ -155,7 +155,7 @@ VISIBLE = [
         "pass",
     ),
     Fault(
-        "client.answers.handlers",
+        "client.answers.inbound_requests",
         "what was not declared has another code",
         "return ErrorCode.INVALID_PARAMS, error.reason, None",
         "return ErrorCode.INTERNAL_ERROR, error.reason, None",
@@ -718,7 +718,7 @@ OTHERS = [
         "or False\n",
     ),
     Fault(
-        "client.connection.response_cache",
+        "client.connection.call_recovery",
         "a private result is kept where the token may change",
         "callable(connection.options.headers) or connection.route.authorizer is not None",
         "callable(connection.options.headers)",
