@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..client.answers.elicitation import accept_defaults, form_problem
 from ..client.connection.targets import short_name
@@ -29,8 +29,7 @@ from .render import one_line
 from .screen import Screen, ScreenTerminal
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A value that a field may have, with its title."""
 
     value: Any
@@ -153,12 +152,11 @@ def _choices_in(schema: Mapping[str, Any]) -> list[Choice]:
         return [Choice(value, str(title)) for value, title in zip(values, titles)]
     for key in ("oneOf", "anyOf"):
         options = schema.get(key)
-        if isinstance(options, list) and all(
-            isinstance(option, Mapping) and "const" in option for option in options
-        ):
+        options = options if isinstance(options, list) else []
+        choices = [each for each in options if isinstance(each, Mapping) and "const" in each]
+        if options and len(choices) == len(options):
             return [
-                Choice(option["const"], str(option.get("title", option["const"])))
-                for option in options
+                Choice(each["const"], str(each.get("title", each["const"]))) for each in choices
             ]
     return []
 
@@ -387,11 +385,15 @@ class Asking:
             field, known = fields[index], content.get(fields[index].name)
             if known is not None:
                 field = replace(field, schema={**field.schema, "default": known})
-            value = await self._value(field)
-            if value is _BACK:
+            line = await self._line("\n".join(field.question()))
+            if line == _BACK:
                 index = max(index - 1, 0)
+                continue
+            try:
+                content[field.name] = field.value(line)
+            except ValueError as error:
+                self._screen.say(f"  {error}")
             else:
-                content[field.name] = value
                 index += 1
 
     async def _reviewed(self, fields: Sequence[Field], content: Mapping[str, Any]) -> Field | None:
@@ -408,17 +410,6 @@ class Asking:
                 return None
             if line.isascii() and line.isdigit() and 1 <= int(line) <= len(fields):
                 return fields[int(line) - 1]
-
-    async def _value(self, field: Field) -> Any:
-        prompt = "\n".join(field.question())
-        while True:
-            line = await self._line(prompt)
-            if line == _BACK:
-                return _BACK
-            try:
-                return field.value(line)
-            except ValueError as error:
-                self._screen.say(f"  {error}")
 
 
 def _question(request: SamplingRequest) -> str:

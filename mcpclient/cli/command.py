@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar, Union
 
 from ..client.client import Client
-from ..client.connection.targets import Target
+from ..client.connection.targets import Target, derive_name
 from ..errors import UsageError
 from .screen import Screen
 
@@ -31,6 +31,11 @@ class Server(NamedTuple):
     note: str = ""
     warnings: Sequence[str] = ()
     config: ServerConfig | None = None
+
+    @property
+    def name(self) -> str:
+        """Its configured name, or else its host or its command."""
+        return str(self.options.get("name") or derive_name(self.target))
 
     @property
     def notes(self) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Callable
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
@@ -60,7 +59,10 @@ def _asked(name: str, path: str | None, foreign: bool) -> Config:
     is_refused = server is not None and server.state != "ready"
     if not wanted or is_refused or not terminal.is_interactive:
         return config
-    ask = asking_for_inputs(wanted, terminal)
+
+    def ask(spec: InputSpec) -> str | None:
+        return ask_for_input(spec, terminal) if spec.id in wanted else None
+
     return load(path, enabled=name, inputs=ask, foreign=foreign)
 
 
@@ -195,14 +197,7 @@ def _not_there(name: str, config: Config, line: str) -> UsageError:
 _HIDDEN = "(what you type is not shown) "
 
 
-def asking_for_inputs(
-    wanted: Collection[str], terminal: Terminal
-) -> Callable[[InputSpec], str | None]:
-    """Return a function that asks for the inputs of these names, and for no others."""
-    return lambda spec: _answer(spec, terminal) if spec.id in wanted else None
-
-
-def _answer(spec: InputSpec, terminal: Terminal) -> str | None:
+def ask_for_input(spec: InputSpec, terminal: Terminal) -> str | None:
     """Ask for one input. None: there was no answer, so its default applies."""
     default = "" if spec.default is None else f" [{spec.default}]"
     terminal.say(escape_line(f"{spec.description or spec.id}{default}:"))

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.answers.elicitation import Elicitation
@@ -96,8 +96,11 @@ def client_options(
     if options.account and merged.get("auth") is not given["auth"]:
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
-    # Imported with the first question.
-    asking = lru_cache(maxsize=1)(partial(asking_for, screen, options, server))
+
+    @lru_cache(maxsize=1)  # made, and imported, with the first question
+    def asking() -> Asking:
+        return asking_module.Asking(screen, options.elicit, model=options.model, server=server)
+
     return {**merged, **answers_of(asking, options), **others}
 
 
@@ -143,14 +146,6 @@ def answers_of(asking: Callable[[], Asking], options: argparse.Namespace) -> dic
     if options.model or may_ask:
         answers["sampling"] = lambda request: asking().sample(request)
     return answers
-
-
-def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Asking:
-    """Return the `Asking` for these options.
-
-    ``server``: the only one that asks; None: there may be several, each with a name.
-    """
-    return asking_module.Asking(screen, options.elicit, model=options.model, server=server)
 
 
 def _login(

@@ -55,6 +55,7 @@ CHAPTERS = {
 
 _MAX_WIDTH = 96
 _ITEM = re.compile(r"(?:- |\d+\. )")
+_ITEM_BEGINS = re.compile(rf"\n(?={_ITEM.pattern})")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -171,13 +172,7 @@ def _with_kinds(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _filled(lines: Sequence[str], width: int) -> Iterator[str]:
     """Fill paragraphs; an item of a list begins a line of its own."""
-    paragraphs: list[str] = []
-    for line in lines:
-        if not paragraphs or _ITEM.match(line):
-            paragraphs.append(line)
-        else:
-            paragraphs[-1] += f" {line.strip()}"
-    for paragraph in paragraphs:
+    for paragraph in _ITEM_BEGINS.split("\n".join(lines)):
         mark = _ITEM.match(paragraph)
         yield from wrapped(paragraph, width, " " * (mark.end() if mark else 0), "")
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
-from ..client.connection.targets import derive_name
 from ..errors import (
     AuthError,
     CallTimeout,
@@ -28,9 +27,8 @@ from ..errors import (
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..lazy import OnDemand
-from ..net.clocks import seconds_since_epoch
 from ..net.futures import cancel_on_ctrl_c
-from .command import Answer, LocalRequest, Request, Server
+from .command import Answer, LocalRequest, Request
 from .connecting import client_for
 from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 from .parsing import name_server, own_words, understand
@@ -137,7 +135,8 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     lines = LogLines(screen)
     debug = _is_debugging(request.options)
     if debug:
-        lines.setFormatter(DebugLines(name_for(getattr(request, "server", None))))
+        name = _name_of(request).replace("%", "%%")
+        lines.setFormatter(logging.Formatter(f"[MCP:{name}] %(asctime)s %(name)s: %(message)s"))
     elif request.options.command == "listen":  # which shows log messages of the server by itself
         lines.addFilter(lambda record: record.name != "mcpclient.server")
     logger = logging.getLogger("mcpclient")
@@ -151,6 +150,11 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
         logger.setLevel(level)
 
 
+def _name_of(request: Request | LocalRequest) -> str:
+    server = getattr(request, "server", None)
+    return server.name if server is not None else "mcpclient"
+
+
 def exit_code(error: McpError, *, connecting: bool = False) -> int:
     """Return the exit code for an error.
 
@@ -159,9 +163,8 @@ def exit_code(error: McpError, *, connecting: bool = False) -> int:
     is_wrong_folder = getattr(error, "kind", None) == ConnectKind.WORKING_DIRECTORY
     if isinstance(error, UsageError) or is_wrong_folder:
         return USAGE
-    if isinstance(error, AuthError):
-        return NEEDS_AUTH
-    if isinstance(error, HttpError) and error.status in (401, 403):
+    is_refused = isinstance(error, HttpError) and error.status in (401, 403)
+    if isinstance(error, AuthError) or is_refused:
         return NEEDS_AUTH
     if connecting:
         return NO_CONNECTION
@@ -175,7 +178,7 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     text, hint = text_and_hint(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text_without_output(error)
-    return f"{text}\n{hint}" if hint else text
+    return "\n".join(filter(None, (text, hint)))
 
 
 def shown_error(text: str, style: Style) -> str:
@@ -215,41 +218,12 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-_ROOT = "mcpclient."
-
-
-class DebugLines(logging.Formatter):
-    """A formatter of log records: server, seconds since the start, part, message."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__("[MCP:%(server)s] %(seconds)8.3fs %(part)s: %(message)s")
-        self._name = name
-        self._started = seconds_since_epoch()
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the record as a line."""
-        record.server = self._name
-        record.seconds = max(0.0, record.created - self._started)
-        record.part = record.name[len(_ROOT) :] or record.name
-        return super().format(record)
-
-
-def name_for(server: Server | None) -> str:
-    """Return the name of a server in the lines: its own, its host or its command."""
-    if server is None:
-        return "mcpclient"
-    try:
-        return str(server.options.get("name") or derive_name(server.target))
-    except UsageError:
-        return "server"
-
-
 async def _connect(client: Client, request: Request, screen: Screen) -> None:
     """Connect; when debugging, show the time that it took and the server's capabilities."""
     if not _is_debugging(request.options):
         await client.connect()
         return
-    prefix = f"[MCP:{name_for(request.server)}]"
+    prefix = f"[MCP:{request.server.name}]"
     loop = asyncio.get_running_loop()
     started = loop.time()
     screen.say(f"{prefix} connecting to {client.target}")

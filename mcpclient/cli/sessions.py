@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..client.connection.targets import derive_name
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
@@ -116,8 +115,8 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
     if options.words:
         raise UsageError(f"open does not take {options.words[0]!r}")
     if not name:
-        name = str(server.options.get("name") or derive_name(server.target))
-        name = "".join(each if is_session_name(each) or each in "-_" else "-" for each in name)
+        letters = (each if is_session_name(each) or each in "-_" else "-" for each in server.name)
+        name = "".join(letters)
     return name, server
 
 

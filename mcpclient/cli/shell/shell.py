@@ -20,7 +20,7 @@ from ...protocol.types import Prompt
 from ..asking import Asking
 from ..command import Answer, LocalCommand, LocalWork, flag
 from ..configured import load
-from ..connecting import answers_of, asking_for, with_options
+from ..connecting import answers_of, with_options
 from ..main import CANCELLED, FAILED
 from ..parsing import is_named, only_server
 from ..render import one_line
@@ -308,7 +308,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     async def run(screen: Screen) -> Answer:
         for note in notes:
             screen.say(note)
-        asking = asking_for(screen, options)
+        asking = Asking(screen, options.elicit, model=options.model)
         answers = answers_of(lambda: asking, options)
 
         def with_stderr(name: str, server: ServerConfig) -> ServerConfig:
