@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..config.config import Config, ServerConfig
 from ..errors import ConnectFailed, McpError, ServerUnavailable, UsageError
-from ..framing.escaping import escape, escape_line
+from ..framing.escaping import escape
 from ..hints import SHELL, hint_for
 from ..manager.manager import Manager
 from ..manager.pins import Pins, ServerOffer
@@ -36,7 +36,6 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
         option("--timeout", "SECONDS", "longest time for connecting (30)", type=float),
         flag("--no-connect", "only list the configuration; start nothing"),
         flag("--found", "list the servers of other applications, as NAME@application"),
-        flag("--names", "list only the names, one per line"),
     ),
     details="A server of another application, such as NAME@cursor, is used by that name after you "
     "have agreed to it. Servers of a project's file are connected only after you have agreed to "
@@ -49,9 +48,6 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
     config = load(options.config)
 
     async def work(screen: Screen) -> Answer:
-        if options.names:
-            text = "\n".join(map(escape_line, config.servers))
-            return Answer({"names": list(config.servers)}, text)
         for problem in config.problems:
             screen.say(str(problem))
         if options.no_connect:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from ...client.client import Client
 from ...client.events.callbacks import LOG_LEVELS
 from ...errors import McpError, UsageError
-from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
 from ...manager.tools import ManagedTool
 from ...protocol.types import Tool
@@ -19,8 +17,8 @@ from .. import main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..features import line_of
-from ..parsing import check_trace, parser_of
-from ..render import definitions, one_line, shorten, table
+from ..parsing import parser_of
+from ..render import definitions, one_line, table
 from .session import Builtin, Job, Session, content_of, in_words
 from .words import Word, quoted, unmet
 
@@ -190,37 +188,6 @@ async def _tool(session: Session, words: Sequence[Word]) -> Answer:
 _SERVER_LOG = logger_for("mcpclient.server")
 
 
-@_builtin(
-    "trace on|off|FILE", "show what crosses the wire, or append it to a file; secrets are replaced"
-)
-async def _trace(session: Session, words: Sequence[Word]) -> Answer:
-    target = words[0].text
-    if target not in ("on", "off"):
-        check_trace(target)
-    session.end_traces()
-    if target == "off":
-        return Answer()
-    for server in session.manager.servers.values():
-        client = server.client
-        session.traces.append(client.trace_to(_shower(session) if target == "on" else target))
-    return Answer()
-
-
-def _shower(session: Session) -> Callable[[str], None]:
-    def show(line: str) -> None:
-        record = json.loads(line)
-        is_recalled = record.get("channel") == "recalled" or "recalled" in record
-        if "transcript" in record or is_recalled:
-            return  # messages from before the trace was switched on
-        arrow = {"sent": "->", "received": "<-"}.get(record.pop("direction", ""), "--")
-        told = record.get("message", record)
-        text = escape_line(f"{arrow} {json.dumps(told, ensure_ascii=False)}")
-        columns = session.screen.error_style.columns
-        session.screen.say_safely(text if columns is None else shorten(text, columns - 1))
-
-    return show
-
-
 @_builtin("log LEVEL|off", "show the server's log from this level on")
 async def _log(session: Session, words: Sequence[Word]) -> Answer:
     level = words[0].text
@@ -259,9 +226,8 @@ async def _hear(session: Session, client: Client, server: str, uris: Sequence[st
     return Answer(text=f"{server} has ended the subscription")
 
 
-def end_watching(session: Session) -> None:
-    """End every trace and restore the level of the log."""
-    session.end_traces()
+def end_logging() -> None:
+    """Restore the level of the log."""
     _SERVER_LOG.setLevel(logging.NOTSET)
 
 

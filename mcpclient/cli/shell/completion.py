@@ -193,6 +193,5 @@ _CHOOSERS: Mapping[str, Callable[[Session], Iterable[str]]] = {
         ("cancel", "wait"), lambda session: [str(job.number) for job in session.jobs.running]
     ),
     "log": lambda session: (*LOG_LEVELS, "off"),
-    "trace": lambda session: ("on", "off"),
     "expect": lambda session: (*names_in(session.result), "not"),
 }

@@ -123,8 +123,7 @@ class Session:
 
     ``is_in_front``: the next line waits for this one; see `behind`. ``server``: the name of the one
     in use. ``result``: the value of `_`, None before the first. ``prompts``,
-    ``resources``: those last listed, by server. ``traces``: functions that end active traces.
-    ``is_over``: the user typed ``quit``.
+    ``resources``: those last listed, by server. ``is_over``: the user typed ``quit``.
     """
 
     def __init__(self, manager: Manager, screen: Screen, jobs: Jobs) -> None:
@@ -135,7 +134,6 @@ class Session:
         self.result: Any = None
         self.prompts: dict[str, dict[str, Prompt]] = {}
         self.resources: dict[str, list[str]] = {}
-        self.traces: list[Callable[[], None]] = []
         self.is_over = False
         self.is_in_front = True
 
@@ -178,11 +176,6 @@ class Session:
         """Return the server and the tool that a name means, whether or not they exist."""
         server, tool = split_name(name, self.manager.servers)
         return (server, tool) if server else (self.server, name)
-
-    def end_traces(self) -> None:
-        """End all active traces."""
-        while self.traces:
-            self.traces.pop()()
 
     def learn(self, listed: Mapping[str, Any]) -> None:
         """Store listed prompts or resources of the server in use."""

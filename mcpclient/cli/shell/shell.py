@@ -26,7 +26,7 @@ from ..parsing import is_named, only_server
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from .commands import COMMANDS, call_tool, end_watching
+from .commands import COMMANDS, call_tool, end_logging
 from .completion import Candidate, candidates, fitting, typing_at
 from .lines import History, Lines, open_lines, send_on, without_secrets
 from .session import Job, Jobs, Session, in_words, part_of
@@ -208,7 +208,7 @@ class Shell:
                 code = await self._run_all(lines, history, report or self._show)
             finally:
                 await self._jobs.close()
-                end_watching(self._session)
+                end_logging()
         return code
 
     def _interrupt(self, lines: Lines) -> None:

@@ -96,7 +96,6 @@ def texts(line: str) -> list[str]:
         ("cancel ", ["3"]),
         ("wait ", ["3"]),
         ("log e", ["error", "emergency"]),
-        ("trace ", ["on", "off"]),
         ("help us", ["use"]),
         ("expect st", ["structured"]),
         ("_.str", ["_.structured"]),

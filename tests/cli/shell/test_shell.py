@@ -323,7 +323,7 @@ def test_text_of_a_server_is_escaped() -> None:
 
 COMMANDS = (
     "echo add fail tools tool use expect _ _.text jobs cancel wait servers help read "
-    "prompt prompts complete resources info trace log call demo.echo"
+    "prompt prompts complete resources info log call demo.echo"
 )
 WORDS = (
     "message=hi a=1 b=2 { [ ' \" \\ && _ _.content[0].text == contains off 1 x demo -h --json "

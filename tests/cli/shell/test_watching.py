@@ -1,18 +1,16 @@
-"""What the shell shows of what happens meanwhile: the wire, logs, changes."""
+"""What the shell shows of what happens meanwhile: logs and changes."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from pathlib import Path
 from typing import Any
 
 from mcpclient import Receiver
 from mcpclient.cli.screen import LogLines
 from mcpclient.protocol.outgoing import Outgoing
 from tests.cli.in_process import ServerInProcess
-from tests.cli.shell.in_shell import Typed, World, in_shell
+from tests.cli.shell.in_shell import World, in_shell
 
 
 class TellingServer(ServerInProcess):
@@ -39,36 +37,6 @@ class TellingServer(ServerInProcess):
             declared = {**declared, "resources": {"subscribe": True}, "logging": {}}
             message = {**message, "result": {**message["result"], "capabilities": declared}}
         super()._deliver(message)
-
-
-def test_the_wire() -> None:
-    """F-SHOW-5, F-SHOW-6: what is sent and received from now on, without secrets."""
-
-    async def work(world: World) -> None:
-        await world.run("trace on", "echo message=hi")
-        await world.fail("call --unchecked add password=hunter2")
-        await world.run("trace off", "echo message=unseen")
-        sent, received, *_ = world.errors.getvalue().splitlines()
-        assert json.loads(sent[3:])["params"]["arguments"] == {"message": "hi"}
-        assert (sent[:3], received[:3]) == ("-> ", "<- ")
-        assert "hunter2" not in world.errors.getvalue()
-        assert "unseen" not in world.errors.getvalue()
-
-    in_shell(work, protocol_version="2025-11-25")
-
-
-def test_the_wire_in_a_file(tmp_path: Path) -> None:
-    """F-SHOW-5"""
-
-    async def work(world: World) -> None:
-        path = tmp_path / "trace"
-        assert (await world.fail(f"trace '{path}/x'"))[0] == 2
-        await world.run(f"trace '{path}'", "echo message=hi")
-        assert await world.shell.run() == 0
-        assert '"message":"hi"' in path.read_text().replace(" ", "")
-        assert world.errors.getvalue() == ""
-
-    in_shell(work, lines=Typed([]))
 
 
 def test_the_log_of_a_server() -> None:
