@@ -23,7 +23,7 @@ from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from ..protocol.schema_on_demand import compile_schema
-from .arguments import typed_value
+from .arguments import properties_of, required_of, typed_value
 from .command import Server
 from .render import one_line
 from .screen import Screen, ScreenTerminal
@@ -132,16 +132,9 @@ class Field:
 
 
 def fields_of(schema: Mapping[str, Any]) -> list[Field]:
-    """Return the fields of a form's or a tool's schema, in its order."""
-    properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, Mapping):
-        return []
-    needed = required if isinstance(required, Sequence) else ()
-    return [
-        Field(name, field, name in needed)
-        for name, field in properties.items()
-        if isinstance(field, Mapping)
-    ]
+    """Return the fields of a form's schema, in its order."""
+    needed = required_of(schema)
+    return [Field(name, each, name in needed) for name, each in properties_of(schema).items()]
 
 
 def _choices_in(schema: Mapping[str, Any]) -> list[Choice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -97,13 +98,13 @@ class StatusLine:
     def _text(self, seconds: float) -> str:
         parts = [_SPINNER[self._turns % len(_SPINNER)], f"{seconds:.0f} s"]
         progress = self._progress
-        if progress is not None and progress.total:
-            done = round(_share(progress.progress, progress.total) * _BAR)
-            parts.append("[" + "#" * done + "." * (_BAR - done) + "]")
-            parts.append(f"{_short(progress.progress)}/{_short(progress.total)}")
-        elif progress is not None:
-            parts.append(_short(progress.progress))
         if progress is not None:
+            done, total = _as_float(progress.progress), _as_float(progress.total or 0)
+            if total:
+                share = min(max(0.0, done / total), 1.0)  # in this order NaN becomes 0
+                filled = round(share * _BAR)
+                parts.append("[" + "#" * filled + "." * (_BAR - filled) + "]")
+            parts.append(f"{done:g}/{total:g}" if total else f"{done:g}")
             parts.append(one_line((progress.message or "")[:_MAX_MESSAGE_LENGTH]))
         return " ".join(parts)
 
@@ -111,22 +112,12 @@ class StatusLine:
         write_to(self._stream, text)
 
 
-# Reported progress may be infinite, NaN, or an integer beyond all floats.
-
-
-def _share(progress: float, total: float) -> float:
+def _as_float(number: float) -> float:
+    """Return reported progress, which may be infinite, NaN, or an integer beyond all floats."""
     try:
-        share = progress / total
+        return float(number)
     except OverflowError:
-        return 0.0
-    return min(max(0.0, share), 1.0)  # in this order NaN becomes 0
-
-
-def _short(number: float) -> str:
-    try:
-        return f"{number:g}"
-    except OverflowError:
-        return "…"
+        return math.inf
 
 
 class Screen:

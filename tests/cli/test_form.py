@@ -93,6 +93,7 @@ def test_the_fields_of_a_form() -> None:
     assert [(field.name, field.required) for field in fields_of(schema)] == [
         ("a", False),
         ("b", True),
+        ("c", False),
     ]
     assert fields_of({"properties": [1]}) == fields_of({}) == []
     assert Field("b", {"enum": 5, "oneOf": [1]}).choices == []

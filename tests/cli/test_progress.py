@@ -63,9 +63,9 @@ def test_numbers_that_are_none() -> None:
         (nan, 2, f"[{empty}] nan/2"),
         (infinity, infinity, f"[{empty}] inf/inf"),
         (infinity, 2, f"[{full}] inf/2"),
-        (huge, 2, f"[{empty}] …/2"),
-        (huge, 2 * huge, "[############............] …/…"),
-        (huge, None, "…"),
+        (huge, 2, f"[{full}] inf/2"),
+        (huge, 2 * huge, f"[{empty}] inf/inf"),
+        (huge, None, "inf"),
     ):
         report: dict[str, object] = {"progress": progress, "total": total}
         assert drawn(0.55, report)[0].strip() == f"| 0 s {shown}"

@@ -19,7 +19,7 @@ from ..command import Answer, Command
 from ..features import line_of
 from ..parsing import parser_of
 from ..render import definitions, one_line, table
-from .session import Builtin, Job, Session, content_of, in_words
+from .session import Builtin, Session, content_of, in_words
 from .words import Word, quoted, unmet
 
 COMMANDS: dict[str, Builtin] = {}
@@ -91,15 +91,12 @@ async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
 
 @_builtin("wait [NUMBER]", "wait for a call in the background; _ is its result")
 async def _wait(session: Session, words: Sequence[Word]) -> Answer:
-    if words:
-        return await _brought_back(session.jobs.find(words[0].text))
-    others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
-    if others:
-        await asyncio.wait(others)
-    return Answer()
-
-
-async def _brought_back(job: Job) -> Answer:
+    if not words:
+        others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others)
+        return Answer()
+    job = session.jobs.find(words[0].text)
     if job.task is asyncio.current_task():
         raise UsageError(f"call {job.number} cannot wait for itself")
     await asyncio.wait({job.task})

@@ -122,18 +122,19 @@ class Shell:
         return without_secrets(line.strip(), self._schema_of)
 
     def _schema_of(self, words: Sequence[Word]) -> Any:
-        texts = _called(words)
-        tool = self._session.known_tool(texts[0]) if texts else None
-        return tool.input_schema if tool is not None else None
+        """Return the schema of the known tool that a line calls, otherwise None."""
+        texts = [word.text for word in words]
+        name = next(iter(texts[1:] if texts[:1] == ["call"] else texts), "")
+        tool = self._session.known_tool(name)
+        return None if tool is None else tool.input_schema
 
     def _is_known(self, line: str) -> bool:
         """Whether a line names a known command or tool: only then are its secrets recognised."""
         words = split_words(line, unfinished=True)
-        texts = _called(words)
-        if not texts or self._session.known_tool(texts[0]) is not None:
+        if not words or self._schema_of(words) is not None:
             return True
-        is_call = words[0].text == "call"
-        return not is_call and (texts[0] in COMMANDS or is_path(texts[0]))
+        name = words[0].text
+        return name != "call" and (name in COMMANDS or is_path(name))
 
     def _job_ended(self, job: Job) -> None:
         text = self._outcome_of(job).text
@@ -271,12 +272,6 @@ def history_file() -> Path:
     return state_folder(os.environ) / "shell_history"
 
 
-def _called(words: Sequence[Word]) -> list[str]:
-    """Return the words of a call without those before the name of the tool."""
-    texts = [word.text for word in words]
-    return texts[1:] if texts[:1] == ["call"] else texts
-
-
 _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
 
 
@@ -316,24 +311,19 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             return with_options(server, options, screen, **answers, stderr=stderr)
 
         configured = {name: with_stderr(name, each) for name, each in servers.items()}
-        manager = Manager(configured, required=server is not None)
+        history = None if options.no_history else history_file()
+        lines: list[Mapping[str, Any]] = []
+
+        def report(line: str, outcome: Answer) -> None:
+            lines.append({"line": line, "exitCode": outcome.exit_code, "text": outcome.text})
+
         try:
-            await manager.open()
+            async with Manager(configured, required=server is not None) as manager:
+                shell = Shell(manager, screen, history=history, asking=asking)
+                code = await shell.run(report if options.json else None)
         except ServersFailed as error:
             raise next(iter(error.failures.values())) from None
-        try:
-            history = None if options.no_history else history_file()
-            shell = Shell(manager, screen, history=history, asking=asking)
-            if not options.json:
-                return Answer(exit_code=await shell.run(), is_shown=True)
-            lines: list[Mapping[str, Any]] = []
-
-            def report(line: str, outcome: Answer) -> None:
-                lines.append({"line": line, "exitCode": outcome.exit_code, "text": outcome.text})
-
-            code = await shell.run(report)
-            return Answer({"exitCode": code, "lines": lines}, exit_code=code)
-        finally:
-            await manager.close()
+        raw = {"exitCode": code, "lines": lines}
+        return Answer(raw, exit_code=code, is_shown=not options.json)
 
     return run
