@@ -31,12 +31,12 @@ from .render import one_line
 if TYPE_CHECKING:
     from .. import suggestions
     from ..formats import pick
+    from ..protocol.schema import Violation
 else:
     pick = OnDemand("..formats.pick", __name__)
     suggestions = OnDemand("..suggestions", __name__)
 
 
-_MAX_CHAIN = 16
 _MAX_VALUES = 6
 
 
@@ -55,25 +55,37 @@ def required_of(schema: Any) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
+def alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and those that it combines, each once, references followed."""
+    pending, seen = [schema], set()
+    while pending:
+        found = resolved(pending.pop(0), root)
+        if id(found) in seen:  # a server may send schemas that contain themselves
+            continue
+        seen.add(id(found))
+        yield found
+        for key in ("anyOf", "oneOf", "allOf"):
+            options = found.get(key)
+            pending += options if isinstance(options, list) else []
+
+
 def kinds_of(schema: Any, root: Any) -> frozenset[str]:
     """Return the JSON types that a schema or its alternatives name; empty if none."""
-    return frozenset(_kinds(schema, root, 0))
+    return frozenset(kind for each in alternatives(schema, root) for kind in _kinds(each))
 
 
-def _kinds(schema: Any, root: Any, depth: int) -> Iterator[str]:
-    schema = resolved(schema, root)
+def _kinds(schema: Mapping[str, Any]) -> Iterator[str]:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     yield from (each for each in kinds if isinstance(each, str))
     if kind is None:
-        values = schema["enum"] if isinstance(schema.get("enum"), list) else []
-        values = values + ([schema["const"]] if "const" in schema else [])
-        yield from (_KINDS.get(type(value), "object") for value in values)
-    if depth < _MAX_CHAIN:
-        for key in ("anyOf", "oneOf", "allOf"):
-            options = schema.get(key)
-            for option in options if isinstance(options, list) else ():
-                yield from _kinds(option, root, depth + 1)
+        yield from (_KINDS.get(type(value), "object") for value in named_values(schema))
+
+
+def named_values(schema: Mapping[str, Any]) -> list[Any]:
+    """Return the values that a schema lists, or its only one."""
+    values = schema["enum"] if isinstance(schema.get("enum"), list) else []
+    return values + ([schema["const"]] if "const" in schema else [])
 
 
 # The JSON types of values.
@@ -393,9 +405,15 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
 
 
 def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
-    try:
-        violations = compile_schema(schema, clock=steady_seconds).validate(arguments)
-    except McpError:  # a wrong or too costly schema: the server checks them
-        return
+    violations = violations_of(arguments, schema)
     if violations:
         raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
+
+
+def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
+    """Return what a schema has against a value: nothing if it is wrong itself, or too costly."""
+    try:
+        compiled = compile_schema(schema, clock=steady_seconds, assert_formats=assert_formats)
+        return compiled.validate(value)
+    except McpError:  # whoever gets the value checks it
+        return ()

@@ -14,16 +14,14 @@ from typing import Any, NamedTuple
 
 from ..client.answers.elicitation import accept_defaults, form_problem
 from ..client.connection.targets import short_name
-from ..errors import McpError, UsageError
+from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
-from ..net.clocks import steady_seconds
 from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
 from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
-from ..protocol.schema_on_demand import compile_schema
-from .arguments import properties_of, required_of, typed_value
+from .arguments import properties_of, required_of, typed_value, violations_of
 from .command import Server
 from .render import one_line
 from .screen import Screen, ScreenTerminal
@@ -97,7 +95,9 @@ class Field:
             value = [_chosen(part, self.choices) for part in parts]
         else:
             value = _chosen(text, self.choices)
-        self._check(value)
+        violations = violations_of(value, self.schema, assert_formats=True)
+        if violations:
+            raise ValueError(one_line(violations[0].message))
         return value
 
     def _typed(self, text: str) -> Any:
@@ -107,15 +107,6 @@ class Field:
             return typed_value(self.name, text, self.schema, self.schema)
         except UsageError:
             raise ValueError(f"needed: {self.kind}") from None
-
-    def _check(self, value: Any) -> None:
-        try:
-            schema = compile_schema(self.schema, clock=steady_seconds, assert_formats=True)
-            violations = schema.validate(value)
-        except McpError:  # too costly or not a schema: the whole answer is checked later
-            return
-        if violations:
-            raise ValueError(one_line(violations[0].message))
 
     def _bounds(self) -> list[str]:
         low, high = self.schema.get("minimum"), self.schema.get("maximum")

@@ -118,8 +118,13 @@ def load(
     ``foreign``: the user has not named the file, so its servers need approval as well. Raises
     `UsageError` for a named file that does not exist, and ``otherwise`` where there are no servers.
     """
-    if path is not None and _is_missing(path):
-        raise UsageError(f"there is no file {path!r}")
+    if path is not None:
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(f"there is no file {path!r}") from None
+        except OSError:
+            pass  # its reader says why
     terminal = Terminal()
 
     def ask(server: ServerConfig) -> bool:
@@ -132,17 +137,6 @@ def load(
     if otherwise is not None and not config.servers:
         raise none_configured(config, otherwise)
     return config
-
-
-def _is_missing(path: str) -> bool:
-    """Whether there is no such file. A file that cannot be examined counts as present."""
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        pass
-    return False
 
 
 def approve(name: str) -> None:

@@ -13,22 +13,16 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pkgutil import get_data
-from typing import TYPE_CHECKING
 
 from .. import errors
+from ..client.connection import client_options
 from ..errors import McpError, UsageError
-from ..lazy import OnDemand
 from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .render import definitions, wrapped
 from .screen import Screen
-
-if TYPE_CHECKING:
-    from ..client.connection import client_options
-else:
-    client_options = OnDemand("..client.connection.client_options", __name__)
 
 CHAPTERS = {
     "options": "every option of connect, with its type and default",

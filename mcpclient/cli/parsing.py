@@ -164,7 +164,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.set_defaults(named=[], config=None, command=command.name)
+    parser.set_defaults(named=[], config=None, command=command.name, is_connected=False)
     for add in command.options:
         add(parser)
     if command.takes_server:

@@ -51,30 +51,18 @@ def run(words: list[str]) -> int:
         with _log_lines(screen, request):
             return asyncio.run(_perform(request, screen))
     except McpError as error:
-        _tell(error, screen, request, as_json=as_json, quiet="--quiet" in words)
-        return exit_code(error)
+        if request is not None:
+            hint = hints.hint_for(error, hints.SHELL)
+            error.advise(name_server(hint, request.options, getattr(request, "server", None)))
+        if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
+            text = error_text(error, stderr_was_shown="--quiet" not in words)
+            screen.say_safely(shown_error(text, screen.error_style))
+        is_connecting = isinstance(request, Request) and not request.options.is_connected
+        return exit_code(error, connecting=is_connecting)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
             _could_show(screen, {"error": {"type": "KeyboardInterrupt", "text": "cancelled"}})
         return CANCELLED
-
-
-def _tell(
-    error: McpError,
-    screen: Screen,
-    request: Request | LocalRequest | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    if request is not None:
-        hint = hints.hint_for(error, hints.SHELL)
-        error.advise(name_server(hint, request.options, getattr(request, "server", None)))
-    if as_json and _could_show(screen, {"error": error_as_json(error)}):
-        return
-    screen.say_safely(
-        shown_error(error_text(error, stderr_was_shown=not quiet), screen.error_style)
-    )
 
 
 def _could_show(screen: Screen, value: Any) -> bool:
@@ -95,12 +83,8 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
     client = client_for(request.server, request.options, screen)
     async with screen.status:
         try:
-            try:
-                await _connect(client, request, screen)
-            except McpError as error:
-                options = request.options
-                _tell(error, screen, request, as_json=options.json, quiet=options.quiet)
-                return exit_code(error, connecting=True)
+            await _connect(client, request, screen)
+            request.options.is_connected = True
             answer = await request.command.function(client, screen, request.options)
             _show(answer, screen, as_json=request.options.json)
         except asyncio.CancelledError:

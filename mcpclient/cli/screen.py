@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import UsageError
 from ..framing.escaping import escape
@@ -34,16 +34,12 @@ _SPINNER = "|/-\\"
 class StatusLine:
     """A spinner, or a progress bar once the server reports progress, on a line of its own.
 
-    ``columns_of`` returns the width of the terminal, which may change while the line is shown;
-    None: the stream is not a terminal, so nothing is shown. As an async context manager it redraws
+    Nothing is shown where the stream is not a terminal. As an async context manager it redraws
     itself until the end of the block.
     """
 
-    def __init__(
-        self, stream: TextIO | None, columns_of: Callable[[TextIO | None], int | None]
-    ) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
-        self._columns_of = columns_of
         self._is_paused = False
         self._progress: Progress | None = None
         self._started = 0.0
@@ -52,7 +48,7 @@ class StatusLine:
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> StatusLine:
-        if self._columns_of(self._stream) is not None:
+        if columns_of(self._stream) is not None:
             loop = asyncio.get_running_loop()
             self._started = loop.time()
             self._timer = loop.call_later(_SHOWN_AFTER, self._tick, loop)
@@ -70,7 +66,7 @@ class StatusLine:
     def erase(self) -> None:
         """Clear the line before other output."""
         if self._drawn:
-            columns = self._columns_of(self._stream) or self._drawn
+            columns = columns_of(self._stream) or self._drawn
             self._write("\r" + " " * min(self._drawn, columns - 1) + "\r")
             self._drawn = 0
 
@@ -86,7 +82,7 @@ class StatusLine:
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = loop.call_later(_INTERVAL, self._tick, loop)
-        columns = self._columns_of(self._stream)
+        columns = columns_of(self._stream)
         if self._is_paused or columns is None:
             return
         text = shorten(self._text(loop.time() - self._started), columns - 1)
@@ -135,7 +131,7 @@ class Screen:
         self._environ = environ
         self._failure: str | None = None
         self.is_terminal: bool = is_terminal(out)
-        self.status: StatusLine = StatusLine(errors, columns_of)
+        self.status: StatusLine = StatusLine(errors)
         self.typed: LineEditor | None = None
 
     @property

@@ -87,47 +87,38 @@ def _prepare_find(options: argparse.Namespace) -> LocalWork:
     config = load(options.config, otherwise="no server is configured, so there is nothing to find")
 
     async def work(screen: Screen) -> Answer:
-        things: list[_Thing] = []
+        things: list[Tool] = []
         async with screen.status, Manager(config, reconnect=None, stderr="discard") as manager:
             for name, server in manager.servers.items():
                 if not server.is_connected:
                     screen.say(f"{name} is not connected: {_error_of(server)}")
                     continue
-                things += [_Thing("tool", name, tool.raw_name, tool) for tool in server.tools]
+                things += _things("tool", name, server.tools)
                 with suppress(McpError):
-                    prompts = await server.client.list_prompts()
-                    things += [_Thing("prompt", name, each.name, each) for each in prompts]
+                    things += _things("prompt", name, await server.client.list_prompts())
                 with suppress(McpError):
-                    resources = await server.client.list_resources()
-                    things += [_Thing("resource", name, each.uri, each) for each in resources]
+                    things += _things("resource", name, await server.client.list_resources())
         best = search_tools(" ".join(options.words), things, limit=options.limit)
         return _answer_find(best, screen.style)
 
     return work
 
 
-class _Thing(Tool):
-    """A tool, prompt or resource, which is ranked as tools are."""
-
-    __slots__ = ("kind", "own_name", "server")
-
-    def __init__(self, kind: str, server: str, name: str, item: Tool | Prompt | Resource) -> None:
-        super().__init__({**item.raw, "name": item.raw.get("name", name)})
-        self.kind, self.server, self.own_name = kind, server, name
+def _things(kind: str, server: str, items: Sequence[Tool | Prompt | Resource]) -> Iterator[Tool]:
+    """Yield tools, prompts or resources as tools, which can be ranked."""
+    for each in items:
+        yield Tool({"kind": kind, "server": server, "name": each.raw.get("uri"), **each.raw})
 
 
-def _answer_find(found: Sequence[_Thing], style: Style) -> Answer:
-    rows = [
-        (
-            f"{each.server}.{each.own_name}" if each.kind == "tool" else each.own_name,
-            f"{each.kind} of {each.server}",
-            each.description or each.title,
-        )
-        for each in found
-    ]
-    raw = [{"kind": each.kind, "server": each.server, **each.raw} for each in found]
+def _answer_find(found: Sequence[Tool], style: Style) -> Answer:
+    rows = []
+    for each in found:
+        kind, server = each.raw["kind"], each.raw["server"]
+        name = each.raw["uri"] if kind == "resource" else each.name
+        name = f"{server}.{name}" if kind == "tool" else name
+        rows.append((name, f"{kind} of {server}", each.description or each.title))
     text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style, "nothing fits")
-    return Answer({"found": raw}, text)
+    return Answer({"found": [each.raw for each in found]}, text)
 
 
 def _status(server: Server) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.arguments import parse_arguments as parse_untyped
-from mcpclient.cli.arguments import parse_text_arguments, unchecked_arguments
+from mcpclient.cli.arguments import parse_text_arguments, type_of, unchecked_arguments
 
 
 def parse_arguments(words: list[str]) -> dict[str, Any]:
@@ -44,6 +44,12 @@ def parse_arguments(words: list[str]) -> dict[str, Any]:
 def test_a_value_is_guessed_or_forced(word: str, value: Any) -> None:
     """F-SHOW-2"""
     assert parse_arguments([word]) == {"a": value}
+
+
+def test_a_schema_that_contains_itself_is_read_once() -> None:
+    """F-SAFE-6: a server's schema takes no more time than its size."""
+    itself = {"anyOf": [{"$ref": "#"}] * 10, "type": "integer"}
+    assert type_of(itself, itself) == "integer"
 
 
 def test_several_arguments() -> None:

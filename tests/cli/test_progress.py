@@ -6,10 +6,19 @@ import asyncio
 import io
 import tracemalloc
 
+import pytest
+
 from mcpclient import Progress
+from mcpclient.cli import screen
 from mcpclient.cli.screen import StatusLine
 from tests.cli.in_process import Terminal
 from tests.support import virtual_time
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stream is a terminal of 80 columns."""
+    monkeypatch.setattr(screen, "columns_of", lambda _: 80)
 
 
 def drawn(seconds: float, *reports: dict[str, object], columns: int | None = 80) -> list[str]:
@@ -17,12 +26,14 @@ def drawn(seconds: float, *reports: dict[str, object], columns: int | None = 80)
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, lambda _: columns) as line:
+        async with StatusLine(stream) as line:
             for report in reports:
                 line.update(Progress(report))
             await asyncio.sleep(seconds)
 
-    virtual_time.run(call())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen, "columns_of", lambda _: columns)
+        virtual_time.run(call())
     return stream.getvalue().split("\r")[1:]
 
 
@@ -80,7 +91,7 @@ def test_a_shorter_line_covers_the_longer_one() -> None:
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, lambda _: 80) as line:
+        async with StatusLine(stream) as line:
             line.update(Progress({"progress": 1, "message": "a long message"}))
             await asyncio.sleep(0.55)
             line.update(Progress({"progress": 2, "message": "short"}))
@@ -100,7 +111,7 @@ def test_other_output_erases_it_first() -> None:
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, lambda _: 80) as line:
+        async with StatusLine(stream) as line:
             await asyncio.sleep(0.55)
             line.erase()
             stream.write("other\n")
@@ -118,7 +129,7 @@ def test_what_the_encoding_lacks_is_written_out() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
 
     async def call() -> None:
-        async with StatusLine(stream, lambda _: 80) as line:
+        async with StatusLine(stream) as line:
             line.update(Progress({"progress": 1, "message": "für"}))
             await asyncio.sleep(0.55)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...client.events.callbacks import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
-from ..arguments import properties_of, required_of
+from ..arguments import alternatives, named_values, properties_of, required_of
 from .words import Word, follow_path, names_in, parse_path, quoted, split_words
 
 if TYPE_CHECKING:
@@ -130,26 +130,17 @@ def _names(known: Iterable[str], given: Sequence[str]) -> Iterator[Candidate]:
 
 
 def _values_in(schema: Any) -> Iterator[Any]:
-    if not isinstance(schema, Mapping):
-        return
-    if isinstance(schema.get("enum"), list):
-        yield from schema["enum"]
-    if "const" in schema:
-        yield schema["const"]
-    kinds = schema.get("type")
-    if "boolean" in (kinds if isinstance(kinds, list) else [kinds]):
-        yield from (True, False)
-    for part in ("anyOf", "oneOf"):
-        if isinstance(schema.get(part), list):
-            for branch in schema[part]:
-                if isinstance(branch, Mapping):  # without the values of branches inside it
-                    names = branch.keys() & {"enum", "const", "type"}
-                    yield from _values_in({name: branch[name] for name in names})
-    items = schema.get("items")
-    if isinstance(items, Mapping) and isinstance(items.get("enum"), list):
-        yield from ([each] for each in items["enum"])
-    if "default" in schema:
-        yield schema["default"]
+    for each in alternatives(schema, schema):
+        yield from named_values(each)
+        kinds = each.get("type")
+        if "boolean" in (kinds if isinstance(kinds, list) else [kinds]):
+            yield from (True, False)
+        items = each.get("items")
+        yield from (
+            [value] for value in (named_values(items) if isinstance(items, Mapping) else ())
+        )
+        if "default" in each:
+            yield each["default"]
 
 
 def _prompt_arguments(given: Sequence[str], word: str, session: Session) -> Iterable[Candidate]:
