@@ -411,9 +411,9 @@ def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
 
 
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
-    """Return what a schema has against a value: nothing if it is wrong itself, or too costly."""
+    """Return the violations of a schema; none of one that is wrong itself, or too costly."""
     try:
         compiled = compile_schema(schema, clock=steady_seconds, assert_formats=assert_formats)
         return compiled.validate(value)
-    except McpError:  # whoever gets the value checks it
+    except McpError:  # the receiver checks the value
         return ()

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from ...client.client import Client
 from ...client.events.callbacks import LOG_LEVELS
 from ...errors import McpError, UsageError
 from ...framing.logs import logger_for
@@ -16,9 +15,8 @@ from ...suggestions import there_are, there_is_no
 from .. import main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
-from ..features import line_of
 from ..parsing import parser_of
-from ..render import definitions, one_line, table
+from ..render import definitions, table
 from .session import Builtin, Session, content_of, in_words
 from .words import Word, quoted, unmet
 
@@ -198,29 +196,6 @@ async def _log(session: Session, words: Sequence[Word]) -> Answer:
     _SERVER_LOG.setLevel(LOG_LEVELS[level])
     await client.set_log_level(level)
     return Answer()
-
-
-@_builtin("listen [URI ...]", "show changes of the server's lists and of these resources")
-async def _listen(session: Session, words: Sequence[Word]) -> Answer:
-    client = await session.client()
-    uris = [word.text for word in words]
-    line = " ".join(["listen", *uris])
-    job = session.jobs.start(line, _hear(session, client, session.server, uris))
-    return Answer(text=f"[{job.number}] listening; end it with: cancel {job.number}")
-
-
-async def _hear(session: Session, client: Client, server: str, uris: Sequence[str]) -> Answer:
-    declared = [client.capabilities.get(name) for name in ("tools", "prompts", "resources")]
-    tools, prompts, resources = (
-        isinstance(each, dict) and each.get("listChanged") is True for each in declared
-    )
-    if not (uris or tools or prompts or resources):
-        raise UsageError(f"{server} does not announce changes; name a resource's URI")
-    listening = client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris)
-    async with listening as events:
-        async for event in events:
-            session.screen.say_safely(f"{one_line(server)}: {line_of(event.method, event.raw)}")
-    return Answer(text=f"{server} has ended the subscription")
 
 
 def end_logging() -> None:

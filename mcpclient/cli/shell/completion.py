@@ -178,7 +178,7 @@ def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
 _CHOOSERS: Mapping[str, Callable[[Session], Iterable[str]]] = {
     **dict.fromkeys(("call", "tool", "tools"), lambda session: session.tools_of(session.server)),
     "prompt": lambda session: session.prompts.get(session.server, ()),
-    **dict.fromkeys(("read", "listen"), lambda session: session.resources.get(session.server, ())),
+    "read": lambda session: session.resources.get(session.server, ()),
     "use": lambda session: session.manager.servers,
     **dict.fromkeys(
         ("cancel", "wait"), lambda session: [str(job.number) for job in session.jobs.running]

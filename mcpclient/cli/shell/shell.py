@@ -159,7 +159,7 @@ class Shell:
         with suppress(McpError):  # the user is typing, so errors wait for the call itself
             if command == "prompt" and session.server not in session.prompts:
                 await COMMANDS["prompts"].run(session, ())
-            if command in ("read", "listen") and session.server not in session.resources:
+            if command == "read" and session.server not in session.resources:
                 await COMMANDS["resources"].run(session, ())
         found = self.complete(line, cursor)
         name, separator, value = typing.word.partition("=")

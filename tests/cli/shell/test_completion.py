@@ -92,7 +92,6 @@ def texts(line: str) -> list[str]:
         ("prompt haiku topic=x ", ["mood="]),
         ("prompt other ", []),
         ("read ", ["demo://readme"]),
-        ("listen d", ["demo://readme"]),
         ("cancel ", ["3"]),
         ("wait ", ["3"]),
         ("log e", ["error", "emergency"]),
