@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
     @property
     def as_bytes(self) -> bytes:
-        """The bytes that ``>`` of the shell writes and ``|`` passes on."""
+        """The bytes that ``>`` of the shell writes."""
         if self.content is not None:
             return self.content
         return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""

@@ -208,7 +208,6 @@ TOOL key=value ...       call a tool: its name is a command
 SERVER.TOOL ...          call a tool of another server
 LINE &                   in the background: see jobs, cancel, wait
 LINE > FILE              write the answer to a file
-LINE | PROGRAM WORD ...  hand the answer to one program
 _   _.content[0].text    the last result, and parts of it
 Arguments: key=value, key:=json, key=@file, or all as one JSON object or @file."""
 

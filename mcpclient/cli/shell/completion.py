@@ -59,8 +59,6 @@ def candidates(typing: Typing, session: Session, commands: Iterable[str]) -> lis
         mark = typing.word[: len(typing.word) - len(name)]
         found = fitting(_files(name, ""), name)
         return [each._replace(text=mark + each.text) for each in found]
-    if "|" in typed:
-        return []
     if not typed:
         return fitting(_first_words(typing.word, session, commands), typing.word)
     texts = [word.text for word in typing.words]

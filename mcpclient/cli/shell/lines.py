@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from typing import Any, Callable, Protocol, TextIO
 
 from ...errors import UsageError
-from ...framing.escaping import escape
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file, write_file
 from ...net.futures import call_in_thread
 from ...net.line_editor import Completer, LineEditor, can_edit_lines
 from ...net.login.terminal import Terminal
-from ...net.process.programs import run_program
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
 from ..command import Answer
 from ..render import writing
 from ..screen import Screen
-from .words import Line, Word, split_words
+from .words import Word, split_words
 
 
 class Lines(Protocol):
@@ -120,34 +118,16 @@ def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
     return PlainLines() if is_terminal else ScriptLines(sys.stdin)
 
 
-async def send_on(answer: Answer, line: Line, screen: Screen) -> Answer:
-    """Send an answer to the file or program of its line; return the part left to show.
+def write_answer(answer: Answer, path: str) -> Answer:
+    """Write an answer to a file; return the part left to show. A failure is shown, not written.
 
-    A failure is shown and not sent. Raises `UsageError` for a file that cannot be written, or a
-    program that cannot be started.
+    Raises `UsageError` for a file that cannot be written.
     """
     if answer.exit_code:
         return answer
-    if line.file is not None:
-        _write(line.file, answer.as_bytes)
-        return answer._replace(text="")
-    if line.program:
-        screen.status.erase()
-        code, written = await run_program(
-            line.program, answer.as_bytes, keeps_output=screen.is_terminal
-        )
-        text = escape(written.decode("utf-8", "replace")).rstrip("\n")
-        if code:
-            said = f"{escape(line.program[0])} ended with exit code {code}"
-            text = "\n".join(filter(None, [text, said]))
-        code = code if code >= 0 else 128 - code
-        return answer._replace(text=text, content=written, exit_code=code)
-    return answer
-
-
-def _write(path: str, content: bytes) -> None:
     with writing(path):
-        write_file(os.path.expanduser(path), content)
+        write_file(os.path.expanduser(path), answer.as_bytes)
+    return answer._replace(text="")
 
 
 _logger = logger_for("mcpclient.shell")

@@ -28,7 +28,7 @@ from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
 from .commands import COMMANDS, call_tool, end_logging
 from .completion import Candidate, candidates, fitting, typing_at
-from .lines import History, Lines, open_lines, send_on, without_secrets
+from .lines import History, Lines, open_lines, without_secrets, write_answer
 from .session import Job, Jobs, Session, in_words, part_of
 from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
 
@@ -93,7 +93,7 @@ class Shell:
 
     async def _perform(self, line: Line, session: Session) -> Answer:
         answer = await self._command(line.words, session)
-        return await send_on(answer, line, self._screen)
+        return answer if line.file is None else write_answer(answer, line.file)
 
     async def _command(self, words: Sequence[Word], session: Session) -> Answer:
         name, rest = words[0].text, words[1:]

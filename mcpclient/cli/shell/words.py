@@ -3,7 +3,7 @@
 Words are separated by spaces. Quotes and backslashes work as in other shells, and JSON needs none
 of them: text in braces or brackets, or behind ``:=``, is taken as it is. Nothing is expanded
 or substituted. ``#`` begins a comment where a word could begin. As words of their own, and not
-quoted, these mean something: ``> FILE``, ``| PROGRAM WORD …``, and ``&`` at the end.
+quoted, these mean something: ``> FILE``, and ``&`` at the end.
 
 ``_`` is the last result, and a path behind it a part of it: ``_.structured["sum"]``. A path is read
 and never evaluated: names behind a dot, and numbers or names in brackets. ``expect`` tests one:
@@ -31,7 +31,7 @@ from ...protocol.wire_object import WireObject
 from ...suggestions import did_you_mean
 
 _SPACES = " \t\r\n"
-_PLAIN = re.compile(r"[^\s\"'\\#&|>\[{]+")
+_PLAIN = re.compile(r"[^\s\"'\\#&>\[{]+")
 _DECODER = json.JSONDecoder()
 
 
@@ -48,13 +48,11 @@ class Word:
 class Line:
     """``words``: a command and its arguments; none for a blank line.
 
-    ``file``: where the answer is written. ``program``: which program gets it, with its arguments.
-    ``in_background``: the next line need not wait for it.
+    ``file``: where the answer is written. ``in_background``: the next line need not wait for it.
     """
 
     words: tuple[Word, ...] = ()
     file: str | None = None
-    program: tuple[str, ...] = ()
     in_background: bool = False
 
 
@@ -66,27 +64,12 @@ def parse_line(text: str) -> Line:
         words.pop()
     if any(word.typed == "&" for word in words):
         raise UsageError("& belongs at the end of a line; quote it to use it as an argument")
-    end = next((index for index, word in enumerate(words) if _leads_on(word)), len(words))
+    starts = (index for index, word in enumerate(words) if word.typed.startswith(">"))
+    end = next(starts, len(words))
     own, rest = tuple(words[:end]), words[end:]
     if (rest or in_background) and not own:
         raise UsageError("there is no command before " + (rest[0].typed if rest else "&"))
-    if not rest:
-        return Line(own, in_background=in_background)
-    if rest[0].typed == "|":
-        return Line(own, None, _program(rest[1:]), in_background)
-    return Line(own, _file(rest), (), in_background)
-
-
-def _leads_on(word: Word) -> bool:
-    return word.typed == "|" or word.typed.startswith(">")
-
-
-def _program(words: Sequence[Word]) -> tuple[str, ...]:
-    if not words:
-        raise UsageError("| needs a program to pipe the answer to")
-    if any(_leads_on(word) for word in words):
-        raise UsageError("the answer goes to one program; quote | and > to use them as arguments")
-    return tuple(word.text for word in words)
+    return Line(own, _file(rest) if rest else None, in_background)
 
 
 def _file(words: Sequence[Word]) -> str:
@@ -155,7 +138,7 @@ def quoted(text: str, *, is_whole: bool = True) -> str:
     Without ``is_whole`` the quotes stay open, for the rest of the word.
     """
     words = split_words(text, unfinished=True)
-    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] not in "&|>":
+    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] not in "&>":
         return text
     end = '"' if is_whole else ""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end
