@@ -339,14 +339,16 @@ def _object_in(result: CallToolResult) -> Mapping[str, Any] | None:
 
 def object_text(value: Mapping[str, Any], style: Style) -> str:
     """Return a JSON object in the form that reads best on a terminal."""
-    line = compact_line(value, style)
+    line = compact_line(value, style) or _dominant(value, style)
     if line is not None:
         return line
-    text = _dominant(value, style)
-    if text is not None:
-        return text
     if value and len(value) <= _MAX_PAIRS and all(map(_is_small, value.values())):
-        return _aligned_pairs(value, style)
+        pairs = [(one_line(name), one_line(_plain(each))) for name, each in value.items()]
+        widest = max(width_of(name) for name, _ in pairs)
+        return "\n".join(
+            f"{style.bold(name + ':')}{' ' * (widest - width_of(name) + 1)}{text}"
+            for name, text in pairs
+        )
     return _cut(pretty_json(value), style)
 
 
@@ -379,15 +381,6 @@ def _plain(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return " " * (_MAX_NESTED_LENGTH + 1)
-
-
-def _aligned_pairs(value: Mapping[str, Any], style: Style) -> str:
-    rows = [(one_line(name), one_line(_plain(each))) for name, each in value.items()]
-    widest = max(width_of(name) for name, _ in rows)
-    return "\n".join(
-        f"{style.bold(name + ':')}{' ' * (widest - width_of(name) + 1)}{text}"
-        for name, text in rows
-    )
 
 
 def _cut(text: str, style: Style) -> str:

@@ -43,8 +43,6 @@ from .parsing import command_line
 from .render import MARKS, Style, fill, listing, one_line, result_text, save_media
 from .screen import Screen
 
-_PATTERN = ("*", "?", "[")
-
 
 def _one_name(words: Sequence[str]) -> str:
     if len(words) > 1:
@@ -124,7 +122,7 @@ def _wanted(tools: Sequence[Tool], wanted: str, server: str = "") -> list[Tool]:
 
 
 def _is_pattern(text: str) -> bool:
-    return any(character in text for character in _PATTERN)
+    return not set("*?[").isdisjoint(text)
 
 
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:

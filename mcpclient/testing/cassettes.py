@@ -36,8 +36,6 @@ _OF_THE_NETWORK = (
 # Observers of the client that replays; the client that records must not notify them again.
 _TOLD_ONCE = ("around", "hooks", "on_close")
 
-_SHOWN = 5
-
 
 class Cassette:
     """A file with the recorded messages of servers. See `cassette`."""
@@ -114,9 +112,7 @@ class Cassette:
             return
         count = "1 recorded call was" if len(left) == 1 else f"{len(left)} recorded calls were"
         lines = [f"{self.path}: {count} not made:"]
-        lines += [f"  {method} {json.dumps(params)}" for method, params in left[:_SHOWN]]
-        if len(left) > _SHOWN:
-            lines.append(f"  and {len(left) - _SHOWN} more")
+        lines += [f"  {method} {json.dumps(params)}" for method, params in left]
         lines.append('If the program is right, record it again with mode="all".')
         raise AssertionError("\n".join(lines))
 
