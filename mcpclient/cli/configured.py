@@ -96,13 +96,9 @@ def server_of(server: ServerConfig, config: Config) -> Server:
 
 
 def is_configured(name: str, path: str | None) -> bool:
-    """Whether the configuration has a server of this name, even one that cannot be used.
-
-    True for any name if the file at ``path`` has no server at all: the error then says so.
-    """
+    """Whether the configuration has a server of this name, even one that cannot be used."""
     config = load(path)
-    is_told = path is not None and not config.servers
-    return is_told or name in config.servers or name in {each.server for each in config.problems}
+    return name in config.servers or name in {each.server for each in config.problems}
 
 
 def load(

@@ -32,15 +32,11 @@ def write_to(stream: TextIO | None, content: str | bytes) -> str | None:
         return "it is closed"
     except OSError as error:
         _send_nowhere(stream)
-        return None if _is_reader_gone(error, sys.platform) else error.strerror or str(error)
+        # Windows reports EINVAL for a pipe whose other end is closed.
+        is_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
+        is_reader_gone = is_pipe or isinstance(error, BrokenPipeError)
+        return None if is_reader_gone else error.strerror or str(error)
     return None
-
-
-def _is_reader_gone(error: OSError, platform: str) -> bool:
-    # Windows reports EINVAL for a pipe whose other end is closed.
-    return isinstance(error, BrokenPipeError) or (
-        platform == "win32" and error.errno == errno.EINVAL
-    )
 
 
 def is_terminal(stream: TextIO | None) -> bool:

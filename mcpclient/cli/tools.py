@@ -85,7 +85,7 @@ def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     """Keep the tools of a server, so that shells can complete their names and arguments."""
     content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
     path = _memory_of(options)
-    if path is not None and len(content) <= _MAX_REMEMBERED and _remembered(path) != content:
+    if path is not None:
         with suppress(OSError):
             change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
@@ -93,18 +93,13 @@ def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     """Return the tools that were last listed of the server that was named."""
     path = _memory_of(options)
-    try:
-        found = json.loads(_remembered(path)) if path is not None else []
-        return [Tool(raw) for raw in found if isinstance(raw, dict)]
-    except (ValueError, TypeError, RecursionError):
+    if path is None:
         return []
-
-
-def _remembered(path: Path) -> bytes:
     try:
-        return read_file(path, limit=_MAX_REMEMBERED, private=True)
-    except OSError:
-        return b""
+        found = json.loads(read_file(path, limit=_MAX_REMEMBERED, private=True))
+        return [Tool(raw) for raw in found if isinstance(raw, dict)]
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
 
 
 def _memory_of(options: argparse.Namespace) -> Path | None:
@@ -232,11 +227,9 @@ async def _checked(
     try:
         tools = await client.list_tools()
         remember(options, tools)
-    except PeerError as error:
-        if error.code != ErrorCode.METHOD_NOT_FOUND:
+    except (PeerError, NotRecorded) as error:  # a recorded session may have checked nothing
+        if isinstance(error, PeerError) and error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
-        return name, unchecked_arguments(typed)
-    except NotRecorded:  # of a session in which nothing was checked
         return name, unchecked_arguments(typed)
     try:
         tool = tool_named(name, tools, *options.named[:1])
