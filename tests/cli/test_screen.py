@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,24 +109,28 @@ def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> Non
     ],
 )
 def test_each_system_says_in_its_way_that_the_reader_has_gone(
-    error: OSError, platform: str, is_gone: bool
+    error: OSError, platform: str, is_gone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-SHOW-3"""
-    assert streams._is_reader_gone(error, platform) is is_gone
+    monkeypatch.setattr(sys, "platform", platform)
+    with (tmp_path / "file").open("w") as file:
+        stream = Full(file.fileno(), error)
+        assert streams.write_to(stream, "answer") == (None if is_gone else error.strerror)
 
 
 class Full(io.StringIO):
-    """A stream to a disk that is full."""
+    """A stream to a disk that is full, or that fails in another way."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, error: OSError | None = None) -> None:
         super().__init__()
         self._descriptor = descriptor
+        self._error = error or OSError(28, "No space left on device")
 
     def fileno(self) -> int:
         return self._descriptor
 
     def flush(self) -> None:
-        raise OSError(28, "No space left on device")
+        raise self._error
 
 
 def test_an_answer_that_cannot_be_written(tmp_path: Path) -> None:
