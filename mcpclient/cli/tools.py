@@ -23,20 +23,6 @@ from ..net.paths import state_folder
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, Tool
 from . import arguments
-from .arguments import (
-    PICK_HELP,
-    checked_arguments,
-    example_words,
-    json_in,
-    parse_arguments,
-    pick_option,
-    properties_of,
-    required_of,
-    signature,
-    tool_named,
-    type_of,
-    unchecked_arguments,
-)
 from .command import Answer, Command, either, flag, option
 from .main import FAILED
 from .parsing import command_line
@@ -54,7 +40,10 @@ def _one_name(words: Sequence[str]) -> str:
     "tools",
     more="NAME-OR-PATTERN",
     read=_one_name,
-    options=(pick_option("the server's answer"), flag("--long", "show whole descriptions")),
+    options=(
+        arguments.pick_option("the server's answer"),
+        flag("--long", "show whole descriptions"),
+    ),
     details="With the name of a tool, it is described: its arguments, their types and defaults. A "
     "pattern such as 'git_*' lists the tools that fit it; optional arguments stand in [brackets].",
 )
@@ -71,7 +60,7 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
     if options.pick is not None:
         text = options.pick(raw)
     elif not _is_pattern(wanted):
-        line = command_line(options, "call", *example_words(tools[0]))
+        line = command_line(options, "call", *arguments.example_words(tools[0]))
         text = described(tools[0], screen.style, line)
     else:
         text = _listed(tools, screen.style, whole=options.long)
@@ -112,7 +101,7 @@ def _memory_of(options: argparse.Namespace) -> Path | None:
 
 def _wanted(tools: Sequence[Tool], wanted: str, server: str = "") -> list[Tool]:
     if not _is_pattern(wanted):
-        return [tool_named(wanted, tools, server)]
+        return [arguments.tool_named(wanted, tools, server)]
     return [tool for tool in tools if fnmatchcase(tool.name.lower(), wanted.lower())]
 
 
@@ -123,8 +112,8 @@ def _is_pattern(text: str) -> bool:
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:
     rows = []
     for tool in filter(lambda tool: tool.name, tools):
-        needed = required_of(tool.input_schema)
-        names = properties_of(tool.input_schema)
+        needed = arguments.required_of(tool.input_schema)
+        names = arguments.properties_of(tool.input_schema)
         given = " ".join(name if name in needed else f"[{name}]" for name in names)
         marks = [] if style.columns is None else [_mark(tool)]
         rows.append((tool.name, given, *marks, tool.description or tool.title))
@@ -144,7 +133,7 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
     ``line``: a call of it, to be copied.
     """
-    parts = [style.bold(fill(signature(tool), style.columns))]
+    parts = [style.bold(fill(arguments.signature(tool), style.columns))]
     text = tool.description or tool.title
     if text:
         parts.append(fill(escape(text.strip()), style.columns))
@@ -152,8 +141,8 @@ def described(tool: Tool, style: Style, line: str) -> str:
     rows = _argument_rows(tool.input_schema)
     parts.append(listing(header, rows, style, whole=True, titled=True))
     schema, header = tool.output_schema, ("RETURNS", "TYPE", "DESCRIPTION")
-    returned = properties_of(schema).items()
-    rows = ((name, type_of(each, schema), _text(each)) for name, each in returned)
+    returned = arguments.properties_of(schema).items()
+    rows = ((name, arguments.type_of(each, schema), _text(each)) for name, each in returned)
     parts.append(listing(header, rows, style, whole=True, titled=True))
     hints = ", ".join(_hints(tool))
     if hints:
@@ -163,10 +152,10 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
 
 def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
-    needed = required_of(schema)
-    for name, each in properties_of(schema).items():
+    needed = arguments.required_of(schema)
+    for name, each in arguments.properties_of(schema).items():
         default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
-        kind = type_of(each, schema)
+        kind = arguments.type_of(each, schema)
         yield name, kind if name in needed else f"{kind}, optional", default, _text(each)
 
 
@@ -192,17 +181,17 @@ def _hints(tool: Tool) -> Iterator[str]:
     "call",
     required=("TOOL",),
     more="ARGUMENT",
-    read=parse_arguments,
-    details=(arguments.__doc__ or "").replace("``", "") + f"\n{PICK_HELP}",
+    read=arguments.parse_arguments,
+    details=(arguments.__doc__ or "").replace("``", "") + f"\n{arguments.PICK_HELP}",
     options=(
         option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
         flag("--unchecked", "do not compare the arguments with the schema"),
         flag("--detach", "make a task of the call, and print its id at once"),
-        pick_option("the structured content, or of JSON in the text"),
+        arguments.pick_option("the structured content, or of JSON in the text"),
     ),
 )
 async def _run_call(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
-    called, values = options.words[0], unchecked_arguments(options.arguments)
+    called, values = options.words[0], arguments.unchecked_arguments(options.arguments)
     if not options.unchecked:
         called, values = await _checked(client, called, options.arguments, options)
     if options.detach:
@@ -216,7 +205,7 @@ async def _run_call(client: Client, screen: Screen, options: argparse.Namespace)
     answer = answer_of(result, options.output, screen)
     if options.pick is None or result.is_error:
         return answer
-    value = json_in(result.text) if result.structured is None else result.structured
+    value = arguments.json_in(result.text) if result.structured is None else result.structured
     return answer._replace(text=options.pick(value))
 
 
@@ -230,14 +219,14 @@ async def _checked(
     except (PeerError, NotRecorded) as error:  # a recorded session may have checked nothing
         if isinstance(error, PeerError) and error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
-        return name, unchecked_arguments(typed)
+        return name, arguments.unchecked_arguments(typed)
     try:
-        tool = tool_named(name, tools, *options.named[:1])
+        tool = arguments.tool_named(name, tools, *options.named[:1])
     except UsageError as error:
         if await _is_prompt(client, name):
             error.advise(f"It is a prompt: mcpclient prompt SERVER {shlex.quote(name)}")
         raise
-    return tool.name, checked_arguments(tool, typed)
+    return tool.name, arguments.checked_arguments(tool, typed)
 
 
 async def _is_prompt(client: Client, name: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli.completion import complete
+from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.net.chained_log import ChainedLog
 from mcpclient.testing import demo_server

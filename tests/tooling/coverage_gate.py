@@ -63,7 +63,6 @@ EXEMPT = {
     "code/program.py": "runs as a program of its own: tests/code/test_runs.py",
     "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
     "cli/bridge.py": "takes over the streams of its process: tests/cli/test_bridge.py",
-    "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",
     "cli/configured.py": "asks in a terminal, in a process of its own: tests/cli/test_servers.py",
     "cli/sessions.py": "starts processes and forks: tests/cli/test_sessions.py",
     "net/session_forks.py": "runs in forks: tests/cli/test_sessions.py",
