@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
 from typing import Any, Callable, NamedTuple
 
 from ..entries.fields import Naming
@@ -246,16 +245,17 @@ class ToolNames:
         """
         known = self.add_server(server)
         self.reserve()
-        unnamed = [(known.order, tool, server) for tool in set(tools).difference(known.names)]
-        heapify(unnamed)
+        new = [(known.order, tool, server) for tool in set(tools).difference(known.names)]
+        unnamed = sorted(new, reverse=True)
         changed = set()
         while unnamed:
-            _, tool, owner = heappop(unnamed)
+            _, tool, owner = unnamed.pop()
             displaced = self._give(owner, tool)
             if displaced is not None:
                 owner, tool = displaced
                 changed.add(owner)
-                heappush(unnamed, (self._servers[owner].order, tool, owner))
+                unnamed.append((self._servers[owner].order, tool, owner))
+                unnamed.sort(reverse=True)
         return changed - {server}
 
     def _give(self, server: str, tool: str) -> tuple[str, str] | None:
