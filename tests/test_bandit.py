@@ -29,7 +29,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     ),
     "B110": (
         "a finalizer at the end of the interpreter, where modules may be empty",
-        {"client/client.py", "client/listen.py", "sync/manager.py"},
+        {"client/client.py", "client/contents.py", "sync/manager.py"},
     ),
     "B302": (
         "marshal reads what this program wrote to a file without a name, a line before",
