@@ -30,6 +30,7 @@ from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.bridge.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
+from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.routes import Routes
@@ -132,7 +133,7 @@ def handshake_key() -> bytes:
 
 def page_nonce() -> bytes:
     routes = Routes(cast(Room, None), "token", "call")
-    answer = asyncio.run(routes.answer(cast(LocalRequest, SimpleNamespace(path="/", method="GET"))))
+    answer = asyncio.run(routes.answer(LocalRequest("GET", "/", {}, Headers(), b"")))
     policy = answer.headers["Content-Security-Policy"]
     return bytes.fromhex(policy.partition("'nonce-")[2].partition("'")[0])
 
