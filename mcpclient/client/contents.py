@@ -1,4 +1,4 @@
-"""What a server holds: resources, prompts, completions and skills, and listening for changes."""
+"""Resources, prompts, completions and skills of a server, and listening for their changes."""
 
 from __future__ import annotations
 
