@@ -96,9 +96,13 @@ def server_of(server: ServerConfig, config: Config) -> Server:
 
 
 def is_configured(name: str, path: str | None) -> bool:
-    """Whether the configuration has a server of this name, even one that cannot be used."""
+    """Whether the configuration has a server of this name, even one that cannot be used.
+
+    True for any name if the file at ``path`` has no server at all: the error then says so.
+    """
     config = load(path)
-    return name in config.servers or name in {each.server for each in config.problems}
+    is_told = path is not None and not config.servers
+    return is_told or name in config.servers or name in {each.server for each in config.problems}
 
 
 def load(
