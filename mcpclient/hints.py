@@ -159,10 +159,9 @@ def _no_command(error: Any) -> str:
     return hint.replace("{0}", name)
 
 
-def _no_token(error: Any) -> str:
-    if error.is_refusal:
-        return "Check client_id and secret, or log in again."
-    return "Try again later: something is wrong at the token endpoint."
+def _by(field: str, otherwise: str, hints: Mapping[Any, str]) -> Callable[[Any], str]:
+    """Return a function that looks up the hint of an error by one of its fields."""
+    return lambda error: hints.get(getattr(error, field), otherwise)
 
 
 def _not_connected(error: Any) -> str:
@@ -208,14 +207,6 @@ _CONNECTING = {
     "closed_early": "Check the port and the scheme of the URL, then the server's log.",
     "not_an_endpoint": _CHECK_ENDPOINT,
 }
-
-
-def _lost(error: Any) -> str:
-    if error.kind == "no_response":
-        return _CHECK_ENDPOINT
-    if error.kind == "client_certificate":
-        return _CONNECTING["client_certificate"]
-    return "Connect again; the last call may or may not have run."
 
 
 def _exited(error: Any) -> str:
@@ -321,16 +312,6 @@ def _timeout(error: Any) -> str:
     return f"Raise {option} if it needs longer, or look at the server's own log."
 
 
-def _violation(error: Any) -> str:
-    if error.kind == "page":
-        return (
-            "A page for browsers came: check the path of the URL (many end in /mcp or /sse), and "
-            "whether this network wants you to log in first (open any page in a browser)."
-        )
-    is_elsewhere = error.kind in ("not_json", "not_json_rpc")
-    return _CHECK_ENDPOINT if is_elsewhere or error.kind == "not_http" else _REPORT
-
-
 _LOGIN_PAGE = re.compile(
     r"(?i)log-?[io]n|sign-?in|auth|sso|portal|saml|adfs|\bidp\b|okta|openid|accounts?\.|/cas\b"
 )
@@ -357,16 +338,13 @@ def _http(error: Any) -> str:
             "A gateway in front of the server refused this with a page: log in to its network, or "
             "have it let this client through (with a header of its own, for instance)."
         )
-    return _BY_STATUS.get(error.status, _SERVER_FAILED if error.status >= 500 else _CHECK_ENDPOINT)
-
-
-_BY_STATUS: Mapping[int, str] = {
-    403: "{credentials}",
-    404: _CHECK_ENDPOINT,
-    407: "Give the proxy's user and password in the URL of {proxy}.",
-    429: _WAIT,
-    503: _WAIT,
-}
+    by_status = {
+        403: "{credentials}",
+        407: "Give the proxy's user and password in the URL of {proxy}.",
+        429: _WAIT,
+        503: _WAIT,
+    }
+    return by_status.get(error.status, _SERVER_FAILED if error.status >= 500 else _CHECK_ENDPOINT)
 
 
 def _peer(error: Any) -> str:
@@ -375,32 +353,15 @@ def _peer(error: Any) -> str:
         return f"Update one of the two: the server speaks only {', '.join(map(str, supported))}"
     if error.code == -32602 and error.method not in ("", "tools/call"):
         return f"Correct the params of {error.method} as the server says."
-    return _PEER.get(error.code, "Change the request as the server says, or look at its log.")
+    by_code = {
+        -32601: "{offers}",
+        -32602: "{call_schema}",
+        -32603: _SERVER_FAILED,
+        -32700: _REPORT,
+        -32002: "{resources}",
+    }
+    return by_code.get(error.code, "Change the request as the server says, or look at its log.")
 
-
-_PEER = {
-    -32601: "{offers}",
-    -32602: "{call_schema}",
-    -32603: _SERVER_FAILED,
-    -32700: _REPORT,
-    -32002: "{resources}",
-}
-
-
-def _unavailable(error: Any) -> str:
-    return _BY_STATE.get(
-        error.status, "Wait until the server is connected again, or look up the reason."
-    )
-
-
-_BY_STATE = {
-    "needs_approval": "{agree}",
-    "needs_auth": "{log_in}",
-    "denied": "Change the rule that denies it, or ask whoever wrote it.",
-    "disabled": "Enable the server in its file, or with manager.enable(NAME).",
-    "closed": "Connect the server again, or open the manager again.",
-    "failing": "Call again later, and look up why its calls fail.",
-}
 
 Hint = Union[str, Callable[[Any], str]]
 
@@ -411,7 +372,18 @@ HINTS: dict[str, Hint] = {
     "ClientClosed": "{connect}",
     "ServersFailed": "Correct each server that the message names, or do not require it.",
     "SandboxUnavailable": "Use a newer kernel, or start the server elsewhere; {best_effort}.",
-    "ServerUnavailable": _unavailable,
+    "ServerUnavailable": _by(
+        "status",
+        "Wait until the server is connected again, or look up the reason.",
+        {
+            "needs_approval": "{agree}",
+            "needs_auth": "{log_in}",
+            "denied": "Change the rule that denies it, or ask whoever wrote it.",
+            "disabled": "Enable the server in its file, or with manager.enable(NAME).",
+            "closed": "Connect the server again, or open the manager again.",
+            "failing": "Call again later, and look up why its calls fail.",
+        },
+    ),
     "HandlerFailed": "Correct the handler for this request; its exception is __cause__.",
     "NotRecorded": "Record the session again, with this call.",
     "ServerError": _REPORT,
@@ -420,7 +392,17 @@ HINTS: dict[str, Hint] = {
     "ResultMismatch": "Compare returns= with the output schema of the tool.",
     "ToolError": "Change the arguments as the tool says, and call it again.",
     "TaskFailed": "Make the call again.",
-    "ProtocolViolation": _violation,
+    "ProtocolViolation": _by(
+        "kind",
+        _REPORT,
+        {
+            "page": (
+                "A page for browsers came: check the path of the URL (many end in /mcp or /sse), "
+                "and whether this network wants you to log in first (open any page in a browser)."
+            ),
+            **dict.fromkeys(("not_json", "not_json_rpc", "not_http"), _CHECK_ENDPOINT),
+        },
+    ),
     "MessageTooLarge": "{bigger}",
     "SkillVerificationError": "Fetch the skill's entry again, and ask the user for approval again.",
     "NotOffered": "{handlers}",
@@ -432,7 +414,14 @@ HINTS: dict[str, Hint] = {
     "NetworkError": "Check the network, and try again.",
     "ConnectFailed": _not_connected,
     "CommandNotFound": _no_command,
-    "ConnectionLost": _lost,
+    "ConnectionLost": _by(
+        "kind",
+        "Connect again; the last call may or may not have run.",
+        {
+            "no_response": _CHECK_ENDPOINT,
+            "client_certificate": _CONNECTING["client_certificate"],
+        },
+    ),
     "ProcessExited": _exited,
     "CallTimeout": _timeout,
     "AuthError": (
@@ -445,7 +434,11 @@ HINTS: dict[str, Hint] = {
         "Ask the operator of the authorization server for a client_id, or use a token of your own. "
         "{identify}"
     ),
-    "TokenRequestFailed": _no_token,
+    "TokenRequestFailed": _by(
+        "is_refusal",
+        "Try again later: something is wrong at the token endpoint.",
+        {True: "Check client_id and secret, or log in again."},
+    ),
     "InsufficientScope": "Ask the server's operator which account may do this.",
     "SsrfError": "Ask the server's operator for correct metadata; allowed_hosts= makes exceptions.",
 }

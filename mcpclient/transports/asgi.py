@@ -165,11 +165,14 @@ class _Connection(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self._received += data
-        request = _request_in(self._received)
-        if request is not None and not self._is_closed:
-            head, body = request
+        head, end, body = bytes(self._received).partition(_HEAD_END)
+        if not end or self._is_closed:
+            return
+        sizes = [int(value) for name, value in _fields_of(head) if name == b"content-length"]
+        length = sizes[0] if sizes else 0
+        if len(body) >= length:
             self._received.clear()
-            self._response = _Response(self, body, head.startswith(b"HEAD "))
+            self._response = _Response(self, body[:length], head.startswith(b"HEAD "))
             self._task = self._loop.create_task(
                 self._run(_scope(head, self._url, self._dialer.state))
             )
@@ -257,46 +260,32 @@ class _Response:
             return
         await self._connection.reads.wait()
         body, more = bytes(event.get("body", b"")), bool(event.get("more_body", False))
-        data = self._framed(body, more)
-        if not self.has_begun:
-            self.has_begun = True
-            data = self._head() + data
+        head = b"" if self.has_begun else self._head()
+        self.has_begun = True
+        data = head + self._framed(body, more)
         if not more:
             self.is_complete = True
             self.disconnected.set()
         self._connection.deliver(data)
 
     def _head(self) -> bytes:
-        status = int(self._start.get("status", 500))
+        status, hop = int(self._start.get("status", 500)), (b"transfer-encoding", b"connection")
+        fields = [(bytes(name), bytes(value)) for name, value in self._start.get("headers", ())]
+        has_length = any(name.lower() == b"content-length" for name, _ in fields)
+        self._is_chunked = not has_length and status not in (204, 304)
         lines = [b"HTTP/1.1 %d " % status]
-        lines += [bytes(name) + b": " + bytes(value) for name, value in self._fields()]
+        lines += [name + b": " + value for name, value in fields if name.lower() not in hop]
         if self._is_chunked:
             lines.append(b"transfer-encoding: chunked")
         return b"\r\n".join(lines) + _HEAD_END
 
-    def _fields(self) -> list[tuple[bytes, bytes]]:
-        hop = (b"transfer-encoding", b"connection")
-        return [pair for pair in self._start.get("headers", ()) if pair[0].lower() not in hop]
-
     def _framed(self, body: bytes, more: bool) -> bytes:
-        if not self.has_begun:
-            names = {bytes(name).lower() for name, _ in self._fields()}
-            has_body = int(self._start.get("status", 500)) not in (204, 304)
-            self._is_chunked = b"content-length" not in names and has_body
         if self._is_for_head:
             return b""
         if not self._is_chunked:
             return body
         chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
         return chunk if more else chunk + b"0\r\n\r\n"
-
-
-def _request_in(received: bytearray) -> tuple[bytes, bytes] | None:
-    head, end, body = bytes(received).partition(_HEAD_END)
-    if not end:
-        return None
-    length = next((int(value) for name, value in _fields_of(head) if name == b"content-length"), 0)
-    return (head, body[:length]) if len(body) >= length else None
 
 
 def _fields_of(head: bytes) -> list[tuple[bytes, bytes]]:

@@ -174,6 +174,12 @@ class ConnectedTransport(Transport):
         self._end(error)
         self.receiver.connection_lost(error)
 
+    def _flooded(self, error: McpError) -> None:
+        """End a connection that carries one endless line."""
+        self.connection_lost(error)
+        # Later, since the connection is still delivering its bytes.
+        asyncio.get_running_loop().call_soon(self.abort)
+
 
 _logger = logger_for("mcpclient.transport")
 
@@ -246,11 +252,14 @@ class LineReader:
         Half a message does not: its call fails because the stream ended.
         """
         for line in self._framer.feed_eof():
-            if isinstance(line, bytes) and _is_cut_off(line):
-                _logger.warning("%s: the end of the stream cut off a message", self._peer)
-                self._receiver.output_skipped(line)
-            else:
-                self._take(line)
+            if isinstance(line, bytes) and line.lstrip().startswith(_JSON_STARTS):
+                try:
+                    decode(line)
+                except MalformedMessage:
+                    _logger.warning("%s: the end of the stream cut off a message", self._peer)
+                    self._receiver.output_skipped(line)
+                    continue
+            self._take(line)
 
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
@@ -267,7 +276,7 @@ class LineReader:
                 self._warn(shown)
 
     def _skip(self, line: bytes) -> str:
-        shown = _shown(line)
+        shown = escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
         self.skipped.append(shown)
         self._receiver.output_skipped(line)
         return shown
@@ -283,17 +292,3 @@ class LineReader:
             self._next_count *= 10
             text = "%s: skipped %d lines that are not JSON-RPC messages; the latest: %r"
             _logger.warning(text, self._peer, self._noise, shown)
-
-
-def _shown(line: bytes) -> str:
-    return escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
-
-
-def _is_cut_off(line: bytes) -> bool:
-    if not line.lstrip().startswith(_JSON_STARTS):
-        return False
-    try:
-        decode(line)
-    except MalformedMessage:
-        return True
-    return False

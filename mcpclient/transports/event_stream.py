@@ -152,10 +152,11 @@ OpenStream = Callable[[str, ResponseSink], Awaitable[Sending]]
 
 
 class ServerStream:
-    """Follows one `EventStream` over any number of GETs.
+    """Follows one `EventStream` over any number of GETs, and is the sink of their responses.
 
     ``liveness``: seconds without a byte after which a connection counts as dead (None: never).
-    ``reached``: called for every GET with None for a response, or with its error.
+    ``reached``: called for every GET with None for a response, or with its error. ``is_open``:
+    whether a GET is under way, so that more may come; False between two of them.
     """
 
     def __init__(
@@ -166,14 +167,19 @@ class ServerStream:
         liveness: float | None,
         reached: Callable[[McpError | None], None] = lambda error: None,
     ) -> None:
-        self.stream = stream
-        self.reached = reached
-        self.url = url
+        self.is_open: bool = False
+        self._stream = stream
+        self._reached = reached
+        self._url = url
         self._open_stream = open_stream
         self._liveness = liveness
-        self.is_open: bool = False
-        """Whether a GET is under way, so that more may come; False between two of them."""
         self._unanswered = 0
+        self._accepted: asyncio.Future[bool] | None = None
+        self._ended: asyncio.Future[McpError | None]
+        # Of the GET that is under way
+        self._is_answered = False
+        self._bytes_heard = 0
+        self._refusal: Refusal | None = None
 
     async def follow(self, accepted: asyncio.Future[bool] | None = None) -> McpError | None:
         """Read the stream from its first GET to its end.
@@ -184,16 +190,17 @@ class ServerStream:
         waits for an answer waits no longer than for two unanswered GETs in a row; for its
         own channel, the server may take the time to restart.
         """
+        self._accepted = accepted
         while True:
-            error = await self._read_once(accepted)
-            if self.stream.answered:
+            error = await self._read_once()
+            if self._stream.answered:
                 return None
             if isinstance(error, HttpError) and error.status < 500:
                 return error
-            doubtful = self.stream.request_id is not None and self._unanswered > 0
+            doubtful = self._stream.request_id is not None and self._unanswered > 0
             if doubtful and self._unanswered == _MAX_UNANSWERED:
                 return error
-            delay = self.stream.next_delay(_QUICK if doubtful else math.inf)
+            delay = self._stream.next_delay(_QUICK if doubtful else math.inf)
             if delay is None:
                 return error or ConnectionLost(
                     "the event stream ended again and again without an event"
@@ -202,79 +209,66 @@ class ServerStream:
 
     async def resume(self) -> McpError | None:
         """Continue a stream that a POST began: wait as the server asked, then follow it."""
-        delay = self.stream.next_delay(_QUICK)
+        delay = self._stream.next_delay(_QUICK)
         await asyncio.sleep(delay or 0)
         return await self.follow()
 
-    async def _read_once(self, accepted: asyncio.Future[bool] | None) -> McpError | None:
-        self.stream.reconnected()
+    async def _read_once(self) -> McpError | None:
+        self._stream.reconnected()
         self._unanswered += 1
-        sink = _StreamSink(self, accepted)
+        self._ended = asyncio.get_running_loop().create_future()
+        self._is_answered, self._bytes_heard, self._refusal = False, 0, None
         try:
-            exchange = await self._open_stream(self.stream.last_event_id, sink)
+            exchange = await self._open_stream(self._stream.last_event_id, self)
         except McpError as error:
-            sink.response_failed(error)
+            self.response_failed(error)
             return error
         except Exception as error:  # the caller's own function for headers may raise anything
             failure = ConnectionLost(f"the event stream could not be asked for: {error!r}")
-            sink.response_failed(failure)
+            self.response_failed(failure)
             return failure
         self.is_open = True
         try:
             while True:
-                heard = sink.bytes_heard
-                done, _ = await asyncio.wait({sink.ended}, timeout=self._liveness)
+                heard = self._bytes_heard
+                done, _ = await asyncio.wait({self._ended}, timeout=self._liveness)
                 if done:
-                    return sink.ended.result()
-                if sink.bytes_heard == heard:
+                    return self._ended.result()
+                if self._bytes_heard == heard:
                     return ConnectionLost(f"no data on the event stream for {self._liveness:g} s")
         finally:
             self.is_open = False
-            if sink.is_answered:
+            if self._is_answered:
                 self._unanswered = 0
             exchange.abort()
 
-
-class _StreamSink:
-    """One GET's response."""
-
-    def __init__(self, owner: ServerStream, accepted: asyncio.Future[bool] | None) -> None:
-        self._owner = owner
-        self.ended: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
-        self.bytes_heard = 0
-        self._accepted = accepted
-        self.is_answered = False
-        self._refusal: Refusal | None = None
+    # net.http.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
-        self.is_answered = True
-        self._owner.reached(None)
+        self._is_answered = True
+        self._reached(None)
         offered = head.status == 200 and is_event_stream(head.headers.get("content-type", ""))
         if not offered:
             self._refusal = Refusal(head)
         self._answer(offered)
 
     def body_received(self, data: bytes) -> None:
-        self.bytes_heard += len(data)
+        self._bytes_heard += len(data)
         if self._refusal is None:
-            self._owner.stream.feed(data)
-            if self._owner.stream.answered:
-                self._end(None)
+            self._stream.feed(data)
+            if self._stream.answered:
+                resolve(self._ended, None)
         elif self._refusal.add(data):
             self.response_ended()
 
     def response_ended(self) -> None:
-        self._end(None if self._refusal is None else self._refusal.error(self._owner.url))
+        resolve(self._ended, None if self._refusal is None else self._refusal.error(self._url))
 
     def response_failed(self, error: McpError) -> None:
-        if not self.is_answered:
-            self._owner.reached(error)
-        self._end(error)
-
-    def _end(self, error: McpError | None) -> None:
-        if not self.is_answered:  # otherwise its head has reported that
-            self._answer(False)
-        resolve(self.ended, error)
+        if not self._is_answered:  # otherwise its head has reported that
+            self._reached(error)
+            self._answer(offered=False)
+        resolve(self._ended, error)
 
     def _answer(self, offered: bool) -> None:
         if self._accepted is not None:

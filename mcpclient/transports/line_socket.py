@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ConnectionLost, MessageTooLarge
+from ..errors import ConnectionLost
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..net.dialing import Dialer, explain_loss
@@ -55,11 +55,6 @@ class LineSocketTransport(ConnectedTransport):
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
-
-    def _flooded(self, error: MessageTooLarge) -> None:
-        """Drop a connection that carries one endless line."""
-        self.connection_lost(error)
-        self._stream.abort()
 
     def stream_ended(self, error: Exception | None) -> None:
         if self._ended is None:

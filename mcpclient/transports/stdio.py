@@ -6,14 +6,13 @@ output becomes messages.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..display import shown_words
-from ..errors import MessageTooLarge, ProcessExited
+from ..errors import ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..lazy import OnDemand
 from ..net.process.server_process import ServerProcess, spawn
@@ -55,7 +54,7 @@ class StdioTransport(ConnectedTransport):
     ) -> None:
         super().__init__()
         self.command: list[str] = list(command)
-        self._description = os.path.basename(shown_words(self.command)[0])
+        self._name = os.path.basename(shown_words(self.command)[0])
         self._env = env
         self._spawn = partial(
             spawn,
@@ -68,13 +67,13 @@ class StdioTransport(ConnectedTransport):
         )
         self._max_message_size = max_message_size
         self._known_lines = known_lines
-        self._peer = peer or self._description
+        self._peer = peer or self._name
         self._process: ServerProcess | None = None
         self._reader: LineReader | None = None
 
     @property
     def description(self) -> str:
-        return self._description
+        return self._name
 
     @property
     def skipped(self) -> Sequence[str]:
@@ -108,13 +107,6 @@ class StdioTransport(ConnectedTransport):
     def output_received(self, data: bytes) -> None:
         assert self._reader is not None
         self._reader.feed(data)
-
-    def _flooded(self, error: MessageTooLarge) -> None:
-        """End a server whose output is one endless line."""
-        assert self._process is not None
-        self.connection_lost(error)
-        # Later, since the process is still delivering its output.
-        asyncio.get_running_loop().call_soon(self._process.abort)
 
     def process_ended(self, error: ProcessExited) -> None:
         assert self._reader is not None

@@ -108,16 +108,16 @@ class WebSocketTransport(ConnectedTransport):
         note = None if authorization is None else authorization.note
         while True:
             own = {} if authorization is None else await authorization.headers()
+            fields = merged(headers, own.items())
             try:
-                fields = merged(headers, own.items())
                 self._websocket = await open_websocket(
                     self._dialer, self.url, fields, self, self._settings, note
                 )
                 return self._websocket
             except HttpError as refusal:
-                head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
                 if authorization is None or refusal.status not in (401, 403):
                     raise
+                head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
                 if not await authorization.recover(head):
                     raise
 
@@ -161,17 +161,13 @@ class WebSocketConnection:
         self._receiver = receiver
         self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._ended: McpError | None = None
+        self.ended: McpError | None = None
+        """The reason why nothing can be sent any more; None while the connection is open."""
         self._heard = False
         self._unwritten = b""
         self._timer: asyncio.TimerHandle | None = None
         if settings.ping_interval:
             self._timer = self._loop.call_later(settings.ping_interval, self._ping)
-
-    @property
-    def ended(self) -> McpError | None:
-        """The reason why nothing can be sent any more; None while the connection is open."""
-        return self._ended
 
     @property
     def paused(self) -> bool:
@@ -212,14 +208,23 @@ class WebSocketConnection:
         for event in self._protocol.feed(data):
             kind = type(event)
             if kind is TextMessage or kind is BinaryMessage:
-                if self._ended is None:
+                if self.ended is None:
                     self._receiver.message_received(event[0])  # type: ignore[arg-type]
             elif isinstance(event, Write):
                 self._reply(event.data)
             elif isinstance(event, Closed):
-                self._take_close(event)
+                reason = f"{self._url.shown}: {event}"
+                if event.code == _TOO_BIG:
+                    reason += "; a message sent to it was larger than it takes"
+                self._end_soon(ConnectionLost(reason))
             elif isinstance(event, Fault):
-                self._take_fault(event)
+                is_large = event.code == _TOO_BIG
+                self._end_soon(
+                    MessageTooLarge(self._settings.max_message_size)
+                    if is_large
+                    else ProtocolViolation(f"{self._url.shown}: {event.reason}")
+                )
+                self._stream.close()
 
     def _reply(self, frame: bytes) -> None:
         """Write a pong or a close frame; while the server does not read, only the last counts.
@@ -235,7 +240,7 @@ class WebSocketConnection:
         frame, self._unwritten = self._unwritten, b""
         if frame:
             self._stream.write(frame)
-        if self._ended is None:
+        if self.ended is None:
             self._receiver.writing_resumed()
 
     def stream_ended(self, error: Exception | None) -> None:
@@ -248,25 +253,14 @@ class WebSocketConnection:
 
     # The end
 
-    def _take_close(self, closed: Closed) -> None:
-        reason = str(closed)
-        if closed.code == _TOO_BIG:
-            reason += "; a message sent to it was larger than it takes"
-        self._end(ConnectionLost(f"{self._url.shown}: {reason}"))
-        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
-
-    def _take_fault(self, fault: Fault) -> None:
-        if fault.code == _TOO_BIG:
-            self._end(MessageTooLarge(self._settings.max_message_size))
-        else:
-            self._end(ProtocolViolation(f"{self._url.shown}: {fault.reason}"))
-        self._stream.close()
+    def _end_soon(self, error: McpError) -> None:
+        self._end(error)
         self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
 
     def _end(self, error: McpError, *, tell: bool = True) -> None:
         self._stop_timer()
-        if self._ended is None:
-            self._ended = error
+        if self.ended is None:
+            self.ended = error
             if tell:
                 self._receiver.connection_lost(error)
 
@@ -282,12 +276,11 @@ class WebSocketConnection:
         self._stream.write(self._protocol.send_ping())
         timeout, interval = self._settings.ping_timeout, self._settings.ping_interval or 0.0
         if timeout:
-            self._timer = self._loop.call_later(timeout, self._check_life)
+            self._timer = self._loop.call_later(timeout, self._check_life, timeout, interval)
         else:
             self._timer = self._loop.call_later(interval, self._ping)
 
-    def _check_life(self) -> None:
-        timeout, interval = self._settings.ping_timeout or 0.0, self._settings.ping_interval or 0.0
+    def _check_life(self, timeout: float, interval: float) -> None:
         if self._heard:
             self._timer = self._loop.call_later(max(interval - timeout, 0.0), self._ping)
         else:
@@ -394,7 +387,7 @@ class _Opening:
             self._refuse("complete")
         elif fault is not None:
             text = f"{self._url.shown}: {fault.reason}"
-            self._fail(ProtocolViolation(text, ViolationKind.NOT_HTTP))
+            resolve(self._opened, None, ProtocolViolation(text, ViolationKind.NOT_HTTP))
 
     def _take_head(self, head: ResponseHead) -> None:
         self._dialer.cookies.store(self._url, head.headers)
@@ -406,7 +399,7 @@ class _Opening:
                 if self._note is not None:
                     self._note(head)
             except McpError as error:
-                self._fail(error)
+                resolve(self._opened, None, error)
                 return
             self._open(
                 WebSocketProtocol(
@@ -414,7 +407,7 @@ class _Opening:
                 )
             )
         elif head.status == 101:
-            self._fail(ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
+            resolve(self._opened, None, ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
         else:
             self._refusal = head
             self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
@@ -443,7 +436,7 @@ class _Opening:
                 self._channel.body_received(body)
                 self._channel.end(how)
             head = head._replace(request=self._request)
-            self._fail(http_error(head, body, self._url))
+            resolve(self._opened, None, http_error(head, body, self._url))
 
     def writing_resumed(self) -> None:
         """A request is short; nothing waits for this."""
@@ -455,7 +448,4 @@ class _Opening:
             reason = "the server closed the connection without answering the WebSocket request"
         is_ours = loss == LossKind.CLIENT_CERTIFICATE
         kind = ConnectKind.CLIENT_CERTIFICATE if is_ours else ConnectKind.CLOSED_EARLY
-        self._fail(ConnectFailed(self._url.shown, reason, kind=kind))
-
-    def _fail(self, error: McpError) -> None:
-        resolve(self._opened, None, error)
+        resolve(self._opened, None, ConnectFailed(self._url.shown, reason, kind=kind))
