@@ -11,17 +11,16 @@ from typing import NamedTuple
 _MAX_FIELD_LENGTH = 16_384
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PARAMETER = re.compile(
-    rf"(?P<name>{_TOKEN})[ \t]*=[ \t]*"
+_QUOTED = r'"(?:[^"\\]|\\.)*'
+_ITEM = re.compile(
+    rf"[ \t,]*(?:(?P<name>{_TOKEN})[ \t]*=[ \t]*"
     # Many servers forget to quote URLs, so an unquoted value may hold more than a token.
-    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+))',
+    rf'(?:(?P<quoted>{_QUOTED}")|(?P<plain>[^\s,"]+))'
+    rf"|(?P<scheme>{_TOKEN})(?:[ \t]+|(?=,)|$)(?:[0-9A-Za-z._~+/-]+=*[ \t]*(?=,|$))?"
+    rf'|{_QUOTED}"?|[^,"]+)',
     re.DOTALL,
 )
-_SCHEME = re.compile(rf"(?P<scheme>{_TOKEN})(?:[ \t]+|(?=,)|$)")
-_TOKEN68 = re.compile(r"[0-9A-Za-z._~+/-]+=*[ \t]*(?=,|$)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_SEPARATORS = re.compile(r"[ \t,]*")
-_SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"?|[^,"]+', re.DOTALL)
 
 
 class Challenge(NamedTuple):
@@ -46,36 +45,19 @@ class AuthorizationChallenge:
 
 def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
     """Parse WWW-Authenticate header fields; text outside the grammar is skipped, up to a comma."""
-    return [challenge for text in fields for challenge in _parse_field(text[:_MAX_FIELD_LENGTH])]
-
-
-def _parse_field(text: str) -> list[Challenge]:
     found: list[Challenge] = []
-    position = _skip(_SEPARATORS, text, 0)
-    while position < len(text):
-        parameter = _PARAMETER.match(text, position)
-        scheme = _SCHEME.match(text, position)
-        if parameter and found:
-            quoted, plain = parameter["quoted"], parameter["plain"]
-            value = plain if quoted is None else _ESCAPED.sub(r"\1", quoted)
-            # The first of two parameters with the same name counts.
-            found[-1].parameters.setdefault(parameter["name"].lower(), value)
-            position = parameter.end()
-        elif scheme:
-            position = scheme.end()
-            found.append(Challenge(scheme["scheme"], {}))
-            token68 = _TOKEN68.match(text, position)
-            if token68:
-                position = token68.end()
-        else:
-            position = _skip(_SKIPPED, text, position)
-        position = _skip(_SEPARATORS, text, position)
+    for text in fields:
+        of_field: list[Challenge] = []
+        for item in _ITEM.finditer(text[:_MAX_FIELD_LENGTH]):
+            if item["scheme"]:
+                of_field.append(Challenge(item["scheme"], {}))
+            elif item["name"] and of_field:
+                quoted = item["quoted"]
+                value = item["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted[1:-1])
+                # The first of two parameters with the same name counts.
+                of_field[-1].parameters.setdefault(item["name"].lower(), value)
+        found += of_field
     return found
-
-
-def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position + 1
 
 
 def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
