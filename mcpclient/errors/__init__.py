@@ -40,9 +40,8 @@
         ├── InsufficientScope        more authorization would not help
         └── SsrfError                a URL named by a server points where it must not
 
-One file for each branch: ``usage``, ``server``, ``network`` and ``auth``, above ``root``; a class
-with several reasons has a ``kind``, a string of its enumeration: hints, ``doctor`` and exit codes
-look at that, and never at the words of a message.
+A class with several reasons has a ``kind``, a string of its enumeration: hints, ``doctor`` and exit
+codes look at that, and never at the words of a message.
 
 Every exception keeps its facts in fields and builds its text from them, so a program never has to
 parse a message. A refused call (`ServerError`) leaves the connection usable.
@@ -50,15 +49,6 @@ parse a message. A refused call (`ServerError`) leaves the connection usable.
 
 from __future__ import annotations
 
-from .auth import (
-    AuthError,
-    AuthorizationDenied,
-    AuthorizationRequired,
-    InsufficientScope,
-    RegistrationRequired,
-    SsrfError,
-    TokenRequestFailed,
-)
 from .network import (
     CallTimeout,
     CommandNotFound,
@@ -71,7 +61,24 @@ from .network import (
 from .network import ConnectKind as ConnectKind
 from .network import LossKind as LossKind
 from .network import lacks_stdin as lacks_stdin
-from .root import McpError, NotChecked
+from .root import (
+    AuthError,
+    AuthorizationDenied,
+    AuthorizationRequired,
+    CallRefused,
+    ClientClosed,
+    HandlerFailed,
+    InsufficientScope,
+    McpError,
+    NotChecked,
+    NotRecorded,
+    RegistrationRequired,
+    SandboxUnavailable,
+    ServerUnavailable,
+    SsrfError,
+    TokenRequestFailed,
+    UsageError,
+)
 from .root import safe_repr as safe_repr
 from .root import safe_str as safe_str
 from .server import (
@@ -92,15 +99,6 @@ from .server import (
 )
 from .server import ViolationKind as ViolationKind
 from .server import negotiated_scheme as negotiated_scheme
-from .usage import (
-    CallRefused,
-    ClientClosed,
-    HandlerFailed,
-    NotRecorded,
-    SandboxUnavailable,
-    ServerUnavailable,
-    UsageError,
-)
 
 __all__ = [
     "AuthError",

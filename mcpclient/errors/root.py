@@ -1,11 +1,14 @@
-"""The root of the tree, the one exception that no side caused, and helpers for all messages."""
+"""The root of the tree, the errors of the caller and of authorization, and helpers for messages."""
 
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from ..display import shown_url
 from ..lazy import OnDemand
 
 if TYPE_CHECKING:
@@ -124,3 +127,235 @@ class NotChecked(McpError):
 
     def __str__(self) -> str:
         return f"not checked: {self.reason}"
+
+
+# Recorded requests that the message of `NotRecorded` shows.
+_SHOWN_PARAMS = 3
+
+
+class UsageError(McpError):
+    """The call cannot be made as asked: a wrong argument, or a value JSON cannot carry."""
+
+
+class ClientClosed(UsageError):
+    """The client is closed, or was closed while this call waited for its answer."""
+
+    def __str__(self) -> str:
+        return self.args[0] if self.args else "the client is closed; connect again to make calls"
+
+
+class CallRefused(UsageError):
+    """A hook, a filter or a pin refused a request that is not a tool call, so it was not sent.
+
+    A refused tool call returns a result that says so instead. Fields: ``method``, ``name`` (of the
+    prompt, or the URI) and ``reason``.
+    """
+
+    def __init__(self, method: str, name: str, reason: str) -> None:
+        self.method = method
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.method} of {self.name!r} was refused: {self.reason}"
+
+
+class HandlerFailed(UsageError):
+    """The handler for a request of the server returned no answer that can be sent.
+
+    The handler raised (``__cause__`` is then its exception), returned a value that does not fit, or
+    the user refused. Fields: ``method`` (of the server's request), ``reason``, and ``code``, the
+    JSON-RPC error code sent to a server that waits for an answer.
+    """
+
+    def __init__(self, method: str, reason: str, code: int = -32603) -> None:
+        self.method = method
+        self.reason = reason
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"the server's {self.method} was not answered: {self.reason}"
+
+
+class SandboxUnavailable(UsageError):
+    """A server is to run in a sandbox that this system cannot provide, so it was not started.
+
+    Fields: ``reason``: what the system lacks.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the server cannot be confined: {self.reason}"
+
+
+class ServerUnavailable(UsageError):
+    """A call needs a server that its manager does not connect, or whose breaker refuses calls.
+
+    Fields: ``server`` (its name), ``status`` (such as ``"disabled"``, ``"closed"`` or
+    ``"failing"``) and ``reason``: why, and what to do about it.
+    """
+
+    def __init__(self, server: str, status: str, reason: str) -> None:
+        self.server = server
+        self.status = status
+        self.reason = reason
+
+    def __str__(self) -> str:
+        verb = "" if self.status.startswith("needs") else "is "
+        return f"server {self.server!r} {verb}{self.status.replace('_', ' ')}: {self.reason}"
+
+
+class NotRecorded(UsageError):
+    """A replay was asked for something that is not in its recording.
+
+    Fields: ``recording`` (its name), ``method``, ``params`` (as they were looked up, with secrets
+    replaced) and ``recorded``: the params of the requests that were recorded for this method, the
+    most similar first.
+    """
+
+    def __init__(
+        self, recording: str, method: str, params: Any, recorded: Sequence[Any] = ()
+    ) -> None:
+        self.recording = recording
+        self.method = method
+        self.params = params
+        self.recorded: tuple[Any, ...] = tuple(recorded)
+
+    def __str__(self) -> str:
+        asked = f" {_shown_json(self.params)}" if self.params is not None else ""
+        text = f"{self.method}{asked} is not in the recording {self.recording}"
+        nearest = "; ".join(map(_shown_json, self.recorded[:_SHOWN_PARAMS]))
+        if not self.recorded:
+            text += f", nor is any other {self.method}"
+        elif len(self.recorded) > _SHOWN_PARAMS:
+            text += f"; the nearest of {len(self.recorded)} recorded there: {nearest}"
+        else:
+            text += f"; recorded there: {nearest}"
+        return text
+
+
+def _shown_json(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return safe_repr(value)
+    return text if len(text) <= SHOWN_BODY else f"{text[:SHOWN_BODY]}…"
+
+
+class AuthError(McpError):
+    """Authorization did not succeed."""
+
+
+class AuthorizationRequired(AuthError):
+    """A human has to visit ``url`` before this server can be used.
+
+    Fields: ``url`` to visit. Its text never shows the query, which holds one-time values.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __str__(self) -> str:
+        return f"authorization is required at {shown_url(self.url)}"
+
+    def __repr__(self) -> str:
+        return f"AuthorizationRequired({shown_url(self.url)!r})"
+
+
+class AuthorizationDenied(AuthError):
+    """The authorization server sent the user back with an error instead of a code.
+
+    Fields: ``error`` (a code of RFC 6749 section 4.1.2.1, "access_denied" when the user said no)
+    and ``description``, the server's words.
+    """
+
+    def __init__(self, error: str, description: str = "") -> None:
+        self.error = error
+        self.description = description
+
+    def __str__(self) -> str:
+        text = f"authorization was not given: {self.error}"
+        return f"{text}: {self.description}" if self.description else text
+
+
+class RegistrationRequired(AuthError):
+    """The authorization server does not know this client, and there is no way to register.
+
+    Fields: ``issuer`` and ``reason``. Ask its operator for a client and give its ``client_id``.
+    """
+
+    def __init__(self, issuer: str, reason: str) -> None:
+        self.issuer = issuer
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"a client_id for {shown_url(self.issuer)} is needed: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"RegistrationRequired({shown_url(self.issuer)!r}, {self.reason!r})"
+
+
+class TokenRequestFailed(AuthError):
+    """The authorization server refused a request for a token.
+
+    Fields: ``error`` (a code of RFC 6749 section 5.2, or "invalid_response" for an answer that
+    is not one of OAuth), ``description`` (the server's words, without secrets) and the HTTP
+    ``status``.
+    """
+
+    def __init__(self, error: str, description: str, status: int) -> None:
+        self.error = error
+        self.description = description
+        self.status = status
+
+    def __str__(self) -> str:
+        text = f"the authorization server gave no token (HTTP {self.status}): {self.error}"
+        return f"{text}: {self.description}" if self.description else text
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the authorization server has rejected the credentials for good.
+
+        Otherwise it has failed, or a captive portal, a firewall or a gateway has answered in its
+        place; then the same credentials may work again later.
+        """
+        if self.status in (408, 429) or self.status >= 500:
+            return False
+        if self.error == "invalid_response":  # there is no error code of OAuth in it
+            return self.status in (400, 401)
+        return self.error not in ("server_error", "temporarily_unavailable")
+
+
+class InsufficientScope(AuthError):
+    """The server asks for scopes that were already requested, so asking again would not help.
+
+    Fields: ``required``, the scopes the server named, and ``requested``, those asked for before.
+    """
+
+    def __init__(self, required: Sequence[str], requested: Sequence[str]) -> None:
+        self.required: tuple[str, ...] = tuple(required)
+        self.requested: tuple[str, ...] = tuple(requested)
+
+    def __str__(self) -> str:
+        required = " ".join(self.required) or "more than it names"
+        requested = " ".join(self.requested) or "none by name"
+        return f"the server wants the scopes: {required}; asked for already: {requested}"
+
+
+class SsrfError(AuthError):
+    """A URL that a server named points to a place a client must not be sent to.
+
+    Fields: ``url`` and ``reason``.
+    """
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"refused to follow {shown_url(self.url)}: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"SsrfError({shown_url(self.url)!r}, {self.reason!r})"

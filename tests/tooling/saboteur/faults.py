@@ -561,7 +561,7 @@ OTHERS = [
         "if False:",
     ),
     Fault(
-        "errors.auth",
+        "errors.root",
         "a captive portal costs the login",
         "return self.status in (400, 401)",
         "return True",
