@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from typing import cast
 
 from mcpclient import ConnectionLost, McpError
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.dialing import Dialer
-from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
+from mcpclient.transports.base import Receiver
+from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
 
 # The suite's server sends pings of its own, and counts those of a client.
 _SETTINGS = WebSocketSettings(ping_interval=None)
@@ -18,50 +20,40 @@ _PATIENCE = 300.0
 
 async def converse(port: int, path: str, *, echo: bool = False) -> list[str | bytes]:
     """Connect to ``path`` of a server on this machine until it closes; return its messages."""
-    url = parse_url(f"ws://127.0.0.1:{port}{path}")
-    messages = _Messages()
-    connection = await open_websocket(Dialer(), url, [], messages, _SETTINGS)
+    connection = _Connection(f"ws://127.0.0.1:{port}{path}", echo=echo)
+    await connection.open(cast(Receiver, connection))
     try:
-        return await asyncio.wait_for(messages.take_all(connection if echo else None), _PATIENCE)
+        await asyncio.wait_for(connection.over, _PATIENCE)
     finally:
         await connection.close()
+    return connection.taken
 
 
-class _Messages:
-    """What a connection delivers, and then the None that ends it."""
+class _Connection(WebSocketTransport):
+    """A connection whose messages are kept as they come, and sent back where that is asked for."""
 
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
-
-    async def take_all(self, echo: WebSocketConnection | None) -> list[str | bytes]:
-        """Take messages until the end, and send each back if there is a connection to do so."""
-        taken: list[str | bytes] = []
-        while True:
-            message = await self._queue.get()
-            if message is None:
-                return taken
-            taken.append(message)
-            if echo is not None:
-                try:
-                    echo.write(_frame(echo, message))
-                except ConnectionLost:  # it ended behind this message
-                    continue
-
-    # transports.websocket.WebSocketReceiver
+    def __init__(self, url: str, *, echo: bool) -> None:
+        super().__init__(parse_url(url), settings=_SETTINGS)
+        self.taken: list[str | bytes] = []
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._echoes = echo
 
     def message_received(self, data: str | bytes) -> None:
         """Take one message."""
-        self._queue.put_nowait(data)
+        self.taken.append(data)
+        if self._echoes:
+            asyncio.get_running_loop().call_soon(self._send_back, data)
 
-    def writing_resumed(self) -> None:
-        """Nothing waits for this."""
+    def _send_back(self, data: str | bytes) -> None:
+        protocol = self._protocol
+        with suppress(ConnectionLost):  # it ended behind this message
+            if isinstance(data, str):
+                self._stream.write(protocol.send_text(data.encode()))
+            else:
+                self._stream.write(protocol.send_binary(data))
 
     def connection_lost(self, error: McpError) -> None:
         """Take the end."""
-        self._queue.put_nowait(None)
-
-
-def _frame(connection: WebSocketConnection, message: str | bytes) -> bytes:
-    if isinstance(message, str):
-        return connection.frame_text(message.encode())
-    return connection._protocol.send_binary(message)
+        self._end(error)
+        if not self.over.done():
+            self.over.set_result(None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Callable, NamedTuple, Protocol
+from typing import Callable, NamedTuple
 
 from ..errors import (
     ConnectFailed,
@@ -77,7 +77,8 @@ class WebSocketTransport(ConnectedTransport):
     """
 
     name = "ws"
-    _websocket: WebSocketConnection
+    _stream: Stream
+    _protocol: WebSocketProtocol
 
     def __init__(
         self,
@@ -90,9 +91,12 @@ class WebSocketTransport(ConnectedTransport):
     ) -> None:
         super().__init__()
         self.url = url
+        self.settings: WebSocketSettings = settings or WebSocketSettings()
         self._headers = CallerHeaders(headers, url, credentials)
-        self._settings = settings or WebSocketSettings()
         self._dialer = dialer or Dialer()
+        self._heard = False
+        self._unwritten = b""
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def reached(self) -> str:
@@ -102,18 +106,15 @@ class WebSocketTransport(ConnectedTransport):
     def description(self) -> str:
         return self.url.shown
 
-    async def _connect(self) -> WebSocketConnection:
+    async def _connect(self) -> Stream:
         headers = await self._headers.provided_for(None)
         authorization = self._headers.authorization("GET", self.url)
         note = None if authorization is None else authorization.note
         while True:
             own = {} if authorization is None else await authorization.headers()
-            fields = merged(headers, own.items())
             try:
-                self._websocket = await open_websocket(
-                    self._dialer, self.url, fields, self, self._settings, note
-                )
-                return self._websocket
+                await _Opening(self, self._dialer, note).run(merged(headers, own.items()))
+                return self._stream
             except HttpError as refusal:
                 if authorization is None or refusal.status not in (401, 403):
                     raise
@@ -121,85 +122,28 @@ class WebSocketTransport(ConnectedTransport):
                 if not await authorization.recover(head):
                     raise
 
+    def begin(self, stream: Stream, protocol: WebSocketProtocol, early: bytes) -> None:
+        """Take over a stream that is a WebSocket now, and the bytes that have come already."""
+        self._stream, self._protocol = stream, protocol
+        self._unwritten = b""
+        stream.receiver = self
+        if self.settings.ping_interval:
+            self._set_timer(self.settings.ping_interval, self._ping)
+        if early:
+            self.data_received(early)
+
     def _frame(self, message: bytes) -> bytes:
-        return self._websocket.frame_text(message)
+        return self._protocol.send_text(message)
 
     async def _disconnect(self) -> None:
-        await self._websocket.close()
-
-    def message_received(self, data: str | bytes) -> None:
-        deliver_text(data, self.receiver)
-
-
-class WebSocketReceiver(Protocol):
-    """The receiver of a connection. After `connection_lost` nothing more comes."""
+        """Send a close frame, wait a moment for the server's, and close: three seconds at most."""
+        self._unwritten = b""  # nothing may follow a close frame
+        self._stream.write(self._protocol.send_close(1000))
+        await self._stream.wait_closed(_CLOSES_WITHIN)
 
     def message_received(self, data: str | bytes) -> None:
         """Handle one text or binary message."""
-
-    def writing_resumed(self) -> None:
-        """Resume writing: the server reads again, after ``paused`` was true."""
-
-    def connection_lost(self, error: McpError) -> None:
-        """Handle the end of the connection. Not called after `close` or `abort`."""
-
-
-class WebSocketConnection:
-    """One connection, made by `open_websocket`."""
-
-    def __init__(
-        self,
-        url: Url,
-        stream: Stream,
-        protocol: WebSocketProtocol,
-        receiver: WebSocketReceiver,
-        settings: WebSocketSettings,
-    ) -> None:
-        self._url = url
-        self._stream = stream
-        self._protocol = protocol
-        self._receiver = receiver
-        self._settings = settings
-        self._loop = asyncio.get_running_loop()
-        self.ended: McpError | None = None
-        """The reason why nothing can be sent any more; None while the connection is open."""
-        self._heard = False
-        self._unwritten = b""
-        self._timer: asyncio.TimerHandle | None = None
-        if settings.ping_interval:
-            self._timer = self._loop.call_later(settings.ping_interval, self._ping)
-
-    @property
-    def paused(self) -> bool:
-        """Whether the server reads slower than the client writes."""
-        return self._stream.paused
-
-    def hold(self, *, is_held: bool) -> None:
-        """Stop reading, or go on."""
-        self._stream.hold(is_held=is_held)
-
-    def frame_text(self, text: bytes) -> bytes:
-        """Return a message as the bytes to `write` next. Raises `ConnectionLost`."""
-        return self._protocol.send_text(text)
-
-    def write(self, frames: bytes) -> None:
-        """Write frames. All that were made must be written, in the order they were made."""
-        self._stream.write(frames)
-
-    async def close(self, code: int = 1000) -> None:
-        """Send a close frame, wait a moment for the server's, and close. Idempotent.
-
-        Takes three seconds at most.
-        """
-        self._end(ConnectionLost("the connection was closed"), tell=False)
-        self._unwritten = b""  # nothing may follow a close frame
-        self._stream.write(self._protocol.send_close(code))
-        await self._stream.wait_closed(_CLOSES_WITHIN)
-
-    def abort(self) -> None:
-        """Drop the connection at once."""
-        self._end(ConnectionLost("the connection was closed"), tell=False)
-        self._stream.abort()
+        deliver_text(data, self.receiver)
 
     # net.stream.StreamReceiver
 
@@ -208,84 +152,79 @@ class WebSocketConnection:
         for event in self._protocol.feed(data):
             kind = type(event)
             if kind is TextMessage or kind is BinaryMessage:
-                if self.ended is None:
-                    self._receiver.message_received(event[0])  # type: ignore[arg-type]
+                if self._ended is None:
+                    self.message_received(event[0])  # type: ignore[arg-type]
             elif isinstance(event, Write):
-                self._reply(event.data)
+                # While the server does not read, only the last pong or close frame counts. RFC 6455
+                # section 5.5.3 allows that, and a flood of pings then costs no memory.
+                if self._stream.paused:
+                    self._unwritten = event.data
+                else:
+                    self._stream.write(event.data)
             elif isinstance(event, Closed):
-                reason = f"{self._url.shown}: {event}"
+                reason = f"{self.url.shown}: {event}"
                 if event.code == _TOO_BIG:
                     reason += "; a message sent to it was larger than it takes"
-                self._end_soon(ConnectionLost(reason))
+                self._lose_soon(ConnectionLost(reason))
             elif isinstance(event, Fault):
-                is_large = event.code == _TOO_BIG
-                self._end_soon(
-                    MessageTooLarge(self._settings.max_message_size)
-                    if is_large
-                    else ProtocolViolation(f"{self._url.shown}: {event.reason}")
+                self._lose_soon(
+                    MessageTooLarge(self.settings.max_message_size)
+                    if event.code == _TOO_BIG
+                    else ProtocolViolation(f"{self.url.shown}: {event.reason}")
                 )
                 self._stream.close()
-
-    def _reply(self, frame: bytes) -> None:
-        """Write a pong or a close frame; while the server does not read, only the last counts.
-
-        RFC 6455 section 5.5.3 allows that, and a flood of pings then costs no memory.
-        """
-        if self._stream.paused:
-            self._unwritten = frame
-        else:
-            self._stream.write(frame)
 
     def writing_resumed(self) -> None:
         frame, self._unwritten = self._unwritten, b""
         if frame:
             self._stream.write(frame)
-        if self.ended is None:
-            self._receiver.writing_resumed()
+        super().writing_resumed()
 
     def stream_ended(self, error: Exception | None) -> None:
         self._protocol.feed_eof()
-        kind, reason = explain_loss(error, self._url)
+        kind, reason = explain_loss(error, self.url)
         if error is None:
             reason += " without a WebSocket close frame"
-        self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}", kind))
-        self._stop_timer()
+        self._lose(reason, kind)
+        self._set_timer(0, None)
 
     # The end
 
-    def _end_soon(self, error: McpError) -> None:
-        self._end(error)
-        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
+    def _lose(self, reason: str, kind: LossKind = LossKind.OTHER) -> None:
+        if self._ended is None:
+            text = f"the connection to {self.url.shown} was lost: {reason}"
+            self.connection_lost(ConnectionLost(text, kind))
 
-    def _end(self, error: McpError, *, tell: bool = True) -> None:
-        self._stop_timer()
-        if self.ended is None:
-            self.ended = error
-            if tell:
-                self._receiver.connection_lost(error)
+    def _lose_soon(self, error: McpError) -> None:
+        if self._ended is None:
+            self.connection_lost(error)
+        self._set_timer(_SERVER_CLOSES_WITHIN, self._stream.abort)
 
-    def _stop_timer(self) -> None:
+    def _end(self, error: McpError | None = None) -> None:
+        self._set_timer(0, None)
+        super()._end(error)
+
+    def _set_timer(self, seconds: float, callback: Callable[[], None] | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if callback is not None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, callback)
 
     # Pings
 
     def _ping(self) -> None:
         self._heard = False
         self._stream.write(self._protocol.send_ping())
-        timeout, interval = self._settings.ping_timeout, self._settings.ping_interval or 0.0
-        if timeout:
-            self._timer = self._loop.call_later(timeout, self._check_life, timeout, interval)
-        else:
-            self._timer = self._loop.call_later(interval, self._ping)
+        timeout, interval = self.settings.ping_timeout, self.settings.ping_interval or 0.0
+        self._set_timer(timeout or interval, self._check_life if timeout else self._ping)
 
-    def _check_life(self, timeout: float, interval: float) -> None:
+    def _check_life(self) -> None:
+        timeout, interval = self.settings.ping_timeout or 0.0, self.settings.ping_interval or 0.0
         if self._heard:
-            self._timer = self._loop.call_later(max(interval - timeout, 0.0), self._ping)
+            self._set_timer(max(interval - timeout, 0.0), self._ping)
         else:
-            reason = f"no answer to a ping within {timeout:g} s (ping_timeout)"
-            self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+            self._lose(f"no answer to a ping within {timeout:g} s (ping_timeout)")
             self._stream.abort()
 
 
@@ -294,45 +233,22 @@ _BODY_LIMIT = 64 * 1024
 _BODY_WAIT = 1.0
 
 
-async def open_websocket(
-    dialer: Dialer,
-    url: Url,
-    headers: Iterable[tuple[str, str]],
-    receiver: WebSocketReceiver,
-    settings: WebSocketSettings,
-    note: Callable[[ResponseHead], None] | None = None,
-) -> WebSocketConnection:
-    """Connect to ``url``, sending ``headers`` along; messages go to ``receiver`` from then on.
-
-    ``note``: called with the head of a 101; its `McpError` rejects that. Raises `ConnectFailed`,
-    `HttpError` for a status other than 101, and `ProtocolViolation` for a 101 that breaks the
-    rules. Safe to cancel: nothing stays open.
-    """
-    opening = _Opening(dialer, url, receiver, settings, note)
-    stream = await dialer.dial(url, lambda: Stream(opening))
-    try:
-        return await opening.run(stream, headers)
-    except BaseException:
-        stream.abort()
-        raise
-
-
 class _Opening:
-    """The stream's receiver until it is a WebSocket."""
+    """The stream's receiver until it is a WebSocket.
+
+    ``note``: called with the head of a 101; its `McpError` rejects that.
+    """
 
     def __init__(
         self,
+        transport: WebSocketTransport,
         dialer: Dialer,
-        url: Url,
-        receiver: WebSocketReceiver,
-        settings: WebSocketSettings,
         note: Callable[[ResponseHead], None] | None,
     ) -> None:
+        self._transport = transport
+        self._url = transport.url
         self._note = note
         self._dialer = dialer
-        self._url = url
-        self._receiver = receiver
-        self._settings = settings
         self._handshake = WebSocketHandshake()
         self._answer = GatheredResponse(_BODY_LIMIT)
         self._stream: Stream | None = None
@@ -342,24 +258,33 @@ class _Opening:
         self._request = b""  # its head
         self._refusal: ResponseHead | None = None
         self._timer: asyncio.TimerHandle | None = None
-        loop = asyncio.get_running_loop()
-        self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
+        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._opened.add_done_callback(consume_exception)
 
-    async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
-        self._stream = stream
-        if stream.ended:
-            raise ConnectFailed(
-                self._url.shown, "the connection was closed at once", kind=ConnectKind.CLOSED_EARLY
-            )
-        self._answer.parser.start("GET")
-        request = encode_request("GET", self._url.target, self._fields(headers))
-        self._request = request.partition(b"\r\n\r\n")[0]
-        if self._channel is not None:
-            self._channel.sent(request)
-        stream.write(request)
+    async def run(self, headers: Iterable[tuple[str, str]]) -> None:
+        """Connect, sending ``headers`` along, until the transport has taken the stream over.
+
+        Raises `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for
+        a 101 that breaks the rules. Safe to cancel: nothing stays open.
+        """
+        self._stream = stream = await self._dialer.dial(self._url, lambda: Stream(self))
         try:
-            return await self._opened
+            if stream.ended:
+                raise ConnectFailed(
+                    self._url.shown,
+                    "the connection was closed at once",
+                    kind=ConnectKind.CLOSED_EARLY,
+                )
+            self._answer.parser.start("GET")
+            request = encode_request("GET", self._url.target, self._fields(headers))
+            self._request = request.partition(b"\r\n\r\n")[0]
+            if self._channel is not None:
+                self._channel.sent(request)
+            stream.write(request)
+            await self._opened
+        except BaseException:
+            stream.abort()
+            raise
         finally:
             if self._timer is not None:
                 self._timer.cancel()
@@ -401,28 +326,17 @@ class _Opening:
             except McpError as error:
                 resolve(self._opened, None, error)
                 return
-            self._open(
-                WebSocketProtocol(
-                    deflate=answer.deflate, max_message_size=self._settings.max_message_size
-                )
-            )
+            assert self._stream is not None
+            if not self._opened.done():
+                limit = self._transport.settings.max_message_size
+                protocol = WebSocketProtocol(deflate=answer.deflate, max_message_size=limit)
+                self._opened.set_result(None)
+                self._transport.begin(self._stream, protocol, self._answer.parser.trailing)
         elif head.status == 101:
             resolve(self._opened, None, ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
         else:
             self._refusal = head
             self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
-
-    def _open(self, protocol: WebSocketProtocol) -> None:
-        assert self._stream is not None
-        if not self._opened.done():
-            connection = WebSocketConnection(
-                self._url, self._stream, protocol, self._receiver, self._settings
-            )
-            self._stream.receiver = connection
-            self._opened.set_result(connection)
-            early = self._answer.parser.trailing
-            if early:
-                connection.data_received(early)
 
     def _refuse(self, how: str) -> None:
         """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.

@@ -199,8 +199,8 @@ def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
             await asyncio.sleep(4)
             connected = client._connection._connecting
             assert connected is not None
-            websocket = connected.transport._websocket  # type: ignore[attr-defined]
-            held.append(websocket._stream._transport.get_write_buffer_size())
+            websocket = connected.transport
+            held.append(websocket._stream._transport.get_write_buffer_size())  # type: ignore[attr-defined]
             with pytest.raises(CallTimeout):
                 await connecting
 

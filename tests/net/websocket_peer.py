@@ -7,10 +7,14 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Callable
+from typing import Callable, cast
 
 from mcpclient.errors import McpError
-from tests.net.peers import PATIENCE, serve
+from mcpclient.framing.uri import Url
+from mcpclient.net.dialing import Dialer
+from mcpclient.transports.base import Receiver
+from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
+from tests.net.peers import PATIENCE, dialer_with, serve
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
@@ -84,7 +88,7 @@ async def websocket_server(script: Callable[[Peer], Awaitable[None]]) -> AsyncIt
 
 
 class Messages:
-    """A `WebSocketReceiver` that a test can wait for."""
+    """The messages of a `RawWebSocket`, and its end, which a test can wait for."""
 
     def __init__(self) -> None:
         self.taken: list[str | bytes] = []
@@ -113,3 +117,49 @@ class Messages:
     def connection_lost(self, error: McpError) -> None:
         self.lost.append(error)
         self._changed.set()
+
+
+QUIET = WebSocketSettings(ping_interval=None)
+
+
+class RawWebSocket(WebSocketTransport):
+    """A connection whose messages are not decoded, and whose frames a test writes itself."""
+
+    def __init__(
+        self,
+        url: Url,
+        messages: Messages,
+        headers: dict[str, str] | None = None,
+        settings: WebSocketSettings = QUIET,
+        dialer: Dialer | None = None,
+    ) -> None:
+        super().__init__(url, headers=headers, settings=settings, dialer=dialer or dialer_with())
+        self._messages = messages
+
+    async def connected(self) -> RawWebSocket:
+        await self.open(cast(Receiver, self._messages))
+        return self
+
+    @property
+    def ended(self) -> McpError | None:
+        return self._ended
+
+    @property
+    def paused(self) -> bool:
+        return self._stream.paused
+
+    def frame_text(self, text: bytes) -> bytes:
+        return self._frame(text)
+
+    def frame_binary(self, data: bytes) -> bytes:
+        return self._protocol.send_binary(data)
+
+    def write(self, frames: bytes) -> None:
+        self._stream.write(frames)
+
+    def message_received(self, data: str | bytes) -> None:
+        self._messages.message_received(data)
+
+    def writing_resumed(self) -> None:
+        super().writing_resumed()
+        self._messages.writing_resumed()

@@ -8,25 +8,24 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
 from mcpclient.framing.uri import parse_url
-from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
-from tests.net.peers import dialer_with
+from mcpclient.transports.websocket import WebSocketSettings
 from tests.net.websocket_peer import (
     BINARY,
     CLOSE,
     PING,
     PONG,
+    QUIET,
     TEXT,
     Messages,
     Peer,
+    RawWebSocket,
     frame,
     websocket_server,
 )
 from tests.support import virtual_time
 
-Client = Callable[[WebSocketConnection, Messages], Awaitable[None]]
+Client = Callable[[RawWebSocket, Messages], Awaitable[None]]
 Script = Callable[[Peer], Awaitable[None]]
-
-QUIET = WebSocketSettings(ping_interval=None)
 
 
 def converse(client: Client, server: Script, settings: WebSocketSettings = QUIET) -> None:
@@ -39,8 +38,8 @@ def converse(client: Client, server: Script, settings: WebSocketSettings = QUIET
     async def scenario() -> None:
         messages = Messages()
         async with websocket_server(script) as url:
-            target = parse_url(url)
-            connection = await open_websocket(dialer_with(), target, [], messages, settings)
+            connection = RawWebSocket(parse_url(url), messages, settings=settings)
+            await connection.connected()
             try:
                 await client(connection, messages)
             finally:
@@ -58,7 +57,7 @@ def ending(server: Script, settings: WebSocketSettings = QUIET) -> McpError:
     """Return why the connection ended when the server follows its script."""
     found: list[McpError] = []
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         found.append(await messages.error())
         assert connection.ended is found[0]
         with pytest.raises(ConnectionLost):
@@ -79,8 +78,8 @@ def test_messages_go_both_ways() -> None:
         peer.writer.write(frame(TEXT, "drei é".encode()) + frame(BINARY, b"four"))
         await hold(peer)
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
-        connection.write(connection.frame_text(b"one") + connection._protocol.send_binary(b"two"))
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
+        connection.write(connection.frame_text(b"one") + connection.frame_binary(b"two"))
         await messages.until(lambda: messages.taken == ["drei é", b"four"])
         assert connection.ended is None
 
@@ -96,7 +95,7 @@ def test_a_ping_of_the_server_is_answered() -> None:
         peer.send(TEXT, b"good")
         await hold(peer)
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await messages.until(lambda: messages.taken == ["good"])
 
     converse(client, server)
@@ -114,7 +113,7 @@ def test_closing_is_a_handshake() -> None:
         peer.send(TEXT, b"too late")
         peer.send(CLOSE, seen[0][1])
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await connection.close()
         await connection.close()
         assert str(connection.ended) == "the connection was closed"
@@ -136,7 +135,7 @@ def test_closing_is_bounded(answers: bool) -> None:
             peer.send(opcode, payload)
         await hold(peer)
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await connection.close()
         assert asyncio.get_running_loop().time() == pytest.approx(1.0 if answers else 2.0)
 
@@ -146,7 +145,7 @@ def test_closing_is_bounded(answers: bool) -> None:
 def test_giving_up_on_closing_drops_the_connection() -> None:
     """F-LIFE-6: cancelling leaves nothing open."""
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         closing = asyncio.ensure_future(connection.close())
         await asyncio.sleep(0.1)
         closing.cancel()
@@ -194,7 +193,7 @@ def test_a_server_that_closes_but_keeps_the_connection() -> None:
         await hold(peer)
         closed_at.append(asyncio.get_running_loop().time())
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await messages.error()
         await asyncio.sleep(1.5)
         assert closed_at == [pytest.approx(1.0)]
@@ -274,7 +273,7 @@ def test_a_connection_without_signs_of_life_is_given_up() -> None:
         seen.append(await peer.receive())
         await hold(peer)
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         error = await messages.error()
         assert isinstance(error, ConnectionLost)
         assert "no answer to a ping within 10 s (ping_timeout)" in str(error)
@@ -297,7 +296,7 @@ def test_any_sign_of_life_will_do(opcode: int) -> None:
         peer.send(CLOSE, b"\x03\xe8")
         await hold(peer)
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await messages.error()
 
     converse(client, server, WebSocketSettings(ping_interval=30.0, ping_timeout=10.0))
@@ -313,7 +312,7 @@ def test_pings_without_a_limit() -> None:
             await peer.receive()
             times.append(asyncio.get_running_loop().time())
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await asyncio.sleep(35.0)
         assert connection.ended is None
 
@@ -329,7 +328,7 @@ def test_no_pings_when_they_are_switched_off(interval: float | None) -> None:
     async def server(peer: Peer) -> None:
         heard.append(await peer.reader.read(1))
 
-    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+    async def client(connection: RawWebSocket, messages: Messages) -> None:
         await asyncio.sleep(1000.0)
         assert connection.ended is None
         assert heard == []
@@ -351,15 +350,13 @@ def test_a_server_that_does_not_read() -> None:
 
         messages = Messages()
         async with websocket_server(script) as url:
-            connection = await open_websocket(dialer_with(), parse_url(url), [], messages, QUIET)
+            connection = await RawWebSocket(parse_url(url), messages).connected()
             while not connection.paused:
-                connection.write(connection._protocol.send_binary(b"x" * 4_000_000))
+                connection.write(connection.frame_binary(b"x" * 4_000_000))
             may_read.set()
             await messages.until(lambda: messages.resumed > 0)
             assert not connection.paused
             connection.abort()
-            connection.writing_resumed()  # after the end nobody is told
-            assert messages.resumed == 1
 
     asyncio.run(scenario())
 
@@ -386,9 +383,9 @@ def test_of_the_pongs_that_wait_only_the_latest_is_written() -> None:
 
         messages = Messages()
         async with websocket_server(script) as url:
-            connection = await open_websocket(dialer_with(), parse_url(url), [], messages, QUIET)
+            connection = await RawWebSocket(parse_url(url), messages).connected()
             while not connection.paused:
-                connection.write(connection._protocol.send_binary(b"x" * 4_000_000))
+                connection.write(connection.frame_binary(b"x" * 4_000_000))
             may_ping.set()
             await messages.until(lambda: messages.taken == ["that was all"])
             may_read.set()

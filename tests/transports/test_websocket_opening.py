@@ -12,21 +12,17 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
-from mcpclient.transports.websocket import WebSocketConnection, WebSocketSettings, open_websocket
 from tests.net.peers import dialer_with
-from tests.net.websocket_peer import TEXT, Messages, Peer, frame, websocket_server
+from tests.net.websocket_peer import TEXT, Messages, Peer, RawWebSocket, frame, websocket_server
 from tests.support import virtual_time
 
 Script = Callable[[Peer], Awaitable[None]]
 
 
 async def connect(
-    url: str, headers: list[tuple[str, str]] | None = None, messages: Messages | None = None
-) -> WebSocketConnection:
-    settings = WebSocketSettings(ping_interval=None)
-    return await open_websocket(
-        dialer_with(), parse_url(url), headers or [], messages or Messages(), settings
-    )
+    url: str, headers: dict[str, str] | None = None, messages: Messages | None = None
+) -> RawWebSocket:
+    return await RawWebSocket(parse_url(url), messages or Messages(), headers).connected()
 
 
 def failure(script: Script) -> McpError:
@@ -61,7 +57,7 @@ def test_the_request_asks_for_the_subprotocol_and_carries_the_callers_headers() 
             await peer.accept("Sec-WebSocket-Protocol: mcp")
             await peer.reader.read()
 
-        headers = [("X-Own", "1"), ("Upgrade", "h2c"), ("Sec-WebSocket-Protocol", "other")]
+        headers = {"X-Own": "1", "Upgrade": "h2c", "Sec-WebSocket-Protocol": "other"}
         async with websocket_server(script) as url:
             connection = await connect(f"{url}?a=b", headers)
             connection.abort()
@@ -107,9 +103,8 @@ def test_cookies_go_along_and_are_taken() -> None:
         async with websocket_server(script) as url:
             dialer, target = dialer_with(), parse_url(url)
             for _ in range(2):
-                settings = WebSocketSettings(ping_interval=None)
-                headers = [("Cookie", "own=1")]
-                (await open_websocket(dialer, target, headers, Messages(), settings)).abort()
+                raw = RawWebSocket(target, Messages(), {"Cookie": "own=1"}, dialer=dialer)
+                (await raw.connected()).abort()
         assert "Cookie: own=1\r\n" in requests[0]
         assert "Cookie: own=1; lb=server-1\r\n" in requests[1]
 
@@ -237,11 +232,11 @@ class Taped:
         self.lines: list[str] = []
         self._dialer = Dialer(NetworkOptions(recorder=Recorder(self.lines.append)))
 
-    async def open(self, url: str) -> WebSocketConnection:
-        headers = [("Authorization", "Bearer s3cret-token")]
-        settings = WebSocketSettings(ping_interval=None)
+    async def open(self, url: str) -> RawWebSocket:
+        headers = {"Authorization": "Bearer s3cret-token"}
         target = parse_url(f"{url}?key=s3cret-key")
-        return await open_websocket(self._dialer, target, headers, Messages(), settings)
+        raw = RawWebSocket(target, Messages(), headers, dialer=self._dialer)
+        return await raw.connected()
 
     def refused(self, script: Script) -> list[dict[str, Any]]:
         """What is written of an opening that fails, without times."""

@@ -89,7 +89,7 @@ def test_what_a_websocket_is_given() -> None:
     headers = made._headers.fixed_for(None)
     assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
     assert made._dialer._options is NETWORK
-    assert made._settings == WebSocketSettings(1000, 7.0, 8.0)
+    assert made.settings == WebSocketSettings(1000, 7.0, 8.0)
 
 
 def test_what_a_socket_is_given() -> None:
