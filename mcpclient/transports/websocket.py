@@ -123,7 +123,7 @@ class WebSocketTransport(ConnectedTransport):
                     raise
 
     def begin(self, stream: Stream, protocol: WebSocketProtocol, early: bytes) -> None:
-        """Take over a stream that is a WebSocket now, and the bytes that have come already."""
+        """Continue with a stream that is a WebSocket now, and ``early``, its first bytes."""
         self._stream, self._protocol = stream, protocol
         self._unwritten = b""
         stream.receiver = self
