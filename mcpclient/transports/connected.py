@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,10 +53,12 @@ class ConnectedTransport(Transport):
     """One connection carries everything. Messages sent in one turn of the event loop share a write.
 
     While the server does not read, messages wait; one that is abandoned meanwhile is never sent.
+    ``receiver``: the receiver of messages, once it is open.
     """
 
+    receiver: Receiver
+
     def __init__(self) -> None:
-        self._receiver: Receiver | None = None
         self._connection: Connection | None = None
         self._waiting: list[tuple[RequestId | None, bytes]] = []
         self._waiting_size = 0  # in bytes
@@ -64,15 +66,9 @@ class ConnectedTransport(Transport):
         self._ended: McpError | None = None
         self._drained = NextChange()
 
-    @property
-    def receiver(self) -> Receiver:
-        """The receiver of messages."""
-        assert self._receiver is not None, "the transport is not open"
-        return self._receiver
-
     async def open(self, receiver: Receiver) -> None:
         """Connect. Raises `ConnectFailed`, and errors of the kind of connection."""
-        self._receiver = receiver
+        self.receiver = receiver
         self._ended = None
         self._waiting, self._waiting_size = [], 0
         self._connection = await self._connect()
@@ -174,12 +170,6 @@ class ConnectedTransport(Transport):
         self._end(error)
         self.receiver.connection_lost(error)
 
-    def _flooded(self, error: McpError) -> None:
-        """End a connection that carries one endless line."""
-        self.connection_lost(error)
-        # Later, since the connection is still delivering its bytes.
-        asyncio.get_running_loop().call_soon(self.abort)
-
 
 _logger = logger_for("mcpclient.transport")
 
@@ -197,56 +187,59 @@ _MAX_FLOOD = 1024 * 1024 * 1024
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 
 
-class LineReader:
-    """Cuts incoming bytes into lines and delivers the messages they hold.
+class LineTransport(ConnectedTransport):
+    """A connection that carries each message as a line.
 
     The first three lines that are not messages, such as a banner printed to stdout, are logged one
-    by one, and later only their number. ``peer`` names the server in warnings; ``known_lines``
-    cause none. ``flooded`` is called when a line over the limit does not end, to end the
+    by one, and later only their number. ``peer`` names the server in warnings (default: the
+    description); ``known_lines`` cause none. A line over the limit that does not end ends the
     connection, since no response can follow.
     """
 
     def __init__(
-        self,
-        receiver: Receiver,
-        max_message_size: int,
-        peer: str,
-        known_lines: Sequence[str] = (),
-        flooded: Callable[[MessageTooLarge], None] | None = None,
+        self, max_message_size: int, peer: str = "", known_lines: Sequence[str] = ()
     ) -> None:
-        self._receiver = receiver
-        self._limit = max_message_size
+        super().__init__()
+        self._max_message_size = max_message_size
         self._peer = peer
         self._known_lines = known_lines
-        self._flooded = flooded
+        self._skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
+
+    async def open(self, receiver: Receiver) -> None:
+        self._peer = self._peer or self.description
         self._noise, self._next_count = 0, 10
-        self._framer = LineFramer(max_message_size)
+        self._framer = LineFramer(self._max_message_size)
         self._is_overlong = False  # the line that has no end yet
         self._blamed: RequestId | None = None  # the call that it answers, which has failed
-        self.skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
-        """The last lines that were not messages."""
+        self._skipped.clear()
+        await super().open(receiver)
 
-    def feed(self, data: bytes) -> None:
+    @property
+    def skipped(self) -> Sequence[str]:
+        return tuple(self._skipped)
+
+    def _feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes complete."""
         for line in self._framer.feed(data):
             self._take(line)
-        if self._framer.unfinished > self._limit:
+        if self._framer.unfinished > self._max_message_size:
             self._watch_flood()
 
     def _watch_flood(self) -> None:
-        error = MessageTooLarge(self._limit)
+        error = MessageTooLarge(self._max_message_size)
         if not self._is_overlong:
             self._is_overlong = True
             # Its end may never come, so its call does not wait for it.
             self._blamed = response_id.find_response_id(self._framer.start, b"")
             if self._blamed is not None:
-                self._receiver.message_rejected(error, self._blamed)
-        most = self._limit * _FLOOD if self._blamed is None else _MAX_FLOOD
-        if self._framer.unfinished > most and self._flooded is not None:
-            flooded, self._flooded = self._flooded, None
-            flooded(error)
+                self.receiver.message_rejected(error, self._blamed)
+        most = self._max_message_size * _FLOOD if self._blamed is None else _MAX_FLOOD
+        if self._framer.unfinished > most and self._ended is None:
+            self.connection_lost(error)
+            # Later, since the connection is still delivering its bytes.
+            asyncio.get_running_loop().call_soon(self.abort)
 
-    def feed_eof(self) -> None:
+    def _end_lines(self) -> None:
         """End the stream; a last line without a line feed still counts.
 
         Half a message does not: its call fails because the stream ended.
@@ -257,7 +250,7 @@ class LineReader:
                     decode(line)
                 except MalformedMessage:
                     _logger.warning("%s: the end of the stream cut off a message", self._peer)
-                    self._receiver.output_skipped(line)
+                    self.receiver.output_skipped(line)
                     continue
             self._take(line)
 
@@ -265,10 +258,10 @@ class LineReader:
         if isinstance(line, OversizedLine):
             if self._blamed is None:
                 request_id = response_id.find_response_id(line.start, line.end)
-                self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
+                self.receiver.message_rejected(MessageTooLarge(self._max_message_size), request_id)
             self._is_overlong, self._blamed = False, None
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
-            if not deliver_text(line, self._receiver):
+            if not deliver_text(line, self.receiver):
                 self._skip(line)
         elif line.strip():
             shown = self._skip(line)
@@ -277,8 +270,8 @@ class LineReader:
 
     def _skip(self, line: bytes) -> str:
         shown = escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
-        self.skipped.append(shown)
-        self._receiver.output_skipped(line)
+        self._skipped.append(shown)
+        self.receiver.output_skipped(line)
         return shown
 
     def _warn(self, shown: str) -> None:

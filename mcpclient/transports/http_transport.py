@@ -60,11 +60,12 @@ class HttpTransport(Transport, Generic[PostT]):
     ``headers``: the caller's own. ``credentials``: what identifies the caller. ``posts``: the
     messages whose response has not ended. ``draining``: the responses that are still read although
     the answer has come, the oldest first: at most ``most_draining``, each for ``drains_for``
-    seconds (None: no limit).
+    seconds (None: no limit). ``receiver``: the receiver of messages, once it is open.
     """
 
     most_draining: int = 4
     drains_for: float | None = 30.0
+    receiver: Receiver
     _turns: asyncio.Semaphore
 
     def __init__(
@@ -81,7 +82,6 @@ class HttpTransport(Transport, Generic[PostT]):
         self._dialer = dialer or Dialer()
         self._http = HttpClient(self._dialer)
         self.records_itself: bool = self._dialer.recorder is not None
-        self._receiver: Receiver | None = None
         self._is_open = False
         self.posts: dict[object, PostT] = {}
         self.draining: dict[PostedMessage, None] = {}
@@ -98,15 +98,9 @@ class HttpTransport(Transport, Generic[PostT]):
     def cookies(self) -> str:
         return self._dialer.cookies.header_for(self.url)
 
-    @property
-    def receiver(self) -> Receiver:
-        """The receiver of messages."""
-        assert self._receiver is not None, "the transport is not open"
-        return self._receiver
-
     async def open(self, receiver: Receiver) -> None:
         """Prepare to send; the first message opens the first connection."""
-        self._receiver = receiver
+        self.receiver = receiver
         self._is_open = True
         self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
 

@@ -7,18 +7,17 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..net.dialing import Dialer, explain_loss
 from ..net.stream import Stream
-from .connected import ConnectedTransport, LineReader
+from .connected import LineTransport
 
 # Seconds that closing may take to write bytes that the server has not read yet.
 _CLOSES_WITHIN = 2.0
 
 
-class LineSocketTransport(ConnectedTransport):
+class LineSocketTransport(LineTransport):
     """Talks to a server that listens at a ``tcp://host:port`` or ``unix:///path`` URL."""
 
     name = "socket"
     _stream: Stream
-    _reader: LineReader
 
     def __init__(
         self,
@@ -27,9 +26,8 @@ class LineSocketTransport(ConnectedTransport):
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         dialer: Dialer | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(max_message_size)
         self.url: Url = url
-        self._max_message_size = max_message_size
         self._dialer = dialer or Dialer()
 
     @property
@@ -41,9 +39,6 @@ class LineSocketTransport(ConnectedTransport):
         return "" if self._dialer.reached == "connected" else self._dialer.reached
 
     async def _connect(self) -> Stream:
-        self._reader = LineReader(
-            self.receiver, self._max_message_size, self.description, flooded=self._flooded
-        )
         self._stream = await self._dialer.dial(self.url, lambda: Stream(self))
         return self._stream
 
@@ -54,11 +49,11 @@ class LineSocketTransport(ConnectedTransport):
     # net.stream.StreamReceiver
 
     def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
+        self._feed(data)
 
     def stream_ended(self, error: Exception | None) -> None:
         if self._ended is None:
-            self._reader.feed_eof()
+            self._end_lines()
             kind, reason = explain_loss(error, self.url)
             self.connection_lost(
                 ConnectionLost(f"the connection to {self.description} was lost: {reason}", kind)

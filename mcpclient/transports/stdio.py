@@ -18,7 +18,7 @@ from ..lazy import OnDemand
 from ..net.process.server_process import ServerProcess, spawn
 from ..net.process.stderr import StderrTarget
 from ..net.process.stopping import StopLadder
-from .connected import ConnectedTransport, LineReader
+from .connected import LineTransport
 
 if TYPE_CHECKING:
     from ..recording import redaction
@@ -27,7 +27,7 @@ else:
     redaction = OnDemand("..recording.redaction", __name__)
 
 
-class StdioTransport(ConnectedTransport):
+class StdioTransport(LineTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
     ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are those of
@@ -52,9 +52,9 @@ class StdioTransport(ConnectedTransport):
         known_lines: Sequence[str] = (),
         peer: str = "",
     ) -> None:
-        super().__init__()
         self.command: list[str] = list(command)
         self._name = os.path.basename(shown_words(self.command)[0])
+        super().__init__(max_message_size, peer or self._name, known_lines)
         self._env = env
         self._spawn = partial(
             spawn,
@@ -65,19 +65,11 @@ class StdioTransport(ConnectedTransport):
             ladder=ladder or StopLadder(),
             sandbox=sandbox,
         )
-        self._max_message_size = max_message_size
-        self._known_lines = known_lines
-        self._peer = peer or self._name
         self._process: ServerProcess | None = None
-        self._reader: LineReader | None = None
 
     @property
     def description(self) -> str:
         return self._name
-
-    @property
-    def skipped(self) -> Sequence[str]:
-        return tuple(self._reader.skipped) if self._reader is not None else ()
 
     @property
     def process_id(self) -> int | None:
@@ -92,9 +84,6 @@ class StdioTransport(ConnectedTransport):
         return self._process is not None and self._process.has_unread
 
     async def _connect(self) -> ServerProcess:
-        self._reader = LineReader(
-            self.receiver, self._max_message_size, self._peer, self._known_lines, self._flooded
-        )
         self._process = await self._spawn(self.command, self)
         return self._process
 
@@ -105,12 +94,10 @@ class StdioTransport(ConnectedTransport):
     # net.process.server_process.ProcessReceiver
 
     def output_received(self, data: bytes) -> None:
-        assert self._reader is not None
-        self._reader.feed(data)
+        self._feed(data)
 
     def process_ended(self, error: ProcessExited) -> None:
-        assert self._reader is not None
-        self._reader.feed_eof()
+        self._end_lines()
         if self.skipped:
             output = redaction.without_values("\n".join(self.skipped), self._env or {})
             error = ProcessExited(error.command, error.exit_code, error.stderr, output)

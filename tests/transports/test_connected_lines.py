@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from typing import cast
 
 import pytest
 from hypothesis import example, given
@@ -17,7 +18,7 @@ from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import connected
 from mcpclient.transports.base import Abandoned
-from mcpclient.transports.connected import ConnectedTransport, LineReader
+from mcpclient.transports.connected import ConnectedTransport, LineTransport
 from tests.framing.chunkings import chunkings, cuts, split
 from tests.support.properties import examples
 
@@ -27,12 +28,52 @@ ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "\u2028\u2029\u0085"}}
 LINE = json.dumps(ANSWER, ensure_ascii=False).encode() + b"\n"
 
 
+class Wire:
+    """A connection over which a test brings the bytes."""
+
+    paused = False
+    aborted = False
+
+    def write(self, data: bytes) -> None:
+        raise AssertionError("nothing is written here")
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def hold(self, *, is_held: bool) -> None:
+        raise AssertionError("nothing is held here")
+
+
+class Lines(LineTransport):
+    """A transport of lines over a wire."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit, "peer")
+        self.wire = Wire()
+
+    async def _connect(self) -> Wire:
+        return self.wire
+
+    async def _disconnect(self) -> None:
+        raise AssertionError("nothing ends this connection")
+
+
+async def lines(receiver: RecordingReceiver, limit: int = 1000) -> Lines:
+    opened = Lines(limit)
+    await opened.open(receiver)
+    return opened
+
+
 def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
     receiver = RecordingReceiver()
-    reader = LineReader(receiver, limit, "peer")
-    for piece in pieces:
-        reader.feed(piece)
-    reader.feed_eof()
+
+    async def main() -> None:
+        reader = await lines(receiver, limit)
+        for piece in pieces:
+            reader._feed(piece)
+        reader._end_lines()
+
+    asyncio.run(main())
     return receiver
 
 
@@ -65,9 +106,9 @@ def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
 def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
     """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
     receiver = RecordingReceiver()
-    reader = LineReader(receiver, 1000, "peer")
-    reader.feed(line)
-    assert list(reader.skipped) == [line.decode().rstrip()]
+    reader = asyncio.run(lines(receiver))
+    reader._feed(line)
+    assert [*reader.skipped] == [line.decode().rstrip()]
     assert [skipped.strip() for skipped in receiver.skipped] == [line.strip()]
 
 
@@ -138,15 +179,15 @@ def test_a_message_over_the_limit(line: bytes, request_id: int | str | None) -> 
 def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
     """F-WIRE-3: the end may never come; when it does, nothing is said twice."""
     receiver = RecordingReceiver()
-    reader = LineReader(receiver, 1000, "peer")
-    reader.feed(b'{"id":7,"result":{"x":"' + b"y" * 900)
+    reader = asyncio.run(lines(receiver))
+    reader._feed(b'{"id":7,"result":{"x":"' + b"y" * 900)
     assert not receiver.rejected
     for _ in range(100):
-        reader.feed(b"y" * 900)
+        reader._feed(b"y" * 900)
     assert [(type(error), blamed) for error, blamed in receiver.rejected] == [(MessageTooLarge, 7)]
-    reader.feed(b'"}}\n' + LINE)
-    reader.feed(b"z" * 2_000)
-    reader.feed(b"\n")
+    reader._feed(b'"}}\n' + LINE)
+    reader._feed(b"z" * 2_000)
+    reader._feed(b"\n")
     assert receiver.messages == [ANSWER]
     assert [blamed for _, blamed in receiver.rejected] == [7, None]
 
@@ -154,24 +195,34 @@ def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
 @pytest.mark.parametrize("start", [b"", b'{"x":"', b"[[", b'{"method":"m","params":{"x":"'])
 def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
     """F-WIRE-3: it answers no call that is known, so none of them will ever be answered."""
-    floods: list[MessageTooLarge] = []
-    reader = LineReader(RecordingReceiver(), 1000, "peer", flooded=floods.append)
-    reader.feed(start + b"y" * 3_000)
-    assert not floods
-    for _ in range(10):
-        reader.feed(b"y" * 1_000)
-    assert [error.limit for error in floods] == [1000]
+
+    async def main() -> None:
+        receiver = RecordingReceiver()
+        reader = await lines(receiver)
+        reader._feed(start + b"y" * 3_000)
+        assert not receiver.lost
+        for _ in range(10):
+            reader._feed(b"y" * 1_000)
+        assert [cast(MessageTooLarge, error).limit for error in receiver.lost] == [1000]
+        await asyncio.sleep(0)
+        assert reader.wire.aborted
+
+    asyncio.run(main())
 
 
 def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-WIRE-3: the other calls wait behind it."""
     monkeypatch.setattr(connected, "_MAX_FLOOD", 50_000)
-    floods: list[MessageTooLarge] = []
-    reader = LineReader(RecordingReceiver(), 1000, "peer", flooded=floods.append)
-    reader.feed(b'{"id":7,"result":{"x":"')
-    for size in range(60):
-        assert bool(floods) == (size >= 50)
-        reader.feed(b"y" * 1_000)
+
+    async def main() -> None:
+        receiver = RecordingReceiver()
+        reader = await lines(receiver)
+        reader._feed(b'{"id":7,"result":{"x":"')
+        for size in range(60):
+            assert bool(receiver.lost) == (size >= 50)
+            reader._feed(b"y" * 1_000)
+
+    asyncio.run(main())
 
 
 def test_batches_and_a_last_line_without_its_end() -> None:
