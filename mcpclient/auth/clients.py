@@ -61,7 +61,7 @@ class RegisteredClient:
 
     @classmethod
     def from_record(
-        cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
+        cls, record: StoredItem, options: OAuthOptions | None = None
     ) -> RegisteredClient | None:
         """Read a record of `to_record`, and the configured secrets; None when it is damaged."""
         client_id, issuer = string_of(record, "client_id"), string_of(record, "issuer")
@@ -69,6 +69,8 @@ class RegisteredClient:
         if client_id is None or issuer is None or method is None:
             return None
         if record.get("is_configured") is True:
+            secret = None if options is None else options.client_secret
+            signer = None if options is None else options.signer
             return cls(client_id, issuer, method, secret, signer, is_configured=True)
         return cls(client_id, issuer, method, string_of(record, "client_secret"))
 

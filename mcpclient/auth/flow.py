@@ -133,10 +133,7 @@ class Authorization:
         if record is None:
             return None
         options = self.options
-        if isinstance(options, WorkloadIdentity):
-            grant = Grant.from_record(record)
-        else:
-            grant = Grant.from_record(record, secret=options.client_secret, signer=options.signer)
+        grant = Grant.from_record(record, options)
         if grant is None or options.client_id not in (None, grant.client.client_id):
             return None
         if options.issuer not in (None, grant.client.issuer):

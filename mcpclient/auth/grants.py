@@ -14,7 +14,8 @@ from .challenge import OFFLINE_ACCESS
 from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
 from .effects import Flow, Response, StoredItem, parse_object, part_of, string_of, strings_of
-from .signing import DpopProver, Es256Key, Signer, wants_nonce
+from .options import OAuthOptions
+from .signing import DpopProver, Es256Key, wants_nonce
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
 
@@ -103,6 +104,13 @@ class GrantTerms:
                 prover.note(response, url, for_resource=False)
         return parse_token_response(response, secrets)
 
+    def fields_of(self, url: str, form: Form, policy: UrlPolicy) -> Flow[Mapping[str, object]]:
+        """Return what another endpoint than that for tokens answers. Raises TokenRequestFailed."""
+        response, secrets = yield from self.post(url, form, policy)
+        fields = parse_object(response.body) or {}
+        raise_for_error(response, fields, secrets)
+        return fields
+
     def post(self, url: str, form: Form, policy: UrlPolicy) -> Flow[tuple[Response, list[str]]]:
         """Return the response, and the values in the request that no error may show."""
         full_form = [*form]
@@ -118,11 +126,9 @@ class GrantTerms:
         return response, secrets
 
 
-def terms_from(
-    record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
-) -> GrantTerms | None:
+def terms_from(record: StoredItem, options: OAuthOptions | None) -> GrantTerms | None:
     """Read the terms in a record, and the configured secrets; None when it is damaged."""
-    client = RegisteredClient.from_record(part_of(record, "client"), secret=secret, signer=signer)
+    client = RegisteredClient.from_record(part_of(record, "client"), options)
     token_endpoint, key = string_of(record, "token_endpoint"), string_of(record, "dpop_key")
     if client is None or token_endpoint is None:
         return None
@@ -158,11 +164,9 @@ class Grant(GrantTerms):
         return {**super().to_record(), "tokens": self.tokens.to_record()}
 
     @classmethod
-    def from_record(
-        cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
-    ) -> Grant | None:
+    def from_record(cls, record: StoredItem, options: OAuthOptions | None = None) -> Grant | None:
         """Read a record of `to_record` as `terms_from` does; None when it is damaged."""
-        terms = terms_from(record, secret=secret, signer=signer)
+        terms = terms_from(record, options)
         tokens = TokenSet.from_record(part_of(record, "tokens"))
         if terms is None or tokens is None:
             return None
@@ -250,8 +254,7 @@ def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
     kind = "access_token" if tokens.refresh_token is None else "refresh_token"
     token = tokens.refresh_token or tokens.access_token
     form = [("token", token), ("token_type_hint", kind)]
-    response, secrets = yield from grant.post(grant.revocation_endpoint, form, policy)
-    raise_for_error(response, parse_object(response.body) or {}, secrets)
+    yield from grant.fields_of(grant.revocation_endpoint, form, policy)
 
 
 def store_name(server_url: str) -> str:

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed, UsageError
@@ -24,7 +24,7 @@ from .effects import Callback, Flow, StoredItem, string_of, strings_of
 from .grants import Grant, GrantRequest, GrantTerms, Keep, terms_from
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .signing import base64url
-from .tokens import raise_for_error, safe_text
+from .tokens import safe_text
 from .url_guard import UrlPolicy, assert_safe_url, without_query
 
 
@@ -156,7 +156,11 @@ def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Gran
     client = yield from clients.identify_client(
         server, options, None, request.scopes, request.policy
     )
-    fields = yield from _request_codes(request, client, endpoint)
+    scopes = [("scope", " ".join(request.scopes))] if request.scopes else []
+    resource = [] if request.resource is None else [("resource", request.resource)]
+    # Without the key: there is no token yet to bind to it.
+    terms = replace(request.terms(client), prover=None)
+    fields = yield from terms.fields_of(endpoint, scopes + resource, request.policy)
     device_code, prompt = _read_codes(fields, request)
     yield from prompt
     interval = _seconds(fields.get("interval"), _DEFAULT_INTERVAL)
@@ -187,20 +191,6 @@ def _slower(error: TokenRequestFailed) -> float:
     if error.is_refusal or error.status < 400:
         raise error
     return _SLOW_DOWN  # a temporary failure: the user may still be entering the code
-
-
-def _request_codes(
-    request: GrantRequest, client: clients.RegisteredClient, endpoint: str
-) -> Flow[Mapping[str, object]]:
-    headers: dict[str, str] = {}
-    form = [("scope", " ".join(request.scopes))] if request.scopes else []
-    if request.resource is not None:
-        form.append(("resource", request.resource))
-    yield from clients.authenticate(client, form, headers)
-    response = yield from effects.post(endpoint, client.issuer, request.policy, headers, form)
-    fields = effects.parse_object(response.body) or {}
-    raise_for_error(response, fields, (client.client_secret,) if client.client_secret else ())
-    return fields
 
 
 def _read_codes(
@@ -260,7 +250,7 @@ class Pending(GrantTerms):
     @classmethod
     def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
         """Read a record of `to_record`; None when it is damaged."""
-        terms = terms_from(record, secret=options.client_secret, signer=options.signer)
+        terms = terms_from(record, options)
         state, verifier = string_of(record, "state"), string_of(record, "verifier")
         redirect_uri, created_at = string_of(record, "redirect_uri"), record.get("created_at")
         if terms is None or state is None or verifier is None or redirect_uri is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, ClassVar, Union
 from urllib.parse import urlsplit
 
 from ..errors import UsageError
@@ -230,6 +230,8 @@ class WorkloadIdentity(ServerTrust):
     only this user may read). Further options: ``client_id``, ``scopes`` and those of `ServerTrust`.
     """
 
+    client_secret: ClassVar[None] = None
+    signer: ClassVar[None] = None
     assertion: TokenSource = field(default="", repr=False)
     client_id: str | None = None
     scopes: Sequence[str] | None = None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
 import pytest
 
@@ -120,11 +121,12 @@ def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     client = configured_client(options, "id", server)
     record = client.to_record()
     assert "hers" not in repr(record)
-    assert RegisteredClient.from_record(record, secret="hers") == client
-    assert RegisteredClient.from_record(record, secret="new") != client
+    assert RegisteredClient.from_record(record, options) == client
+    newer = replace(options, client_secret="new")
+    assert RegisteredClient.from_record(record, newer) != client
     assert configured_client(OAuth(client_id="id"), "id", server).method == "none"
     registered = RegisteredClient("id", ISSUER, "client_secret_basic", "ours")
-    assert RegisteredClient.from_record(registered.to_record(), secret="hers") == registered
+    assert RegisteredClient.from_record(registered.to_record(), options) == registered
     assert RegisteredClient.from_record(
         RegisteredClient("id", ISSUER).to_record()
     ) == RegisteredClient("id", ISSUER)
