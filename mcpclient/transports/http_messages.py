@@ -33,6 +33,9 @@ else:
 
 T = TypeVar("T")
 
+Fields = list[tuple[str, str]]
+"""Header fields, in their order."""
+
 HeaderSource = Union[
     Mapping[str, str], Callable[[], Union[Mapping[str, str], Awaitable[Mapping[str, str]]]]
 ]
@@ -48,19 +51,10 @@ _CANCELLED = "the request was not sent: the function for headers was cancelled"
 
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
-    {
-        "accept",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "last-event-id",
-        "mcp-method",
-        "mcp-name",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "transfer-encoding",
-    }
+    (
+        *("accept", "connection", "content-length", "content-type", "host", "last-event-id"),
+        *("mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "transfer-encoding"),
+    )
 )
 
 # The words of servers about an unknown session, in a 400: "No valid session ID provided",
@@ -105,7 +99,7 @@ class CallerHeaders:
 
     def fixed_for(
         self, outgoing: Outgoing | None, provided: Sequence[tuple[str, str]] = ()
-    ) -> list[tuple[str, str]]:
+    ) -> Fields:
         """Return the headers of a message, where the provider has returned the ``provided``."""
         headers = self._fixed
         if provided:
@@ -114,7 +108,7 @@ class CallerHeaders:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
 
-    async def provided_for(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
+    async def provided_for(self, outgoing: Outgoing | None) -> Fields:
         """Return the headers of a message; the provider is asked, where there is one."""
         if self._provider is None:
             return self.fixed_for(outgoing)
@@ -183,7 +177,7 @@ async def _asked(provider: Callable[[], Any]) -> Any:
     return asking.result()
 
 
-def _checked(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+def _checked(headers: Mapping[str, str]) -> Fields:
     if not isinstance(headers, Mapping):
         kind = type(headers).__name__
         raise UsageError(f"headers are a mapping, or a function that returns one, not {kind}")
@@ -234,9 +228,9 @@ class Refusal:
         self.body += data[: ERROR_BODY_LIMIT - len(self.body)]
         return len(self.body) == ERROR_BODY_LIMIT
 
-    def error(self, url: Url, request_id: RequestId | None = None) -> McpError:
+    def error(self, url: Url, request_id: RequestId | None = None, **session: bool) -> McpError:
         """Return the exception for it; see `answer_error`."""
-        return answer_error(self.head, bytes(self.body), url, request_id)
+        return answer_error(self.head, bytes(self.body), url, request_id, **session)
 
 
 def speaks_of_the_session(body: bytes) -> bool:

@@ -35,13 +35,13 @@ from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport, deliver_text
 from .event_stream import EventStream, ServerStream, is_event_stream
 from .http_messages import (
-    ERROR_BODY_LIMIT,
     AuthorizedExchange,
     CallerHeaders,
     Credentials,
+    Fields,
     HeaderSource,
+    Refusal,
     Sending,
-    answer_error,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class HttpTransport(Transport, Generic[PostT]):
             await post.taken
 
     @abc.abstractmethod
-    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> PostT:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: Fields) -> PostT:
         """POST a message with the ``caller``'s headers."""
 
     def _start(
@@ -164,7 +164,7 @@ class HttpTransport(Transport, Generic[PostT]):
         self.posts.clear()
         self._http.abort()
 
-    async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
+    async def _provided_headers(self, outgoing: Outgoing | None) -> Fields:
         """Return the caller's headers for a message.
 
         Raises `ConnectionLost` when the transport was closed while the caller's function was asked:
@@ -181,7 +181,7 @@ _NOTIFICATION_TIMEOUT = 30.0
 
 
 class PostedMessage:
-    """One posted message, and the sink of the response to it.
+    """One posted message, and the sink of the response to it: a mere receipt, or a refusal.
 
     ``taken``: resolved when the server has taken a message that is not a request: a notification
     with the first word of its response, an answer to a request of the server's with the last. So
@@ -196,6 +196,8 @@ class PostedMessage:
         if self.request_id is None:
             self.taken = asyncio.get_running_loop().create_future()
         self._transport = transport
+        self._outgoing = outgoing
+        self._refusal: Refusal | None = None
         self._exchange: Sending | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -207,6 +209,35 @@ class PostedMessage:
             self._timer = loop.call_later(
                 _NOTIFICATION_TIMEOUT, self._give_up, reason, _NOTIFICATION_TIMEOUT
             )
+
+    # net.http.ResponseSink
+
+    def head_received(self, head: ResponseHead) -> None:
+        is_answer = self._outgoing.answers is not None
+        if not is_answer:
+            self._take()
+        if not 200 <= head.status < 300:
+            self._refusal = Refusal(head)
+        elif not is_answer:
+            self._drain()
+
+    def body_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            self._refusal.add(data)
+
+    def response_ended(self) -> None:
+        if self._refusal is None:
+            self._end()
+        else:
+            self.fail(self._refusal.error(self._url, self.request_id))
+
+    def response_failed(self, error: McpError) -> None:
+        self.fail(error)
+
+    @property
+    def _url(self) -> Url:
+        url: Url = self._transport.url if self._exchange is None else self._exchange.url
+        return url
 
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""
@@ -230,9 +261,8 @@ class PostedMessage:
         self._timer = asyncio.get_running_loop().call_later(seconds, callback, *given)
 
     def _give_up(self, reason: str, seconds: float) -> None:
-        shown = self._transport.url.shown if self._exchange is None else self._exchange.url.shown
         self.abort()
-        self.fail(ConnectionLost(f"{shown} {reason} within {seconds:g} s"))
+        self.fail(ConnectionLost(f"{self._url.shown} {reason} within {seconds:g} s"))
 
     def abort(self) -> None:
         self._end()
@@ -268,28 +298,24 @@ class Post(PostedMessage):
         self.rest: ServerStream | None = None
         self.resumption: asyncio.Task[None] | None = None
         self._owner = owner
-        self._outgoing = outgoing
-        self._head: ResponseHead | None = None
-        self._succeeded = False
+        self._media = ""
         self._body: bytes | bytearray = b""
 
-    # net.http.ResponseSink
-
     def head_received(self, head: ResponseHead) -> None:
-        self._head = head
-        self._succeeded = 200 <= head.status < 300
         self._owner.unreachable = None
         question = self._outgoing.answers
         if question is None and self.taken is not None:
             self._take()
-        if not self._succeeded:
+        if not 200 <= head.status < 300:
+            self._refusal = Refusal(head)
             return
         self._owner.working_id = self.session_id
         if question is not None:
             self._owner.settle(question, self.session_id)
         if self._outgoing.opens_session:
             self._owner.begin_session(head)
-        if is_event_stream(head.headers.get("content-type", "")):
+        self._media = head.headers.get("content-type", "")
+        if is_event_stream(self._media):
             limit = self._owner.max_message_size
             self.stream = EventStream(self._owner.receiver, limit, self.request_id)
             if self._outgoing.stays_open:
@@ -305,15 +331,20 @@ class Post(PostedMessage):
             if self.stream.answered:
                 self._drain()
             return
+        if self._refusal is not None:
+            if self._refusal.add(data):
+                self.fail(self._error(self._refusal))
+                self.abort()
+            return
         if not self._body:
             self._body = data  # most come in one piece
         else:
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += data
-        limit = self._owner.max_message_size if self._succeeded else ERROR_BODY_LIMIT
+        limit = self._owner.max_message_size
         if len(self._body) > limit:
-            self.fail(MessageTooLarge(limit) if self._succeeded else self._refusal())
+            self.fail(MessageTooLarge(limit))
             self.abort()
 
     def response_ended(self) -> None:
@@ -341,8 +372,8 @@ class Post(PostedMessage):
                 self._owner.follow(stream, self)
             else:
                 self.fail(error or self.lost())
-        elif self._head is not None and not self._succeeded:
-            self.fail(self._refusal())
+        elif self._refusal is not None:
+            self.fail(self._error(self._refusal))
         elif error is not None:
             self.fail(error)
         elif self.request_id is None:
@@ -367,21 +398,15 @@ class Post(PostedMessage):
                 return
         receiver.request_failed(request_id, self.lost())
 
-    def _refusal(self) -> McpError:
-        assert self._head is not None
-        owner, session_id = self._owner, self.session_id
-        return answer_error(
-            self._head,
-            bytes(self._body),
-            owner.url if self._exchange is None else self._exchange.url,
-            self.request_id,
-            in_session=session_id is not None,
-            has_worked=session_id == owner.working_id or owner.has_ended(session_id),
+    def _error(self, refusal: Refusal) -> McpError:
+        session_id, owner = self.session_id, self._owner
+        has_worked = session_id == owner.working_id or owner.has_ended(session_id)
+        return refusal.error(
+            self._url, self.request_id, in_session=session_id is not None, has_worked=has_worked
         )
 
     def _not_json(self, body: bytes) -> ProtocolViolation:
-        assert self._head is not None
-        media = self._head.headers.get("content-type", "no content type")
+        media = self._media or "no content type"
         start = body[:200].decode("utf-8", "replace")
         is_page = "html" in media.lower() or "<html" in start.lower()
         return ProtocolViolation(

@@ -25,13 +25,13 @@ from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import Refusal, Sending
+from .http_messages import Fields, Refusal, Sending
 from .http_transport import HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
 
 
-class LegacySseTransport(HttpTransport["_Post"]):
+class LegacySseTransport(HttpTransport[PostedMessage]):
     """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
 
     name = "sse"
@@ -59,13 +59,13 @@ class LegacySseTransport(HttpTransport["_Post"]):
             self.abort()
             raise
 
-    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> _Post:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: Fields) -> PostedMessage:
         assert self._endpoint is not None, "the transport is not open"
         if not self._is_open:
             raise ConnectionLost("the transport was closed")
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self, self._endpoint, outgoing)
+        post = PostedMessage(self, outgoing)
         post.begin(self._start(request, post, outgoing))
         self.posts[post.key] = post
         return post
@@ -171,34 +171,3 @@ class _Stream:
         self._ended = True
         if not self.endpoint.done() and not self.endpoint.get_loop().is_closed():
             self.endpoint.set_exception(ConnectionLost("the transport was closed"))
-
-
-class _Post(PostedMessage):
-    """A message posted to the endpoint ``url``: the response is a mere receipt, or a refusal."""
-
-    def __init__(self, transport: LegacySseTransport, url: Url, outgoing: Outgoing) -> None:
-        super().__init__(transport, outgoing)
-        self._is_answer = outgoing.answers is not None
-        self._url = url
-        self._refusal: Refusal | None = None
-
-    def head_received(self, head: ResponseHead) -> None:
-        if not self._is_answer:
-            self._take()
-        if not 200 <= head.status < 300:
-            self._refusal = Refusal(head)
-        elif not self._is_answer:
-            self._drain()
-
-    def body_received(self, data: bytes) -> None:
-        if self._refusal is not None:
-            self._refusal.add(data)
-
-    def response_ended(self) -> None:
-        if self._refusal is None:
-            self._end()
-        else:
-            self.fail(self._refusal.error(self._url, self.request_id))
-
-    def response_failed(self, error: McpError) -> None:
-        self.fail(error)

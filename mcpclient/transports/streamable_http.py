@@ -24,7 +24,7 @@ from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
-from .http_messages import Credentials, HeaderSource, Sending, speaks_of_the_session
+from .http_messages import Credentials, Fields, HeaderSource, Sending, speaks_of_the_session
 from .http_transport import HttpTransport, Post
 
 _POST_HEADERS = [
@@ -83,7 +83,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         self._tasks = BackgroundTasks()
         self._session_headers: list[tuple[str, str]] = []
 
-    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> Post:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: Fields) -> Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         session_id = self._session_id if outgoing.in_session else None
         if outgoing.opens_session:

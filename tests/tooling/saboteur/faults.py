@@ -491,8 +491,8 @@ OTHERS = [
     Fault(
         "transports.http_transport",
         "300 is a success",
-        "200 <= head.status < 300",
-        "200 <= head.status <= 300",
+        "200 <= head.status < 300:\n            self._refusal = Refusal(head)\n            return",
+        "200 <= head.status <= 300:\n            self._refusal = Refusal(head)\n            return",
     ),
     Fault(
         "transports.http_transport",
