@@ -11,7 +11,7 @@ and a fault in them is a `UsageError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Union
 from urllib.parse import quote
 
@@ -51,8 +51,9 @@ class _Variable(NamedTuple):
     explode: bool
 
 
-_Expression = tuple[_Operator, list[_Variable]]
+_Part = Union[str, tuple[_Operator, list[_Variable]]]
 
+_EXPRESSION = re.compile(r"\{([^}]*)\}")
 _VARIABLE = re.compile(
     r"((?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*)"
     r"(?::([1-9][0-9]{0,3})|(\*))?"
@@ -60,7 +61,7 @@ _VARIABLE = re.compile(
 _RESERVED = ":/?#[]@!$&'()*+,;="
 _TRIPLET = re.compile(r"(%[0-9A-Fa-f]{2})")
 # The apostrophe was left out of the grammar by mistake (RFC erratum 6937).
-_NOT_LITERAL = re.compile(r'[\x00-\x20\x7f"<>\\^`|}\ud800-\udfff]|%(?![0-9A-Fa-f]{2})')
+_NOT_LITERAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}\ud800-\udfff]|%(?![0-9A-Fa-f]{2})')
 
 
 def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
@@ -94,28 +95,26 @@ def variable_names(template: str) -> list[str]:
     return list(names)
 
 
-def _parse(template: str) -> Iterator[str | _Expression]:
+def _parse(template: str) -> list[_Part]:
+    parts: list[_Part] = []
     position = 0
-    while position < len(template):
-        start = template.find("{", position)
-        start = len(template) if start < 0 else start
-        literal = template[position:start]
-        fault = _NOT_LITERAL.search(literal)
-        if fault is not None:
-            place = position + fault.start()
-            raise TemplateError(template, place, f"{fault.group()!r} may not stand here")
-        if literal:
-            yield literal
-        if start == len(template):
-            return
-        end = template.find("}", start)
-        if end < 0:
-            raise TemplateError(template, start, "the brace is not closed")
-        yield _parse_expression(template, start + 1, end)
-        position = end + 1
+    for found in _EXPRESSION.finditer(template):
+        parts.append(_literal(template, position, found.start()))
+        parts.append(_parse_expression(template, *found.span(1)))
+        position = found.end()
+    return [*parts, _literal(template, position, len(template))]
 
 
-def _parse_expression(template: str, start: int, end: int) -> _Expression:
+def _literal(template: str, start: int, end: int) -> str:
+    fault = _NOT_LITERAL.search(template, start, end)
+    if fault is not None:
+        is_open = fault[0] == "{"
+        reason = "the brace is not closed" if is_open else f"{fault[0]!r} may not stand here"
+        raise TemplateError(template, fault.start(), reason)
+    return template[start:end]
+
+
+def _parse_expression(template: str, start: int, end: int) -> tuple[_Operator, list[_Variable]]:
     symbol = template[start:end][:1]
     if symbol and symbol in _RESERVED_FOR_EXTENSIONS:
         raise TemplateError(template, start, f"the operator {symbol!r} has no meaning yet")
@@ -145,38 +144,32 @@ def _expand_variable(operator: _Operator, variable: _Variable, value: object) ->
         return _named(operator, variable.name, _encode(text, operator.keeps_reserved))
     if variable.prefix is not None:
         raise UsageError(f"{variable.name}: the template takes a prefix of it, so it must be text")
-    pairs = _pairs(operator, variable, value)
-    if not pairs:
-        return None
-    if variable.explode:
-        return operator.separator.join(
-            f"{key}={text}"
-            if key is not None and not operator.named
-            else _named(operator, variable.name if key is None else key, text)
-            for key, text in pairs
-        )
-    flat = [text for pair in pairs for text in pair if text is not None]
-    return _named(operator, variable.name, ",".join(flat))
-
-
-def _pairs(operator: _Operator, variable: _Variable, value: object) -> list[tuple[str | None, str]]:
-    """The encoded members of a composite value; those of a list have no key."""
-    items: list[tuple[object, object]]
+    pairs: list[tuple[object, object]]  # without a key for those of a list
     if isinstance(value, Mapping):
-        items = list(value.items())
+        pairs = list(value.items())
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        items = [(None, item) for item in value]
+        pairs = [(None, item) for item in value]
     else:
         raise UsageError(f"{variable.name}: a {type(value).__name__} has no place in a URI")
-
-    def encoded(part: object) -> str:
-        return _encode(_text(variable, part), operator.keeps_reserved)
-
-    return [
-        (None if key is None else encoded(key), encoded(item))
-        for key, item in items
-        if item is not None
-    ]
+    members: list[str] = []
+    for pair in pairs:
+        if pair[1] is not None:
+            *key, text = [
+                _encode(_text(variable, part), operator.keeps_reserved)
+                for part in pair
+                if part is not None
+            ]
+            if not variable.explode:
+                members += [*key, text]
+            elif key and not operator.named:
+                members.append(f"{key[0]}={text}")
+            else:
+                members.append(_named(operator, key[0] if key else variable.name, text))
+    if not members:
+        return None
+    if variable.explode:
+        return operator.separator.join(members)
+    return _named(operator, variable.name, ",".join(members))
 
 
 def _named(operator: _Operator, name: str, text: str) -> str:
