@@ -53,7 +53,7 @@ class _Variable(NamedTuple):
 
 _Part = Union[str, tuple[_Operator, list[_Variable]]]
 
-_EXPRESSION = re.compile(r"\{([^}]*)\}")
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _VARIABLE = re.compile(
     r"((?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*)"
     r"(?::([1-9][0-9]{0,3})|(\*))?"
@@ -106,12 +106,13 @@ def _parse(template: str) -> list[_Part]:
 
 
 def _literal(template: str, start: int, end: int) -> str:
-    fault = _NOT_LITERAL.search(template, start, end)
+    literal = template[start:end]
+    fault = _NOT_LITERAL.search(literal)
     if fault is not None:
         is_open = fault[0] == "{"
         reason = "the brace is not closed" if is_open else f"{fault[0]!r} may not stand here"
-        raise TemplateError(template, fault.start(), reason)
-    return template[start:end]
+        raise TemplateError(template, start + fault.start(), reason)
+    return literal
 
 
 def _parse_expression(template: str, start: int, end: int) -> tuple[_Operator, list[_Variable]]:

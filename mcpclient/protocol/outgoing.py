@@ -38,18 +38,6 @@ class Outgoing:
     - ``stays_open``: the answer may never come; what the server sends before it is what matters.
     """
 
-    __slots__ = (
-        "_headers",
-        "caller_headers",
-        "cancel",
-        "in_session",
-        "message",
-        "opens_session",
-        "repeatable",
-        "resumable",
-        "stays_open",
-    )
-
     def __init__(
         self,
         message: Message,

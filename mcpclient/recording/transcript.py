@@ -25,7 +25,7 @@ What crossed the wire stands in one of these members; the first that says it exa
 - ``text``: any other bytes that are UTF-8, whole. ``base64``: any bytes.
 
 JSON that is nested deeper than some reader manages is text as well: so is ``data``, and so is what
-would be a ``message``.
+would be a ``message``. What not even this writer manages is a note in place of its text.
 
 With them, or alone, stand:
 
@@ -67,6 +67,7 @@ Record = dict[str, Any]
 """One line of a transcript after the header."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # NaN, too
 _dump = json.JSONEncoder(ensure_ascii=False).encode
 _DIRECTIONS = frozenset({"sent", "received", "note"})
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
@@ -105,33 +106,12 @@ def _as_deep_as_can_be_read(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-class _Piece(str):
-    """Text that is JSON already."""
-
-    __slots__ = ()
-
-
 def _text_of(value: Any) -> str:
-    """Return a JSON value as compact text, however deep it is."""
-    pieces: list[str] = []
-    waiting = [value]  # the next one last
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, _Piece):
-            pieces.append(item)
-        elif isinstance(item, dict) and item:
-            waiting.append(_Piece("}"))
-            for name, member in reversed(item.items()):
-                waiting += [member, _Piece(_dump({name: 0})[1:-3]), _Piece(",")]
-            waiting[-1] = _Piece("{")
-        elif isinstance(item, list) and item:
-            waiting.append(_Piece("]"))
-            for member in reversed(item):
-                waiting += [member, _Piece(",")]
-            waiting[-1] = _Piece("[")
-        else:
-            pieces.append(_dump(item))
-    return "".join(pieces)
+    """Return a JSON value as compact text; where it is too deep even for that, a note."""
+    try:
+        return _compact(value)
+    except RecursionError:
+        return "(JSON nested too deeply to be written)"
 
 
 def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
@@ -269,17 +249,10 @@ def _exact_value(text: str) -> tuple[bool, Any]:
 # Facts to bytes
 
 
-def _compact(value: Any) -> str:
-    try:
-        return _encode(value)
-    except (ValueError, RecursionError):  # NaN, or nested deeply: a person wrote it
-        return _text_of(value)
-
-
 def bytes_of_payload(record: Mapping[str, Any]) -> bytes:
     """Return the bytes of a body, a line without its end, or a text message."""
     if "message" in record:
-        return _compact(record["message"]).encode("utf-8", "surrogatepass")
+        return _text_of(record["message"]).encode("utf-8", "surrogatepass")
     if "text" in record:
         return str(record["text"]).encode("utf-8", "surrogatepass")
     return base64.b64decode(record.get("base64", ""))
@@ -292,7 +265,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
         return bytes_of_payload(record)
     end: str = record.get("line_end", "\n")
     lines = [
-        f"{name}: {value if isinstance(value, str) else _compact(value)}"
+        f"{name}: {value if isinstance(value, str) else _text_of(value)}"
         for name, value in fields.items()
     ]
     return (end.join(lines) + end + end).encode("utf-8", "surrogatepass")

