@@ -17,19 +17,14 @@ from ..framing.escaping import escape
 _MAX_DEPTH = 12
 _MAX_DEFINITIONS = 2_000
 _MAX_NAME = 48
-# Longer annotations get a name of their own, so that no line grows past a formatter's limit.
-_MAX_ANNOTATION = 48
 _MAX_LITERALS = 200
-_WIDTH, _MAX_LINE = 80, 88
+_WIDTH = 80
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 """Names that annotations use, and that a function or a field must not shadow."""
 
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _OBJECT = "dict[str, Any]"
-_BUILT_IN = re.compile(
-    r"str|int|float|bool|None|Any|Literal\[.*\]|dict\[str, Any\]|\".*\"|-?[0-9]+|True|False"
-)
 
 
 def identifier(text: str, taken: Container[str] = (), *, fallback: str = "value") -> str:
@@ -121,8 +116,6 @@ class Annotations:
         annotation = self._plain(schema, name, depth)
         if schema.get("nullable") is True:
             annotation = _union([annotation, "None"])
-        if len(annotation) > _MAX_ANNOTATION and "[" in annotation:
-            annotation = self._alias(annotation, name)
         return annotation
 
     def _plain(self, schema: Mapping[str, Any], name: str, depth: int) -> str:
@@ -203,18 +196,6 @@ class Annotations:
                     schema = schema.get(key) if isinstance(schema, Mapping) else None
         return None
 
-    def _alias(self, annotation: str, name: str) -> str:
-        made = class_name(name, self._taken)
-        self._taken.add(made)
-        head, _, inner = annotation.partition("[")
-        parts = [_quoted(part) for part in split(inner[:-1])]
-        if len(parts) == 1:
-            lines = fitted(f"{made} = ", f"{head}[{parts[0]}]", "", "")
-        else:
-            lines = [f"{made} = {head}[", *(f"    {part}," for part in parts), "]"]
-        self.definitions.append(lines)
-        return made
-
 
 def _typed_dict(
     name: str,
@@ -234,7 +215,7 @@ def _typed_dict(
     lines = [f"class {name}(TypedDict):"]
     lines += [*docstring([str(schema.get("description") or f"An object of {name}.")], "    "), ""]
     for key, text in typed.items():
-        lines += fitted(f"{key}: ", text, "", "    ")
+        lines.append(f"    {key}: {text}")
         about = properties[key].get("description") if isinstance(properties[key], Mapping) else None
         if isinstance(about, str) and about.strip():
             lines += docstring([about], "    ")
@@ -244,13 +225,6 @@ def _typed_dict(
 def _is_field(key: str) -> bool:
     is_name = key.isidentifier() and key.isascii() and not iskeyword(key)
     return is_name and key not in TYPES and not key.startswith("__")
-
-
-def _quoted(annotation: str) -> str:
-    """Quote an annotation that may name a type defined further down."""
-    if _BUILT_IN.fullmatch(annotation):
-        return annotation
-    return _string(annotation)
 
 
 def _string(annotation: str) -> str:
@@ -267,51 +241,15 @@ def _literals(values: Sequence[Any]) -> str:
     words = list(dict.fromkeys(map(literal, exact)))
     if words == ["None"]:
         return "None"
-    if len(words) == 1 and len(words[0]) > _MAX_ANNOTATION - 10:
-        return "str"  # too long for a line
     return f"Literal[{', '.join(words)}]"
 
 
 def _union(annotations: Iterable[str]) -> str:
-    parts: dict[str, None] = {}
-    for annotation in annotations:
-        inner = split(annotation[6:-1]) if annotation.startswith("Union[") else [annotation]
-        parts.update(dict.fromkeys(inner))
-    if "Any" in parts:
-        return "Any"
-    return next(iter(parts), "Any") if len(parts) < 2 else f"Union[{', '.join(parts)}]"
-
-
-def fitted(before: str, annotation: str, after: str, indent: str) -> list[str]:
-    """Return the lines of an annotation, broken as formatters break one that is too long."""
-    line = f"{indent}{before}{annotation}{after}"
-    head, bracket, inner = annotation.partition("[")
-    if len(line) <= _MAX_LINE or not bracket:
-        return [line]
-    parts, within = split(inner[:-1]), f"{indent}    "
-    if len(within) + len(inner) - 1 > _MAX_LINE and len(parts) > 1:
-        middle = [f"{within}{part}," for part in parts]
-    else:
-        middle = [f"{within}{', '.join(parts)}"]
-    return [f"{indent}{before}{head}[", *middle, f"{indent}]{after}"]
-
-
-def split(text: str) -> list[str]:
-    """Split the parts of a subscript at its commas, not at those within brackets or strings."""
-    parts, start, depth, position = [], 0, 0, 0
-    while position < len(text):
-        each = text[position]
-        if each == '"':
-            position += 1
-            while text[position] != '"':
-                position += 2 if text[position] == "\\" else 1
-        elif each in "[]":
-            depth += 1 if each == "[" else -1
-        elif each == "," and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
-        position += 1
-    return [*parts, text[start:].strip()]
+    parts = dict.fromkeys(annotations)
+    if "Any" in parts or len(parts) < 2:
+        return "Any" if "Any" in parts else next(iter(parts), "Any")
+    inner = [each[6:-1] if each.startswith("Union[") else each for each in parts]
+    return f"Union[{', '.join(inner)}]"
 
 
 def _list(value: object) -> list[Any]:

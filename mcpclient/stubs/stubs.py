@@ -21,7 +21,6 @@ from ..formats.annotations import (
     Annotations,
     class_name,
     docstring,
-    fitted,
     identifier,
     literal,
 )
@@ -258,7 +257,7 @@ def stubs_for(offer: Offer) -> str:
         ],
         "",
     )
-    lines = [*first, "", *head]
+    lines = [*first, "# fmt: off", "", *head]
     for before, body in zip([[""], *bodies], bodies):
         is_beside_class = "class " in (before[0][:6], body[0][:6])
         lines += ["", ""][bool(before == [""]) :] if is_beside_class else []
@@ -352,7 +351,7 @@ def _method(method: _Method, *, is_async: bool) -> Iterator[str]:
         else:
             annotation = each.annotation
             inner = annotation[6:-1] if annotation.startswith("Union[") else annotation
-            yield from fitted(f"{each.name}: ", f"Union[{inner}, Unset]", " = UNSET,", " " * 8)
+            yield f"        {each.name}: Union[{inner}, Unset] = UNSET,"
     yield f"    ) -> {signature.returns}:"
     yield from docstring(signature.paragraphs, "        ")
     is_data = helper == "_data"
