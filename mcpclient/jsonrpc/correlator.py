@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import CallTimeout, McpError
@@ -38,7 +37,6 @@ class Waiter(Protocol):
         """Wake the waiter with a failure."""
 
 
-@dataclass(eq=False)
 class Pending:
     """One request in flight: its waiter and its deadlines.
 
@@ -46,14 +44,24 @@ class Pending:
     deadline; only a pause of the `Correlator` postpones the total one.
     """
 
-    id: int
-    method: str
-    waiter: Waiter
-    idle: float | None
-    total: float | None
-    idle_deadline: float
-    total_deadline: float
-    on_progress: ProgressCallback | None
+    def __init__(
+        self,
+        request_id: int,
+        method: str,
+        waiter: Waiter,
+        idle: float | None,
+        total: float | None,
+        now: float,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        self.id = request_id
+        self.method = method
+        self.waiter = waiter
+        self.idle = idle
+        self.total = total
+        self.idle_deadline: float = now + idle if idle else _NEVER
+        self.total_deadline: float = now + total if total else _NEVER
+        self.on_progress = on_progress
 
     @property
     def deadline(self) -> float:
@@ -111,11 +119,8 @@ class Correlator:
         """Register a request under a new id and return it; the id is also its progress token."""
         now = self._paused_time(now)
         request_id = self._last_id = next(self._ids)
-        idle_deadline = now + idle if idle else _NEVER
-        total_deadline = now + total if total else _NEVER
-        pending = self._pending[request_id] = Pending(
-            request_id, method, waiter, idle, total, idle_deadline, total_deadline, on_progress
-        )
+        pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
+        self._pending[request_id] = pending
         return pending
 
     def close(self, pending: Pending) -> None:
