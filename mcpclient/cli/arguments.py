@@ -24,7 +24,7 @@ from ..net.clocks import steady_seconds
 from ..net.files import open_regular
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
-from ..recording.secret_arguments import resolved
+from ..protocol.wire_object import referenced
 from .command import Option, option
 from .render import one_line
 
@@ -45,7 +45,7 @@ def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping):
         return {}
-    return {name: resolved(each, schema) for name, each in properties.items()}
+    return {name: referenced(each, schema) for name, each in properties.items()}
 
 
 def required_of(schema: Any) -> list[str]:
@@ -59,7 +59,7 @@ def alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
     """Yield a schema and those that it combines, each once, references followed."""
     pending, seen = [schema], set()
     while pending:
-        found = resolved(pending.pop(0), root)
+        found = referenced(pending.pop(0), root)
         if id(found) in seen:  # a server may send schemas that contain themselves
             continue
         seen.add(id(found))
@@ -97,7 +97,7 @@ _KINDS: dict[type, str] = {
 
 def type_of(schema: Any, root: Any) -> str:
     """Return the type of an argument in a few words, escaped: ``integer``, ``"a" | "b"``."""
-    schema = resolved(schema, root)
+    schema = referenced(schema, root)
     values = schema.get("enum")
     if isinstance(values, list) and values:
         shown = [one_line(json.dumps(value, ensure_ascii=False)) for value in values[:_MAX_VALUES]]
@@ -203,7 +203,7 @@ def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
     if "string" in kinds:
         return text
     if "array" in kinds and not text.startswith(("[", "{")):
-        items = resolved(schema, root).get("items")
+        items = referenced(schema, root).get("items")
         return [typed_value(name, part.strip(), items, root) for part in text.split(",") if part]
     raise UsageError(f"argument {name!r} is of type {type_of(schema, root)}, not {text!r}")
 

@@ -24,13 +24,12 @@ from ..adapters.limits import Limits
 from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..errors import McpError, ProcessExited, UsageError
-from ..formats.annotations import Annotations, docstring, identifier
 from ..jsonrpc.messages import Message, RequestId, request, response
 from ..lazy import OnDemand
 from ..net.futures import BackgroundTasks, TaskLocks, resolve
 from ..net.process.stopping import StopLadder
 from ..protocol.outgoing import Outgoing
-from ..protocol.signatures import Signature, tool_signature
+from ..protocol.signatures import Annotations, Signature, docstring, identifier, tool_signature
 from ..protocol.types import CallToolResult, TextContent, Tool
 from ..sandbox.rights import Sandbox
 from ..suggestions import there_is_no

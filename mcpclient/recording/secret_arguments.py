@@ -11,13 +11,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..lazy import OnDemand
+from ..protocol.wire_object import referenced
 
 if TYPE_CHECKING:
     from . import secrets
 else:
     secrets = OnDemand(".secrets", __name__)
 
-_MAX_CHAIN = 16
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
 _MAX_BRANCHES = 500
 _MAX_BRANCH_DEPTH = 6
@@ -70,7 +70,7 @@ def _readings(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
 def _branches(schema: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]:
     if isinstance(schema, Mapping):
         yield schema  # which may say something beside a reference
-    schema = resolved(schema, root)
+    schema = referenced(schema, root)
     yield schema
     if depth < _MAX_BRANCH_DEPTH:
         for keyword in ("allOf", "anyOf", "oneOf"):
@@ -104,18 +104,3 @@ def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) ->
         items = {"anyOf": [each["items"] for each in _readings(schema, root) if "items" in each]}
         return [masked(item, items, root, replace) for item in value]
     return value
-
-
-def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
-    """Return the schema that a reference within ``root`` means; {} where it means none."""
-    for _ in range(_MAX_CHAIN):
-        if not isinstance(schema, Mapping):
-            return {}
-        reference = schema.get("$ref")
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            return schema
-        schema = root
-        for part in reference[2:].split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
-            schema = schema.get(name) if isinstance(schema, Mapping) else None
-    return {}

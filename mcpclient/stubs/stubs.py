@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
 from ..errors import UsageError
-from ..formats.annotations import (
+from ..formats.uri_template import variable_names
+from ..lazy import OnDemand
+from ..protocol.signatures import (
     TYPES,
     Annotations,
+    Signature,
     class_name,
     docstring,
     identifier,
     literal,
+    tool_signature,
 )
-from ..formats.uri_template import variable_names
-from ..lazy import OnDemand
-from ..protocol.signatures import Signature, tool_signature
 from ..protocol.types import (
     CallToolResult,
     GetPromptResult,

@@ -89,7 +89,7 @@ PARTS: dict[str, Part] = {
     "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),
     "stubs": Part(
         "typed Python for the tools of a server",
-        ("stubs.", "formats.annotations", "protocol.signatures"),
+        ("stubs.", "protocol.signatures"),
     ),
     "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
     "inspector": Part("the inspector in a browser", ("inspector.",)),

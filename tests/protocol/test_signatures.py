@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.formats.annotations import Annotations
-from mcpclient.protocol.signatures import Parameter, Signature, tool_signature
+from mcpclient.protocol.signatures import Annotations, Parameter, Signature, tool_signature
 from mcpclient.protocol.types import Tool, wraps_result
 
 NUMBERS = {"type": "array", "items": {"type": "integer"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.formats.annotations import (
+from mcpclient.protocol.signatures import (
     Annotations,
     class_name,
     docstring,
