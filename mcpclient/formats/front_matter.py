@@ -1,9 +1,9 @@
 """The YAML front matter of a ``SKILL.md``, read with the part of YAML that front matter needs.
 
 That part is: block and flow mappings and sequences, plain and quoted scalars, literal and folded
-blocks, comments, and the null, booleans and numbers of the core schema. What is rare, or could be
-read in two ways, is refused: anchors, aliases, tags, directives, complex keys, tabs as indentation,
-and duplicate keys. Source: YAML 1.2.2.
+blocks, comments, and the null, booleans and decimal numbers of the core schema. What is rare, or
+could be read in two ways, is refused: anchors, aliases, tags, directives, complex keys, blocks with
+``+`` or a digit, tabs as indentation, and duplicate keys. Source: YAML 1.2.2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_DEPTH = 32
 # Expressions are compiled on first use, because most clients read no skill.
 _OPENING = r"---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
-_BLOCK_SCALAR = r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?"
+_BLOCK_SCALAR = r"([|>])(-?)[ \t]*(?:#.*)?"
 # A line of a folded block, and the end that it loses; indented lines keep theirs.
 _FOLDED = r"(?m)^([^ \t\n].*)\n(\n*)(?=[^ \t\n])"
 _COMMENT = r"(?:^|[ \t])#.*"
@@ -27,7 +27,6 @@ _KEY_END = r":(?=[ \t]|$)|[ \t]#"
 _NOT_READ = "&*!|>%@`,]}"
 
 _INTEGER = r"[-+]?[0-9]+"
-_BASED_INTEGER = r"0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -258,26 +257,19 @@ class _Blocks:
         return scalar(folded("\n".join(parts).rstrip()))
 
     def _block_scalar(self, header: re.Match[str], indent: int) -> str:
-        style, before, digit, after = header.groups()
         lines = self._inside(indent)
-        width = indent + int(digit) if digit else 0
+        width = next((_indent_of(line) for line in lines if line.strip()), 0)
         for number, line in enumerate(lines):
-            if line.strip():
-                width = width or _indent_of(line)
-                if _indent_of(line) < width:
-                    raise self._error(f"line {number + 1} of a block is not indented like it")
+            if line.strip() and _indent_of(line) < width:
+                raise self._error(f"line {number + 1} of a block is not indented like it")
         self._next += len(lines)
         content = [line[width:] for line in lines]
-        if style == "|":
+        if header[1] == "|":
             text = "\n".join(content)
         else:
             text = "\n".join([line if line.strip() else "" for line in content])
             text = re.sub(_FOLDED, lambda found: found[1] + (found[2] or " "), text)
-        ends = 0 if before + after == "-" or not content else 1
-        if before + after == "+":  # the empty lines from here on; the last has no end of its own
-            rest = self._lines[self._next : -1]
-            ends += next((number for number, line in enumerate(rest) if line.strip()), len(rest))
-        return text + "\n" * ends
+        return text if header[2] or not content else f"{text}\n"
 
     def _error(self, reason: str, *, lines_back: int = 0) -> FrontMatterError:
         line = min(self._next + 1 - lines_back, len(self._lines))
@@ -413,8 +405,6 @@ def scalar(text: str) -> Any:
         return text
     if re.fullmatch(_INTEGER, text):
         return int(text)
-    if re.fullmatch(_BASED_INTEGER, text):
-        return int(text, 0)
     return float(text) if re.fullmatch(_FLOAT, text) else text
 
 
