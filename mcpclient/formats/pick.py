@@ -101,31 +101,24 @@ class _Parser:
         while True:
             if self.take("?"):
                 pick = partial(_tolerant, pick)
-            elif self.word == "[" or self.word == ".":
-                is_dot = self.take(".")
-                if self.word == "{":
-                    pick = _chained(pick, self.object())
-                elif is_dot and self.word != "[":
-                    pick = _chained(pick, self.field())
-                else:
-                    pick = _chained(pick, self.brackets())
+            elif self.take(".") or self.word == "[":
+                pick = _chained(pick, self.step())
             else:
                 return pick
 
     def first(self) -> Pick:
-        if self.word == "{":
-            return self.object()
         if self.take("["):
             pick = self.pipe()
             self.expect("]")
             return lambda value: iter([list(pick(value))])
-        if self.take("."):
-            if self.word == "[":
-                return self.brackets()
-            if self.word == "{":
-                return self.object()
-            return self.field() if self.kind in ("name", "string") else _whole
-        return self.field()
+        if self.take(".") and self.kind not in ("name", "string") and self.word not in ("[", "{"):
+            return _whole
+        return self.step()
+
+    def step(self) -> Pick:
+        if self.word == "{":
+            return self.object()
+        return self.brackets() if self.word == "[" else self.field()
 
     def field(self) -> Pick:
         return partial(_field, self.field_name())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -225,6 +226,10 @@ OFFER = "permessage-deflate; client_max_window_bits"
 """The offer of a client: the server may choose every parameter."""
 
 _NAME = "permessage-deflate"
+_PARAMETER = re.compile(
+    r"(?P<flag>(?:server|client)_no_context_takeover)"
+    r"|(?P<bits>(?:server|client)_max_window_bits)\s*=\s*(?P<quote>\"?)(?P<value>8|9|1[0-5])(?P=quote)"
+)
 
 # An empty stored block ends every flush; it is taken off the wire and put back (section 7.2.1).
 _TAIL = b"\x00\x00\xff\xff"
@@ -249,39 +254,25 @@ class DeflateParameters(NamedTuple):
 def parse_extension_answer(value: str) -> DeflateParameters:
     """Read the server's ``Sec-WebSocket-Extensions`` as an answer to `OFFER`.
 
-    Raises ValueError, with a reason fit for a user, for an extension that was not offered, one
-    that is named twice, and any parameter that is unknown, repeated or malformed.
+    Raises ValueError, with a reason fit for a user, for any other extension, and for a parameter
+    that is unknown, repeated or malformed.
     """
-    extensions = [text.strip() for text in value.split(",") if text.strip()]
-    if len(extensions) != 1:
-        raise ValueError(f"the server answered {len(extensions)} extensions to the one offered")
-    name, *parameters = (text.strip() for text in extensions[0].split(";"))
+    name, *parameters = [text.strip() for text in value.strip(", \t").split(";")]
     if name != _NAME:
         raise ValueError(f"the server chose the extension {name!r}, which was not offered")
     found: dict[str, int] = {}
     for parameter in parameters:
-        key, number = _parse_parameter(parameter)
-        if key in found:
-            raise ValueError(f"the server repeated the extension parameter {key!r}")
-        found[key] = number
+        match = _PARAMETER.fullmatch(parameter)
+        key = match and (match["flag"] or match["bits"])
+        if match is None or not key or key in found:
+            raise ValueError(f"the server answered the extension parameter {parameter!r}")
+        found[key] = int(match["value"] or 1)
     return DeflateParameters(
         server_no_context_takeover="server_no_context_takeover" in found,
         client_no_context_takeover="client_no_context_takeover" in found,
         server_max_window_bits=found.get("server_max_window_bits", 15),
         client_max_window_bits=found.get("client_max_window_bits", 15),
     )
-
-
-def _parse_parameter(parameter: str) -> tuple[str, int]:
-    key, equals, value = (text.strip() for text in parameter.partition("="))
-    if key in ("server_no_context_takeover", "client_no_context_takeover") and not equals:
-        return key, 1
-    if key in ("server_max_window_bits", "client_max_window_bits"):
-        if len(value) > 2 and value[0] == value[-1] == '"':
-            value = value[1:-1]
-        if value in ("8", "9", "10", "11", "12", "13", "14", "15"):
-            return key, int(value)
-    raise ValueError(f"the server answered the extension parameter {parameter!r}")
 
 
 class MessageDeflater:

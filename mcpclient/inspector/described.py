@@ -23,7 +23,7 @@ from ..protocol.negotiation import era_of
 from ..recording.conversation import Call, Conversation, Failed, Refused
 from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
-from ..recording.writing import error_facts
+from ..recording.transcript import error_facts
 
 _OPENING = ("initialize", "server/discover")
 

@@ -19,12 +19,11 @@ from ..lazy import OnDemand
 from .clocks import timestamp
 
 if TYPE_CHECKING:
-    from ..recording import redaction, transcript, writing
+    from ..recording import redaction, transcript
     from . import files
 else:
     redaction = OnDemand("..recording.redaction", __name__)
     transcript = OnDemand("..recording.transcript", __name__)
-    writing = OnDemand("..recording.writing", __name__)
     files = OnDemand(".files", __name__)
 
 _logger = logger_for("mcpclient.trace")
@@ -69,7 +68,7 @@ class Recorder:
         """
         write = _writing_to(target)
         if self._connection is not None:
-            self._put(writing.header(*self._connection), [write])
+            self._put(transcript.header(*self._connection), [write])
         for direction, message in zip(("sent", "received"), recalled):
             self._write(direction, "recalled", {"message": message}, [write])
         for line in stderr:
@@ -89,7 +88,7 @@ class Recorder:
         self._began = time.monotonic()
         self._connection = (transport, target, timestamp())
         if self._targets:
-            self._put(writing.header(*self._connection), self._targets)
+            self._put(transcript.header(*self._connection), self._targets)
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""
@@ -110,7 +109,9 @@ class Recorder:
         """Record a failure."""
         if not self._targets:
             return
-        self.record("note", channel, {**facts, "error": writing.error_facts(error, self._redactor)})
+        self.record(
+            "note", channel, {**facts, "error": transcript.error_facts(error, self._redactor)}
+        )
 
     def stderr_line(self, line: str) -> None:
         """Write a line that the server process wrote to its stderr."""

@@ -317,13 +317,9 @@ class PromptMessage(WireObject):
     __slots__ = ()
     role: Field[str] = Field("role", _STRING, "")
 
-    @property
-    def content(self) -> Content:
-        """The content block of this message; a call or a result, which only sampling has, as an
-        unknown type."""
-        block = content_block(object_in(self.raw.get("content")))
-        is_sampling = isinstance(block, (ToolUseContent, ToolResultContent))
-        return Content(block.raw) if is_sampling else block
+    content: Converted[Content] = Converted(
+        "content", lambda value: content_block(object_in(value)), "The content block."
+    )
 
 
 class GetPromptResult(WireObject):

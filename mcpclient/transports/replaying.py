@@ -29,8 +29,7 @@ from ..recording.conversation import (
     read_calls,
 )
 from ..recording.script import Script, client_is_ready
-from ..recording.transcript import Transcript, read_transcripts
-from ..recording.writing import error_of
+from ..recording.transcript import Transcript, error_of, read_transcripts
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
 

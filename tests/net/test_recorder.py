@@ -97,7 +97,7 @@ def test_the_secrets_among_variables_are_known() -> None:
 
 
 def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> None:
-    """F-SHOW-6, F-SHOW-8: and can be read again."""
+    """F-SHOW-6, F-SHOW-8: as a note, where no reader could manage it."""
     written = Written()
     message: Any = {"password": "s3cret"}
     for _ in range(5000):
@@ -106,8 +106,7 @@ def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> 
     written.recorder.record("received", "stdio", {"message": {"id": 1, "result": message}})
     header, record = read_transcripts(written.lines)[0].header, written.records[1]
     assert header["target"] == "server?token=redacted-1"
-    assert record["text"].startswith('{"id":1,"result":[[[[')
-    assert '{"password":"redacted-1"}' in record["text"]
+    assert record["text"] == "(JSON nested too deeply to be written)"
     assert not caplog.text
 
 

@@ -22,7 +22,7 @@ from mcpclient.errors import (
 )
 from mcpclient.framing.headers import Headers
 from mcpclient.recording.redaction import Redactor
-from mcpclient.recording.writing import error_facts, error_of
+from mcpclient.recording.transcript import error_facts, error_of
 
 EXAMPLES: list[McpError] = [
     ConnectionLost("gone"),

@@ -7,8 +7,7 @@ import json
 from mcpclient import __version__
 from mcpclient.errors import ConnectionLost
 from mcpclient.recording.redaction import Redactor
-from mcpclient.recording.transcript import HttpChannel, write_line
-from mcpclient.recording.writing import error_facts, header
+from mcpclient.recording.transcript import HttpChannel, error_facts, header, write_line
 
 
 def test_a_secret_once_seen_is_replaced_in_all_that_follows() -> None:
