@@ -6,6 +6,7 @@ Source: JSON Schema Core 2020-12, sections 8.2, 10 and 11.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
@@ -20,6 +21,7 @@ from .evaluation import (
     Failures,
     Rule,
     Run,
+    all_failures,
 )
 from .values import describe
 
@@ -37,22 +39,8 @@ def _children(site: Site) -> list[Check]:
     return [site.child(index, in_place=True) for index in range(len(site.items()))]
 
 
-def _all_failures(
-    children: Iterable[Check], value: object, run: Run, seen: Evaluated | None
-) -> Failures:
-    failures: Failures = None
-    for child in children:
-        found = child(value, run, seen)
-        if found is not None:
-            failures = found if failures is None else failures + found
-            if len(failures) >= run.violations:
-                break
-    return failures
-
-
 def _all_of(site: Site) -> Rule:
-    children = _children(site)
-    return Rule(ANY, lambda value, run, seen: _all_failures(children, value, run, seen))
+    return Rule(ANY, partial(all_failures, _children(site)))
 
 
 def _some_of(site: Site) -> Rule:
@@ -141,7 +129,7 @@ def _dependencies(site: Site) -> Rule:
 
     def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
         present = (child for name, child in children if name in value)
-        return check_required(value, run, seen) or _all_failures(present, value, run, seen)
+        return check_required(value, run, seen) or all_failures(present, value, run, seen)
 
     return Rule(OBJECT, check)
 

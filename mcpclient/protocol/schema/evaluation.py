@@ -8,7 +8,7 @@ value is noted while the failures travel outwards, so that a valid value pays no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Optional
 
@@ -75,6 +75,20 @@ class Run(Budget):
 Check = Callable[[Any, Run, Optional[Evaluated]], Failures]
 
 
+def all_failures(
+    checks: Iterable[Check], value: object, run: Run, seen: Evaluated | None
+) -> Failures:
+    """Apply one check after the other, until there are too many failures."""
+    failures: Failures = None
+    for check in checks:
+        found = check(value, run, seen)
+        if found is not None:
+            failures = found if failures is None else failures + found
+            if len(failures) >= run.violations:
+                break
+    return failures
+
+
 class Node:
     """One compiled schema. It is created first and filled later, because schemas are recursive."""
 
@@ -93,13 +107,7 @@ class Node:
         rules = self.rules.get(type(value))
         if rules is None:
             rules = self.rules[json_type(value)]
-        failures: Failures = None
-        for rule in rules:
-            found = rule(value, run, seen)
-            if found is not None:
-                failures = found if failures is None else failures + found
-                if len(failures) >= run.violations:
-                    break
+        failures = all_failures(rules, value, run, seen)
         run.depth += 1
         return failures
 

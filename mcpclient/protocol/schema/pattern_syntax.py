@@ -54,17 +54,6 @@ _CATEGORY_NAMES = {
 }  # fmt: skip
 _CATEGORIES = frozenset(_CATEGORY_NAMES.values())
 
-_BINARY_PROPERTIES: dict[str, Test] = {
-    "ASCII": str.isascii,
-    "Any": lambda character: True,
-    "Assigned": lambda character: unicodedata.category(character) != "Cn",
-    "Lowercase": str.islower,
-    "Lower": str.islower,
-    "Uppercase": str.isupper,
-    "Upper": str.isupper,
-}
-
-
 _MAX_NESTING = 50
 _MAX_COUNT_DIGITS = 6
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]+)(,?)([0-9]*)\}")
@@ -304,13 +293,10 @@ class _Parser:
 
 
 def _property_test(expression: str) -> Test:
-    r"""Return the test that ``\p{expression}`` stands for.
+    r"""Return the test that ``\p{expression}`` stands for: a general category, by any of its names.
 
-    Known are the general categories under all their names and a few binary properties. Scripts
-    are not: Python's Unicode database does not hold them.
+    Scripts and other properties are not known: Python's Unicode database does not hold them.
     """
-    if expression in _BINARY_PROPERTIES:
-        return _BINARY_PROPERTIES[expression]
     kind, equals, value = expression.partition("=")
     name = value if equals and kind in ("General_Category", "gc") else expression
     category = _CATEGORY_NAMES.get(name, name)

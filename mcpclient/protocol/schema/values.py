@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Optional
 
 from ...errors import UsageError
@@ -170,19 +171,12 @@ def is_multiple(value: float, divisor: float) -> bool:
         return value % divisor == 0
     if isinstance(value, float) and not math.isfinite(value):
         return False
-    digits, exponent = _decimal(value)
-    divisor_digits, divisor_exponent = _decimal(divisor)
-    shared = min(exponent, divisor_exponent)
-    scaled = digits * 10 ** (exponent - shared)
-    return bool(scaled % (divisor_digits * 10 ** (divisor_exponent - shared)) == 0)
-
-
-def _decimal(number: float) -> tuple[int, int]:
-    if isinstance(number, int):
-        return number, 0
-    mantissa, _, exponent = repr(number).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    return int(whole + fraction), int(exponent or 0) - len(fraction)
+    # The digits that repr shows; an integer may have more than it converts.
+    exact, parts = [
+        Fraction(repr(number) if isinstance(number, float) else number)
+        for number in (value, divisor)
+    ]
+    return exact % parts == 0
 
 
 def describe(value: object) -> str:
