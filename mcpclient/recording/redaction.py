@@ -54,6 +54,7 @@ _PROSE = re.compile(r"[a-z]+|[A-Z][a-z]*")
 # Words joined by characters outside base64 are not credentials: `a:basic offline_access`, scopes.
 _SCOPE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 
+TOO_DEEP = "(JSON nested too deeply to be written)"
 REDACTED_NAME = re.compile(r"redacted-[0-9]+")
 _LONG_VALUE = 8
 # How many secrets a server may name; each further one is replaced where it is named, by one name
@@ -243,11 +244,17 @@ class Redactor:
         return ";".join(pairs)
 
     def message(self, value: Any) -> Any:
-        """Return a JSON value, of any depth; a schema's parameters with such names stay.
+        """Return a JSON value; a schema's parameters with such names stay.
 
-        Raises ValueError for a value that contains itself.
+        One that is nested too deeply, as one that contains itself is, has a note in its place.
         """
-        return walk(value, self._leaf, lambda key: self.text(key) if isinstance(key, str) else key)
+        try:
+            return walk(value, self._leaf, self._name)
+        except RecursionError:
+            return TOO_DEEP
+
+    def _name(self, name: Any) -> Any:
+        return self.text(name) if isinstance(name, str) else name
 
     def _leaf(self, value: Any, place: Place) -> Any:
         """Return the replacement of a value without members."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import repeat
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -64,9 +63,6 @@ def _words(name: str) -> str:
     return "_".join(_WORD.findall(name)).lower()
 
 
-# More levels than `json` reads: deeper nesting means a value that contains itself.
-_MAX_DEPTH = 100_000
-
 # The keywords that hold schemas of parameters by their names, and the keywords of one of them.
 _PARAMETERS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
 _KEYWORDS = frozenset(
@@ -78,8 +74,6 @@ _VALUES_IN_A_SCHEMA = frozenset({"default", "const", "enum", "example", "example
 # their parameters, as the keywords in the schema of a secret.
 _BY_NAME, _SECRET, _PARAMETER, _KEYWORD = range(4)
 
-_END: tuple[Any, Any] = (None, None)
-
 
 class Place(NamedTuple):
     """The place of a value: whether it is a secret, and its name, or that of its list."""
@@ -88,78 +82,58 @@ class Place(NamedTuple):
     name: str
 
 
-class _Level:
-    """An object or a list on the way, and its copy."""
-
-    def __init__(self, value: Any, copy: Any, judged: int, name: str = "") -> None:
-        is_object = isinstance(value, Mapping)
-        self.members: Iterator[tuple[Any, Any]] = iter(
-            value.items() if is_object else zip(repeat(None), value)
-        )
-        self.copy = copy
-        self.judged = judged
-        self.name = name
-        self.names_a_secret = is_object and _names_a_secret(value)
-        # The result of an elicitation, with the user's input
-        self.is_answer = is_object and value.get("action") == "accept"
-        self.before: Any = None
-
-    def judge(self, name: Any, member: Any) -> int:
-        """Return how a member is judged, and its own members."""
-        if self.judged == _SECRET:
-            return _SECRET
-        if isinstance(self.copy, list):
-            before, self.before = self.before, member
-            is_option = isinstance(before, str) and before.startswith("-")
-            return _SECRET if is_option and is_secret_name(before) else _BY_NAME
-        if self.judged == _KEYWORD:
-            return _SECRET if name in _VALUES_IN_A_SCHEMA else _BY_NAME
-        if name in _PARAMETERS and isinstance(member, Mapping):
-            return _PARAMETER
-        if isinstance(name, str) and is_secret_name(name):
-            is_schema = self.judged == _PARAMETER and _is_schema(member)
-            return _KEYWORD if is_schema else _SECRET
-        is_input = self.is_answer and name == "content" and isinstance(member, Mapping)
-        if is_input or (self.names_a_secret and name == "value"):
-            return _SECRET
-        return _BY_NAME
-
-
 def walk(
     value: Any, leaf: Callable[[Any, Place], Any], key: Callable[[Any], Any] = lambda name: name
 ) -> Any:
     """Return a copy of a JSON value, in which ``leaf`` replaces each value without members, and
     ``key`` the name of each member.
 
-    Raises ValueError for a value that contains itself.
+    Raises RecursionError for a value that is nested too deeply, or contains itself.
     """
-    copies: list[Any] = []
-    levels = [_Level([value], copies, _BY_NAME)]
-    while levels:
-        level = levels[-1]
-        entry = next(level.members, _END)
-        if entry is _END:
-            levels.pop()
-            continue
-        name, member = entry
-        judged = level.judge(name, member)
-        own_name = name if isinstance(name, str) else level.name
-        copied: Any
-        if isinstance(member, Mapping):
-            copied = {}
-        elif isinstance(member, (list, tuple)):
-            copied = []
-        else:
-            copied = leaf(member, Place(judged == _SECRET, own_name))
-        if isinstance(level.copy, dict):
-            level.copy[key(name)] = copied
-        else:
-            level.copy.append(copied)
-        if isinstance(member, (Mapping, list, tuple)):
-            levels.append(_Level(member, copied, judged, own_name))
-        if len(levels) > _MAX_DEPTH:
-            raise ValueError("a message that contains itself")
-    return copies[0]
+    return _copy(value, Place(False, ""), _BY_NAME, leaf, key)
+
+
+def _copy(
+    value: Any,
+    place: Place,
+    judged: int,
+    leaf: Callable[[Any, Place], Any],
+    key: Callable[[Any], Any],
+) -> Any:
+    if isinstance(value, Mapping):
+        members = {}
+        for name, member in value.items():
+            inner = _judged(value, judged, name, member)
+            own_name = name if isinstance(name, str) else place.name
+            own = Place(inner == _SECRET, own_name)
+            members[key(name)] = _copy(member, own, inner, leaf, key)
+        return members
+    if not isinstance(value, (list, tuple)):
+        return leaf(value, place)
+    items = []
+    before: Any = None
+    for item in value:
+        is_option = isinstance(before, str) and before.startswith("-")
+        is_secret = place.is_secret or (is_option and is_secret_name(before))
+        own = Place(is_secret, place.name)
+        items.append(_copy(item, own, _SECRET if is_secret else _BY_NAME, leaf, key))
+        before = item
+    return items
+
+
+def _judged(owner: Mapping[Any, Any], judged: int, name: Any, member: Any) -> int:
+    """Return how a member of an object is judged, and its own members."""
+    if judged == _SECRET:
+        return _SECRET
+    if judged == _KEYWORD:
+        return _SECRET if name in _VALUES_IN_A_SCHEMA else _BY_NAME
+    if name in _PARAMETERS and isinstance(member, Mapping):
+        return _PARAMETER
+    if isinstance(name, str) and is_secret_name(name):
+        return _KEYWORD if judged == _PARAMETER and _is_schema(member) else _SECRET
+    # The result of an elicitation, with the user's input
+    is_input = name == "content" and owner.get("action") == "accept" and isinstance(member, Mapping)
+    return _SECRET if is_input or (name == "value" and _names_a_secret(owner)) else _BY_NAME
 
 
 def _names_a_secret(value: Mapping[Any, Any]) -> bool:

@@ -24,8 +24,7 @@ What crossed the wire stands in one of these members; the first that says it exa
   value where it is such a JSON object. A comment is the field with the empty name.
 - ``text``: any other bytes that are UTF-8, whole. ``base64``: any bytes.
 
-JSON that is nested deeper than some reader manages is text as well: so is ``data``, and so is what
-would be a ``message``. What not even this writer manages is a note in place of its text.
+JSON that is nested too deeply has a note in its place.
 
 With them, or alone, stand:
 
@@ -60,7 +59,6 @@ from .. import __version__, errors
 from ..errors import ConnectionLost, HttpError, McpError, UsageError, safe_str
 from ..framing.headers import Headers
 from ..framing.http1 import ResponseHead
-from ..jsonrpc.codec import is_deep
 from ..jsonrpc.messages import Message, RequestId
 from .redaction import Redactor
 
@@ -76,8 +74,6 @@ _DIRECTIONS = frozenset({"sent", "received", "note"})
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NUMBER = re.compile(r"[0-9]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# What every reader can read, also one that has used most of its stack already.
-_MAX_DEPTH = 100
 
 
 @dataclass
@@ -95,26 +91,8 @@ class Transcript:
 
 def write_line(value: Mapping[str, Any]) -> str:
     """Return a header or a record as one line, with its line end; UTF-8 can carry it."""
-    line = _dump(_as_deep_as_can_be_read(value))
+    line = _dump(value)
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
-
-
-def _as_deep_as_can_be_read(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if is_deep(value.get("message"), _MAX_DEPTH):
-        others = {name: member for name, member in value.items() if name != "message"}
-        return {**others, "text": _text_of(value["message"])}
-    event = value.get("event")
-    if isinstance(event, dict) and is_deep(event.get("data"), _MAX_DEPTH):
-        return {**value, "event": {**event, "data": _text_of(event["data"])}}
-    return value
-
-
-def _text_of(value: Any) -> str:
-    """Return a JSON value as compact text; where it is too deep even for that, a note."""
-    try:
-        return _compact(value)
-    except RecursionError:
-        return "(JSON nested too deeply to be written)"
 
 
 def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
@@ -255,7 +233,7 @@ def _exact_value(text: str) -> tuple[bool, Any]:
 def bytes_of_payload(record: Mapping[str, Any]) -> bytes:
     """Return the bytes of a body, a line without its end, or a text message."""
     if "message" in record:
-        return _text_of(record["message"]).encode("utf-8", "surrogatepass")
+        return _compact(record["message"]).encode("utf-8", "surrogatepass")
     if "text" in record:
         return str(record["text"]).encode("utf-8", "surrogatepass")
     return base64.b64decode(record.get("base64", ""))
@@ -268,7 +246,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
         return bytes_of_payload(record)
     end: str = record.get("line_end", "\n")
     lines = [
-        f"{name}: {value if isinstance(value, str) else _text_of(value)}"
+        f"{name}: {value if isinstance(value, str) else _compact(value)}"
         for name, value in fields.items()
     ]
     return (end.join(lines) + end + end).encode("utf-8", "surrogatepass")

@@ -106,7 +106,7 @@ def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> 
     written.recorder.record("received", "stdio", {"message": {"id": 1, "result": message}})
     header, record = read_transcripts(written.lines)[0].header, written.records[1]
     assert header["target"] == "server?token=redacted-1"
-    assert record["text"] == "(JSON nested too deeply to be written)"
+    assert record["message"] == "(JSON nested too deeply to be written)"
     assert not caplog.text
 
 
