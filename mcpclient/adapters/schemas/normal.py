@@ -14,16 +14,17 @@ from math import isfinite
 from typing import Any
 
 from ...protocol.schema import SchemaError, compile_schema
-from ...protocol.schema.dialects import (
+from ...protocol.schema.references import (
     DRAFT_2020_12,
     LIST,
     MAP,
     ONE,
+    Position,
+    Registry,
     join_pointer,
     pointer_tokens,
     subschemas,
 )
-from ...protocol.schema.references import Position, Registry
 from ...protocol.schema.values import Budget, SchemaLimits, Stopped
 from ...protocol.types import Tool
 from .rewriting import (

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
 from .rewriting import JsonSchema, Rewritten, target_of, widened, with_root_kept_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")

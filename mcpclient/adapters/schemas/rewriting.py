@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, unquote
 
-from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
 
 JsonSchema = dict[str, Any]
 

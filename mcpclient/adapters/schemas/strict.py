@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from ...protocol.schema.dialects import DRAFT_2020_12, join_pointer, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
 from .rewriting import JsonSchema, target_of
 
 _TAKEN = frozenset(

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 from ...errors import NotChecked, SchemaError
 from .compiler import Compiler
-from .dialects import DIALECTS, join_pointer
 from .evaluation import Node, Run
-from .references import Registry, Resource
+from .references import DIALECTS, Registry, Resource, join_pointer
 from .values import Budget, Clock, SchemaLimits, Stopped
 
 

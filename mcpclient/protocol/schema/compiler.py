@@ -11,7 +11,6 @@ from typing import NamedTuple, Optional
 from ...errors import SchemaError
 from .applicators import APPLICATORS, UNEVALUATED
 from .assertions import ASSERTIONS
-from .dialects import Dialect, split_fragment
 from .evaluation import (
     ANY,
     ENTRIES_PER_STEP,
@@ -27,7 +26,7 @@ from .evaluation import (
 )
 from .pattern_syntax import PatternError
 from .patterns import Pattern, PatternMemory
-from .references import Position, Registry, Resource
+from .references import Dialect, Position, Registry, Resource, split_fragment
 from .values import Budget, SchemaLimits, describe, text_steps
 
 

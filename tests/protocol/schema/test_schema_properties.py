@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcpclient.protocol.schema import SchemaError, SchemaLimits, compile_schema
 from mcpclient.protocol.schema.compiler import _KEYWORDS
-from mcpclient.protocol.schema.dialects import DIALECTS
+from mcpclient.protocol.schema.references import DIALECTS
 from tests.support.properties import examples
 
 # The differential. Kept out is where the two differ on purpose: what a pattern is, equality and
