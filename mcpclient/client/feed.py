@@ -238,7 +238,7 @@ class Feed(Observer):
             _logger.warning("the server sent %s before it acknowledged the subscription", method)
             stream.acknowledged = self.wanted
         if not was_acknowledged and stream.acknowledged is not None:
-            session.lift_limits(stream.request_id)
+            session.correlator.lift_limits(stream.request_id)
             self._acknowledge(stream.acknowledged)
         return event
 

@@ -28,7 +28,7 @@ class ManagedLane(Lane):
 
     def _in_flight(self, session: Session) -> int:
         """How many tool calls are under way; the manager lists tools and listens on its own."""
-        return sum(pending.method == "tools/call" for pending in session._correlator)
+        return sum(pending.method == "tools/call" for pending in session.correlator)
 
     def _make_client(self, hooks: Hooks) -> Any:
         target: Any = [*SERVER, str(self._ledger.path)]

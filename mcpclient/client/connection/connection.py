@@ -179,14 +179,12 @@ class Connection(LoopBound):
     def described(self, method: str, **facts: Any) -> hooks.Call:
         """Return a request as hooks see it; by default one without a name."""
         described: dict[str, Any] = {
-            **{"name": "", "full_name": "", "arguments": {}},
+            **{"name": "", "full_name": "", "arguments": {}, "method": method},
             "protocol_version": self.era.version if self.era is not None else None,
             "transport": self.session.transport.name if self.is_open else None,
             **facts,
         }
-        return hooks.Call(
-            server=self.name, trusted=self.options.trusted, method=method, **described
-        )
+        return hooks.Call(server=self.name, trusted=self.options.trusted, **described)
 
     async def open(self) -> None:
         """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""
@@ -219,7 +217,7 @@ class Connection(LoopBound):
                 if isinstance(error, ConnectionLost):
                     eras.failed(key)
                 if isinstance(error, McpError):
-                    transport, stray_ids = session.transport, session.stray_ids
+                    transport, stray_ids = session.transport, session.correlator.stray_ids
                     explain(error, self.name, transport, stray_ids, self.options, self.route)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
@@ -338,13 +336,10 @@ class Connection(LoopBound):
             _logger.warning("%s: the level of log messages was not set again: %s", self.name, error)
 
     async def _report(self, session: Session, agreement: Agreement) -> None:
-        limits = RequestOptions(self.options.timeouts.connect)
         tool_count: int | None = 0
-
-        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
-            return await session.request("tools/list", page, limits)
-
         if "tools" in agreement.capabilities:
+            limits = RequestOptions(self.options.timeouts.connect)
+            fetch = partial(session.request, "tools/list", options=limits)
             try:
                 tool_count = len(await all_pages(fetch, "tools"))
             except McpError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from ...errors import (
     CallTimeout,
@@ -21,7 +21,7 @@ from ...errors import (
     lacks_stdin,
 )
 from ...lazy import OnDemand
-from ...net.futures import consume_exception
+from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
 from ...protocol.era import ClientIdentity
 from ...protocol.negotiate import negotiate
@@ -90,11 +90,6 @@ def plan_for(route: Route, options: Options, transport: Transport, remembered: E
     )
 
 
-class _Request(NamedTuple):
-    method: str
-    answer: asyncio.Task[dict[str, Any]]
-
-
 class Opening:
     """One attempt to open a session, within the connect timeout.
 
@@ -113,10 +108,8 @@ class Opening:
         self._clock = session.deadlines.counted_time
         self._deadline = self._clock() + self._seconds if self._seconds else math.inf
         self._switched = False
-        # The request that was not answered in time, and the one whose answer is awaited.
-        self._unanswered: _Request | None = None
-        self._waiting: _Request | None = None
-        self._requests: list[_Request] = []
+        # Those that have no answer yet, with their methods.
+        self._requests: dict[asyncio.Task[dict[str, Any]], str] = {}
 
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
@@ -153,8 +146,7 @@ class Opening:
         if isinstance(step, Ask):
             return await self._ask(step)
         if isinstance(step, KeepWaiting):
-            assert self._waiting is not None, "nothing was asked"
-            return await self._answer_to(self._waiting, self._share(step.timeout))
+            return await self._answer_to_last(step.timeout)
         if isinstance(step, Tell):
             await self._within(step.method, session.notify(step.method, None, step.era))
         elif isinstance(step, OpenServerChannel):
@@ -172,35 +164,32 @@ class Opening:
 
     async def _ask(self, step: Ask) -> Result | LateAnswer:
         sending = self._session.request(step.method, step.params, _NO_LIMITS, step.era)
-        request = _Request(step.method, asyncio.ensure_future(sending))
-        request.answer.add_done_callback(consume_exception)
-        self._requests.append(request)
-        return await self._answer_to(request, self._share(step.timeout))
+        request = asyncio.ensure_future(sending)
+        request.add_done_callback(consume_exception)
+        self._requests[request] = step.method
+        return await self._answer_to_last(step.timeout)
 
-    def _share(self, timeout: float | None) -> float:
-        """Return the seconds to wait; the step after an ignored request needs its share as well."""
-        if timeout is None:
-            return math.inf
-        return min(timeout, (self._deadline - self._clock()) / 2)
-
-    async def _answer_to(self, request: _Request, seconds: float) -> Result | LateAnswer:
-        """Wait for the answer to a request, or to the one before it that has none yet."""
-        earlier = self._unanswered
-        answers = {request.answer} if earlier is None else {request.answer, earlier.answer}
-        while not await self._is_answered(answers, seconds):
+    async def _answer_to_last(self, timeout: float | None) -> Result | LateAnswer:
+        """Wait for the answer to the last request, or to one before it that has none yet."""
+        *earlier, last = self._requests
+        # The step after an ignored request needs its share of the time as well.
+        share = (self._deadline - self._clock()) / 2
+        seconds = math.inf if timeout is None else min(timeout, share)
+        while not await self._is_answered(self._requests, seconds):
             if self._clock() >= self._deadline:
-                raise self._timeout(request.method)
+                raise self._timeout(self._requests[last])
             if self._session.deadlines.wait_reason is None:
-                self._unanswered = request
-                raise CallTimeout(request.method, seconds)
+                raise CallTimeout(self._requests[last], seconds)
             # A request that was never sent says nothing about the server.
-        if earlier is not None and earlier.answer.done():
-            self._unanswered, self._waiting = None, request
-            try:
-                return LateAnswer(earlier.answer.result())
-            except McpError as error:
-                return LateAnswer(None, error)
-        return request.answer.result()
+        for request in earlier:
+            if request.done():
+                del self._requests[request]
+                try:
+                    return LateAnswer(request.result())
+                except McpError as error:
+                    return LateAnswer(None, error)
+        del self._requests[last]
+        return last.result()
 
     async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
         """Wait for an answer; return False if the server read the request and was then silent."""
@@ -217,13 +206,9 @@ class Opening:
 
     async def _withdraw(self) -> None:
         """Cancel the requests that are still unanswered."""
-        self._unanswered = self._waiting = None
-        answers = [request.answer for request in self._requests if not request.answer.done()]
-        self._requests.clear()
-        for answer in answers:
-            answer.cancel()
-        if answers:
-            await asyncio.gather(*answers, return_exceptions=True)
+        requests, self._requests = self._requests, {}
+        if requests:
+            await cancel_all(requests)
 
     # The transport
 
@@ -260,8 +245,7 @@ class Opening:
         finally:
             self._session.opening = None
             if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await cancel_all([task])
 
     async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
         """Wait until one of these is done; return False on a timeout."""

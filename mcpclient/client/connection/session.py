@@ -93,8 +93,8 @@ class Session:
         self._events = events
         self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
-        self._correlator = Correlator()
-        self.deadlines: Deadlines = Deadlines(self._correlator, self.loop)
+        self.correlator: Correlator = Correlator()
+        self.deadlines: Deadlines = Deadlines(self.correlator, self.loop)
         """The clocks of its calls, which stand still while a human is asked."""
         self._answering = InboundRequests(
             handlers, self.tasks, self.deadlines, self._send_answer, events.error
@@ -105,7 +105,7 @@ class Session:
     @property
     def in_flight(self) -> int:
         """The number of calls that wait for a response."""
-        return len(self._correlator)
+        return len(self.correlator)
 
     # Calls
 
@@ -133,7 +133,7 @@ class Session:
         waiter: asyncio.Future[Message] = loop.create_future()
         on_progress = options.on_progress
         relay = OrderedCallback(on_progress, self.tasks) if on_progress is not None else None
-        pending = self._correlator.open(
+        pending = self.correlator.open(
             method,
             waiter,
             loop.time(),
@@ -154,7 +154,7 @@ class Session:
             self.deadlines.watch(pending.deadline)
             sending = self._send(outgoing)
         except BaseException:
-            self._correlator.close(pending)
+            self.correlator.close(pending)
             raise
         started = asyncio.ensure_future(sending) if sending is not None else None
         return Sent(outgoing, pending, waiter, started, relay)
@@ -171,7 +171,7 @@ class Session:
             self._abandon(outgoing, reason)
             raise
         finally:
-            self._correlator.close(pending)
+            self.correlator.close(pending)
         if relay is not None:
             left = pending.total_deadline - self.loop.time()
             await relay.finish(min(pending.idle or math.inf, max(left, 0.0)))
@@ -185,7 +185,7 @@ class Session:
         consume_exception(sent.waiter)
         if not sent.waiter.done():
             self._abandon(sent.outgoing, asyncio.CancelledError())
-        self._correlator.close(sent.pending)
+        self.correlator.close(sent.pending)
 
     def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         if self.log is None:
@@ -251,15 +251,6 @@ class Session:
         except McpError as error:
             self._events.error(error)
 
-    @property
-    def stray_ids(self) -> tuple[object, ...]:
-        """The ids of the first responses to unknown requests."""
-        return self._correlator.stray_ids
-
-    def lift_limits(self, request_id: RequestId) -> None:
-        """Let a request that has been accepted stay open for as long as the server likes."""
-        self._correlator.lift_limits(request_id)
-
     # transports.base.Receiver
 
     def message_received(self, message: Message) -> None:
@@ -270,14 +261,14 @@ class Session:
             return
         if "method" in message:
             self._take_call(message)
-        elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
+        elif not self.correlator.settle(message) and not self._is_anonymous_error(message):
             _logger.debug("ignored the answer to unknown request %r", message.get("id"))
 
     def _is_anonymous_error(self, message: Message) -> bool:
         """Match an error without an id to the call in flight, where there is only one."""
         if message.get("id") is not None or "error" not in message or self.in_flight != 1:
             return False
-        for pending in self._correlator:
+        for pending in self.correlator:
             pending.fail(peer_error(message["error"]))
         return True
 
@@ -304,7 +295,7 @@ class Session:
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/progress":
-            if not self._correlator.progress(params, self.loop.time()):
+            if not self.correlator.progress(params, self.loop.time()):
                 _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
             self._answering.cancel(params.get("requestId"))
@@ -338,7 +329,7 @@ class Session:
         """Fail the call that invalid bytes belong to, or report them."""
         if self.log is not None:
             self.log.failed(error, request_id)
-        if request_id is None or not self._correlator.fail(request_id, error):
+        if request_id is None or not self.correlator.fail(request_id, error):
             self._report(error)
 
     def output_skipped(self, data: bytes) -> None:
@@ -353,7 +344,7 @@ class Session:
         if request_id is None:
             self._report(error)
         else:
-            self._correlator.fail(request_id, error)
+            self.correlator.fail(request_id, error)
 
     def _report(self, error: McpError) -> None:
         _logger.warning("%s: %s", self.transport.description, error)
@@ -433,7 +424,7 @@ class Session:
     def _end(self, event: Event, error: McpError) -> None:
         self._move(event)
         self.ended = error
-        self._correlator.fail_all(error.again)
+        self.correlator.fail_all(error.again)
         self._answering.withdraw()
         cancel(self.opening)
         self.tasks.cancel()

@@ -462,7 +462,7 @@ OTHERS = [
         "self._departures.cancel()",
     ),
     Fault(
-        _SESSION, "calls of a lost session hang", "self._correlator.fail_all(error.again)", "pass"
+        _SESSION, "calls of a lost session hang", "self.correlator.fail_all(error.again)", "pass"
     ),
     Fault(
         _SESSION,
@@ -473,8 +473,8 @@ OTHERS = [
     Fault(
         _SESSION,
         "a failure of a call is told twice",
-        "            self._correlator.fail(request_id, error)\n\n    def _report",
-        "            self._correlator.fail(request_id, error)\n            self._report(error)\n\n    def _report",
+        "            self.correlator.fail(request_id, error)\n\n    def _report",
+        "            self.correlator.fail(request_id, error)\n            self._report(error)\n\n    def _report",
     ),
     Fault(
         _SESSION,
@@ -606,14 +606,14 @@ OTHERS = [
     Fault(
         "client.connection.opening",
         "what is half open stays so",
-        "            if not task.done():\n                task.cancel()",
-        "            if False:\n                task.cancel()",
+        "            if not task.done():\n                await cancel_all",
+        "            if False:\n                await cancel_all",
     ),
     Fault(
         "client.connection.opening",
         "a probe takes all the time there is",
-        "return min(timeout, (self._deadline - self._clock()) / 2)",
-        "return timeout",
+        "else min(timeout, share)",
+        "else timeout",
     ),
     Fault(
         "client.connection.connection",
