@@ -93,7 +93,7 @@ class ListedTools(Observer):
 
     def find(self, name: str) -> Tool | None:
         """Return the definition of a tool; None where it is not known, or may have changed."""
-        return self._definitions.get(name)
+        return None if self.are_stale else self._definitions.get(name)
 
     def conceal(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return arguments whose ``repr`` does not show those that the tool marks as secret."""
@@ -102,7 +102,6 @@ class ListedTools(Observer):
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
-            self._definitions = {}
             self.are_stale = True
 
     async def checked(
@@ -148,18 +147,17 @@ class ListedTools(Observer):
             self._wasted += steady_seconds() - began
             if self._wasted > _MAX_WASTED:
                 self._compiled.pop(tool, None)  # compiled again with less time
-            _warn(result, f"the result of tool {tool!r} was {error}")
+            result.warnings.append(f"the result of tool {tool!r} was {error}")
             return
         if problem is None:
             return
         text = f"tool {tool!r} broke its output schema: {problem}"
         if self.are_stale:
-            text += (
-                " (the schema may be out of date: the tools have changed since they were listed)"
-            )
+            text += " (it may be out of date: the tools have changed since they were listed)"
         if self._mode == "strict":
             raise ProtocolViolation(text)
-        _warn(result, text)
+        _logger.debug("%s", text)
+        result.warnings.append(text)
 
     def _schema_of(self, tool: str) -> Schema | str:
         """Return the compiled schema, or the reason why it cannot be used."""
@@ -177,11 +175,6 @@ class ListedTools(Observer):
                 _logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
-
-
-def _warn(result: CallToolResult, text: str) -> None:
-    _logger.debug("%s", text)
-    result.warnings.append(text)
 
 
 def _is_same(schema: object, other: object) -> bool:

@@ -13,7 +13,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Callable, TypeVar
 
@@ -96,13 +96,12 @@ def _fill(value: object, wanted: Any) -> Any:
         found = [one for one in arguments if one == value and type(one) is type(value)]
         _expect(bool(found), value, " or ".join(map(repr, arguments)))
         return value
-    container = origin or wanted
-    if not isinstance(container, type):
+    return _fill_class(value, origin or wanted, arguments)
+
+
+def _fill_class(value: object, wanted: Any, arguments: tuple[Any, ...]) -> Any:
+    if not isinstance(wanted, type):
         raise UsageError(f"returns: {wanted!r} is not a type that a result can be filled into")
-    return _fill_class(value, container, arguments)
-
-
-def _fill_class(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
     if wanted in _SCALARS:
         return _fill_scalar(value, wanted)
     if is_typed_dict(wanted):
@@ -206,17 +205,28 @@ def _fill_dict(value: object, arguments: tuple[Any, ...]) -> dict[Any, Any]:
     }
 
 
-def _fill_dataclass(value: object, wanted: Any) -> Any:
+def _fill_members(
+    value: object, wanted: type, hints: Mapping[str, Any], required: Iterable[str]
+) -> dict[str, Any]:
+    """Return the members of an object that ``wanted`` has."""
     _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
-    given, hints = typing.cast("dict[str, object]", value), _hints(wanted)
-    arguments = {}
-    for field in dataclasses.fields(wanted):
-        if not field.init:
-            continue
-        if field.name in given:
-            arguments[field.name] = _inside(f".{field.name}", given[field.name], hints[field.name])
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise _Unfit("is missing", f".{field.name}")
+    given, filled = typing.cast("dict[str, object]", value), {}
+    for name, hint in hints.items():
+        if name in given:
+            filled[name] = _inside(f".{name}", given[name], hint)
+        elif name in required:
+            raise _Unfit("is missing", f".{name}")
+    return filled
+
+
+def _fill_dataclass(value: object, wanted: Any) -> Any:
+    fields, hints = [field for field in dataclasses.fields(wanted) if field.init], _hints(wanted)
+    missing = dataclasses.MISSING
+    required = [
+        each.name for each in fields if each.default is missing and each.default_factory is missing
+    ]
+    own = {field.name: hints[field.name] for field in fields}
+    arguments = _fill_members(value, wanted, own, required)
     try:
         return wanted(**arguments)
     except (ValueError, TypeError) as error:  # its own __post_init__
@@ -229,16 +239,9 @@ def is_typed_dict(wanted: type) -> bool:
 
 
 def _fill_typed_dict(value: object, wanted: Any) -> dict[str, Any]:
-    _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
-    given, hints = typing.cast("dict[str, object]", value), _hints(wanted)
-    filled = dict(given)
-    required = required_keys(wanted, hints)
-    for name, hint in hints.items():
-        if name in given:
-            filled[name] = _inside(f".{name}", given[name], hint)
-        elif name in required:
-            raise _Unfit("is missing", f".{name}")
-    return filled
+    hints = _hints(wanted)
+    filled = _fill_members(value, wanted, hints, required_keys(wanted, hints))
+    return {**typing.cast("dict[str, object]", value), **filled}
 
 
 def required_keys(wanted: Any, hints: Mapping[str, Any]) -> list[str]:

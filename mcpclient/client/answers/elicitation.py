@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Union
 
-from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
+from ...errors import HandlerFailed, McpError, UsageError
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
 from ...protocol.elicitation import (
@@ -21,9 +21,6 @@ from ..events.callbacks import Observer, OrderedCallback, ask
 
 if TYPE_CHECKING:
     from ...protocol.schema import Schema
-
-# The most visits a user is asked for before one call; with more, the call fails.
-_MAX_VISITS = 20
 
 # The most visits remembered, since the server may still announce that they are completed.
 _REMEMBERED_VISITS = 1000
@@ -123,20 +120,6 @@ class ElicitationAnswerer(Observer):
         if problem:
             raise HandlerFailed(self.method, f"the answer does not fit the form: {problem}")
         return {"action": "accept", "content": filled_in}
-
-    async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
-        """Ask for the visits that a call needs, one by one. Return False if one was declined."""
-        visits = list(elicitations)
-        if "url" not in self._by_mode or len(visits) > _MAX_VISITS:
-            return False
-        for visit in visits:
-            try:
-                answer = await self.answer({**visit, "mode": "url"}, server)
-            except ProtocolViolation:
-                return False
-            if answer["action"] != "accept":
-                return False
-        return bool(visits)
 
     # Observer
 

@@ -21,7 +21,7 @@ from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...lazy import OnDemand
 from ...net.clocks import timestamp
 from ...net.futures import BackgroundTasks, cancel
-from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, related_task_of, with_related_task
+from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, Task, related_task_of, with_related_task
 from ..events.callbacks import Observer
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ _logger = logger_for("mcpclient.client")
 PAUSES_TIMEOUTS = frozenset({"elicitation/create", "sampling/createMessage"})
 """The requests that a human answers or approves. The server waits for that, so the timeouts of
 this client's calls are paused meanwhile."""
+
+# The most visits a user is asked for before one call; with more, the call fails.
+_MAX_VISITS = 20
 
 
 class Handlers:
@@ -108,29 +111,29 @@ class Handlers:
         try:
             answer: Mapping[str, Any] = await answerer.answer(params, self._server)
         except HandlerFailed as failure:
-            _log(failure)
+            _logger.error("%s", failure, exc_info=failure.__cause__)
             raise
         return answer
 
     async def ask_for_visits(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
-        """Ask for the visits to URLs that a call needs. Return False if one was declined."""
-        if self._elicitation is None:
+        """Ask for the visits that a call needs, one by one. Return False if one was declined."""
+        visits = list(elicitations)
+        if self._elicitation is None or not 0 < len(visits) <= _MAX_VISITS:
             return False
-        try:
-            return await self._elicitation.ask_for_visits(elicitations, self._server)
-        except HandlerFailed as failure:
-            _log(failure)
-            raise
+        for visit in visits:
+            try:
+                answer = await self.answer(self._elicitation.method, {**visit, "mode": "url"})
+            except ProtocolViolation:
+                return False
+            if answer["action"] != "accept":
+                return False
+        return True
 
     def set_roots(self, roots: rooted.RootsOption) -> None:
         """Replace the roots. Raises `UsageError` when none were declared."""
         if self._roots is None:
             raise UsageError("roots can be changed where they were given before: roots=[]")
         self._roots.replace(roots)
-
-
-def _log(failure: HandlerFailed) -> None:
-    _logger.error("%s", failure, exc_info=failure.__cause__)
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:
@@ -171,7 +174,7 @@ class TaskReceiver(Observer):
         self.clocks: PausableClocks | None = None
         """The clocks to pause while a human may be busy with a task."""
         self._answering: Counter[str] = Counter()
-        self._asked: dict[int, int] = {}
+        self._asked: Counter[int] = Counter()
 
     def is_answering(self, task_id: str) -> bool:
         """Whether a request that belongs to this task is being answered."""
@@ -179,7 +182,7 @@ class TaskReceiver(Observer):
 
     def inputs_of(self, task_id: str) -> int:
         """Return the number of requests that belong to this task so far."""
-        return self._asked.get(hash(task_id), 0)
+        return self._asked[hash(task_id)]
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Awaitable[Mapping[str, Any]]:
         """Return what to await for the result. Raises what `Handlers.answer` does."""
@@ -213,10 +216,7 @@ class TaskReceiver(Observer):
         if len(self._tasks) >= _MAX_TASKS:
             raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MAX_TASKS} tasks already")
         plain = {name: value for name, value in params.items() if name != "task"}
-        milliseconds = params["task"].get("ttl")
-        is_number = isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool)
-        is_given = is_number and milliseconds > 0
-        task = _ReceivedTask(min(milliseconds, _MAX_TTL * 1000) / 1000 if is_given else _USUAL_TTL)
+        task = _ReceivedTask(min(Task(params["task"]).ttl or _USUAL_TTL, _MAX_TTL))
         task.work = self._running.start(self._work(task, method, plain))
         task.expiry = asyncio.get_running_loop().call_later(task.ttl, self._forget, task.id)
         self._tasks[task.id] = task
@@ -229,7 +229,7 @@ class TaskReceiver(Observer):
             task.become("completed")
         except McpError as error:
             task.error = error
-            task.become("failed", error_answer(error)[1])
+            task.become("failed", statusMessage=error_answer(error)[1])
         except asyncio.CancelledError:
             task.become("cancelled")
             raise
@@ -258,7 +258,7 @@ class TaskReceiver(Observer):
 
     async def _result(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         task = self._find(params)
-        if task.work is not None and not task.work.done():
+        if task.work is not None:
             await asyncio.wait({task.work})
         if task.error is not None:
             raise task.error.again()
@@ -271,7 +271,7 @@ class TaskReceiver(Observer):
         if task.status != "working":
             reason = f"Cannot cancel task: already in terminal status {task.status!r}"
             raise PeerError(ErrorCode.INVALID_PARAMS, reason)
-        task.become("cancelled", "The task was cancelled by request.")
+        task.become("cancelled", statusMessage="The task was cancelled by request.")
         task.stop()
         return task.described()
 
@@ -294,17 +294,23 @@ class _ReceivedTask:
     def __init__(self, ttl: float) -> None:
         self.id = os.urandom(16).hex()  # unguessable: anyone who knows it may fetch the result
         self.ttl = ttl
-        self.status = "working"
+        now = timestamp()
+        self._raw = {
+            **{"taskId": self.id, "status": "working", "createdAt": now, "lastUpdatedAt": now},
+            **{"ttl": int(ttl * 1000), "pollInterval": int(_POLL_INTERVAL * 1000)},
+        }
         self.result: Mapping[str, Any] | None = None
         self.error: McpError | None = None
         self.work: asyncio.Task[None] | None = None
         self.expiry: asyncio.TimerHandle | None = None
-        self._message: str | None = None
-        self._created = self._updated = timestamp()
 
-    def become(self, status: str, message: str | None = None) -> None:
+    @property
+    def status(self) -> object:
+        return self._raw["status"]
+
+    def become(self, status: str, **message: str) -> None:
         if self.status == "working":  # the other states are final
-            self.status, self._message, self._updated = status, message, timestamp()
+            self._raw.update(status=status, lastUpdatedAt=timestamp(), **message)
 
     def stop(self) -> None:
         if self.expiry is not None:
@@ -312,17 +318,7 @@ class _ReceivedTask:
         cancel(self.work)
 
     def described(self) -> dict[str, Any]:
-        described = {
-            "taskId": self.id,
-            "status": self.status,
-            "createdAt": self._created,
-            "lastUpdatedAt": self._updated,
-            "ttl": int(self.ttl * 1000),
-            "pollInterval": int(_POLL_INTERVAL * 1000),
-        }
-        if self._message is not None:
-            described["statusMessage"] = self._message
-        return described
+        return dict(self._raw)
 
 
 # The most requests that the handlers answer at the same time, and the most memory those may take,

@@ -28,12 +28,7 @@ from ...jsonrpc.messages import ErrorCode
 from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
 from ...protocol.caching import CACHEABLE, ResponseCache, key_of
-from ...protocol.mrtr import (
-    INPUT_METHODS,
-    MAX_ROUNDS,
-    pause_before_retry,
-    retry_params,
-)
+from ...protocol.mrtr import INPUT_METHODS, MAX_ROUNDS, pause_before_retry, retry_params
 from ..events.callbacks import Observer
 from .connection import Connection
 from .limits import RequestOptions
@@ -461,16 +456,15 @@ class CallRecovery:
         self, params: Mapping[str, Any] | None, call: CallDeadline, busy: HttpError
     ) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its limits allow."""
-        longest = min(call.options.timeout or math.inf, call.options.max_timeout or math.inf)
+        longest = min(
+            call.options.timeout or math.inf, call.options.max_timeout or math.inf, _MAX_RETRY_AFTER
+        )
         for _ in range(_MAX_RETRIES):
             header = busy.headers.get("retry-after", "")
             delay = max(retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
-            if delay > min(longest - call.spent, _MAX_RETRY_AFTER):
-                limit = min(longest, _MAX_RETRY_AFTER)
-                busy.advice = (
-                    f"waiting {delay:.0f} s would take longer than the {limit:g} s this call may "
-                    "take; call later"
-                )
+            if delay > longest - call.spent:
+                reason = f"waiting {delay:.0f} s would take longer than the {longest:g} s"
+                busy.advice = f"{reason} this call may take; call later"
                 raise busy
             await asyncio.sleep(delay)
             try:

@@ -189,6 +189,4 @@ class Deadlines:
     @property
     def held_seconds(self) -> float:
         """Seconds for which the clocks were paused so far."""
-        held_since = self._correlator.paused_at
-        now = 0.0 if held_since is None else self._loop.time() - held_since
-        return self._correlator.paused_seconds + now
+        return self._loop.time() - self.counted_time()

@@ -12,13 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ...errors import (
-    CallRefused,
-    ConnectFailed,
-    SandboxUnavailable,
-    ServerUnavailable,
-    UsageError,
-)
+from ...errors import CallRefused, ConnectFailed, SandboxUnavailable, ServerUnavailable, UsageError
 from ...framing.logs import logger_for
 from ...net.chained_log import log_at
 from ...net.clocks import steady_seconds

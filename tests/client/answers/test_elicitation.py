@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient import Client, Elicitation, ElicitationRequest, accept_defaults
 from mcpclient.client.answers.elicitation import ElicitationAnswerer, ElicitationOption
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     HandlerFailed,
     PeerError,
@@ -465,9 +466,9 @@ def test_a_user_is_asked_for_so_many_visits(count: int, asked: int) -> None:
         seen.append(request.url)
         return True
 
-    answerer = ElicitationAnswerer(Elicitation(url=visit))
+    handlers = Handlers(elicitation=Elicitation(url=visit))
     visits = [{**VISIT, "elicitationId": str(number)} for number in range(count)]
-    assert asyncio.run(answerer.ask_for_visits(visits, "server")) is (asked > 0)
+    assert asyncio.run(handlers.ask_for_visits(visits)) is (asked > 0)
     assert len(seen) == asked
 
 
