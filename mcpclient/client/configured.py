@@ -171,7 +171,7 @@ def _read(path: str) -> str:
     return read_file(path, limit=MAX_VALUE_FILE_SIZE).decode("utf-8", "replace")
 
 
-# The names that applications give the options of `OAuth`.
+# The names that applications give the options of `OAuth` and of its `Endpoints`.
 _TEXTS = {
     "client_id": ("clientId", "client_id", "CLIENT_ID"),
     "client_secret": ("clientSecret", "client_secret", "CLIENT_SECRET"),
@@ -180,8 +180,6 @@ _TEXTS = {
     "issuer": ("issuer",),
     "resource": ("resource",),
     "account": ("account",),
-}
-_ENDPOINTS = {
     "token_endpoint": ("tokenUrl", "tokenEndpoint", "token_endpoint"),
     "authorization_endpoint": (
         *("authorizationUrl", "authorizationEndpoint", "authorization_endpoint"),
@@ -227,7 +225,14 @@ def authentication_of(
 
 
 def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str]) -> dict[str, Any]:
-    options: dict[str, Any] = _texts(given, _TEXTS, field, expand)
+    options: dict[str, Any] = {}
+    for option, spellings in _TEXTS.items():
+        for spelling in spellings:
+            value = given.get(spelling)
+            if isinstance(value, str) and value:
+                options[option] = expand(value)
+            elif value is not None and value != "":
+                raise EntryError(f"must be a string, not {kind_of_value(value)}", field, spelling)
     scopes = given.get("scopes", given.get("scope"))
     if scopes is not None:
         scopes = scopes.split() if isinstance(scopes, str) else scopes
@@ -237,7 +242,7 @@ def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str])
     port = given.get("callbackPort")
     if isinstance(port, int) and not isinstance(port, bool) and "redirect_uri" not in options:
         options["redirect_uri"] = f"http://localhost:{port}/callback"
-    endpoints = _texts(given, _ENDPOINTS, field, expand)
+    endpoints = {name: options.pop(name) for name in list(options) if name.endswith("_endpoint")}
     if "token_endpoint" in endpoints:
         options["endpoints"] = Endpoints(**endpoints)
     if given.get("trustFirstIssuer") is True:
@@ -256,20 +261,3 @@ def _require_issuer(options: Mapping[str, Any], field: str) -> None:
             "issuer",
             hint='add "issuer": "https://…", or "trustFirstIssuer": true to trust the first one',
         )
-
-
-def _texts(
-    given: Mapping[str, Any],
-    names: Mapping[str, tuple[str, ...]],
-    field: str,
-    expand: Callable[[str], str],
-) -> dict[str, str]:
-    found = {}
-    for option, spellings in names.items():
-        for spelling in spellings:
-            value = given.get(spelling)
-            if isinstance(value, str) and value:
-                found[option] = expand(value)
-            elif value is not None and value != "":
-                raise EntryError(f"must be a string, not {kind_of_value(value)}", field, spelling)
-    return found

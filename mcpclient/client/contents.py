@@ -132,8 +132,7 @@ class Contents(Requests):
 
     async def list_resources(self, **options: Unpack[QueryOptions]) -> list[Resource]:
         """Return the resources of all pages. The options are those of `request`, which it calls."""
-        items = await self._list("resources/list", "resources", options)
-        return [Resource(item) for item in items]
+        return [Resource(item) for item in await self._list("resources/list", "resources", options)]
 
     async def list_resource_templates(
         self, **options: Unpack[QueryOptions]
@@ -157,16 +156,13 @@ class Contents(Requests):
             uri = uri.expand(**checked_arguments(variables))
         elif variables is not None:
             raise UsageError("variables are for a ResourceTemplate, not for a URI")
-        params = {"uri": uri}
-        result = await self.request("resources/read", params, **options)
-        return ReadResourceResult(result)
+        return ReadResourceResult(await self.request("resources/read", {"uri": uri}, **options))
 
     # Prompts
 
     async def list_prompts(self, **options: Unpack[QueryOptions]) -> list[Prompt]:
         """Return the prompts of all pages. The options are those of `request`, which it calls."""
-        items = await self._list("prompts/list", "prompts", options)
-        return [Prompt(item) for item in items]
+        return [Prompt(item) for item in await self._list("prompts/list", "prompts", options)]
 
     async def get_prompt(
         self,
@@ -178,8 +174,7 @@ class Contents(Requests):
         params: dict[str, Any] = {"name": name}
         if checked_arguments(arguments):
             params["arguments"] = arguments
-        result = await self.request("prompts/get", params, **options)
-        return GetPromptResult(result)
+        return GetPromptResult(await self.request("prompts/get", params, **options))
 
     async def complete(
         self,
@@ -216,8 +211,7 @@ class Contents(Requests):
         what `request` does.
         """
         self._need_skills()
-        items = await self._list("skills/list", "skills", options)
-        return [skills.Skill(item) for item in items]
+        return [skills.Skill(item) for item in await self._list("skills/list", "skills", options)]
 
     async def get_skill(self, uri: str, **options: Unpack[QueryOptions]) -> skills.Skill:
         """Return the entry of the skill with this URI (of its ``SKILL.md``), listed or not."""
@@ -283,8 +277,7 @@ class Contents(Requests):
     async def _read_file(self, uri: str, options: QueryOptions) -> ReadResourceResult:
         # A cached response may be older than the entry it is verified against.
         options["fresh"] = True
-        result = await self.request("resources/read", {"uri": uri}, **options)
-        contents = ReadResourceResult(result)
+        contents = await self.read_resource(uri, **options)
         if len(contents.contents) != 1:
             reason = f"the server sent it as {len(contents.contents)} parts"
             raise SkillVerificationError(uri, "size", reason)

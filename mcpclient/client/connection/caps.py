@@ -95,12 +95,12 @@ class Caps:
             await asyncio.wait({waiter}, timeout=seconds)
 
     def _timeout(self, call: CallDeadline, idle: float) -> CallTimeout:
-        limits, is_idle = self.limits, call.left > 0
+        limits = self.limits
         reason = f"its turn: at most {limits.at_once} at once (at_once)"
         if limits.at_once is None or self._running < limits.at_once:
             reason = f"its turn: at most {limits.per_minute} per minute (per_minute)"
-        seconds = idle if is_idle else call.options.max_timeout or 0.0
-        return call.named(CallTimeout(call.method, seconds, "idle" if is_idle else "total", reason))
+        seconds, limit = (idle, "idle") if call.left > 0 else (call.options.max_timeout, "total")
+        return call.named(CallTimeout(call.method, seconds or 0.0, limit, reason))
 
     def _admit(self) -> None:
         """Let those through that have waited longest, as many as may be."""

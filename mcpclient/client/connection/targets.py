@@ -203,15 +203,12 @@ def derive_name(target: Target) -> str:
             if target.get(key):
                 return derive_name(target[key])
         raise UsageError("a server's configuration needs a command or a url")
-    if isinstance(target, str) and "://" in target:
-        return _host_name(target)
-    words: list[str] = []
-    if isinstance(target, str):
-        words = [target] if os.path.isfile(target) else words_of(target)
-    elif isinstance(target, os.PathLike):
-        words = [os.fspath(target)]
-    elif isinstance(target, Sequence):
-        words = [os.fspath(word) for word in target]
+    if isinstance(target, (str, os.PathLike)) and os.path.isfile(target):
+        words: str | list[str] | None = [os.fspath(target)]  # a script, without its interpreter
+    else:
+        words = destination_of(target)
+    if isinstance(words, str):
+        return _host_name(words)
     name = os.path.splitext(os.path.basename(words[0].replace("\\", "/")))[0] if words else ""
     if not name:
         raise UsageError("this server needs a name: give a mapping of names to servers")
