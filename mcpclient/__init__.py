@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from .auth.options import WorkloadIdentity as WorkloadIdentity
     from .auth.signing import Es256Key as Es256Key
     from .auth.signing import Signer as Signer
-    from .client.answers.elicitation import Elicitation as Elicitation
-    from .client.answers.elicitation import accept_defaults as accept_defaults
-    from .client.answers.sampling import Sampling as Sampling
-    from .client.answers.sampling import SamplingModel as SamplingModel
+    from .client.answers.answerers import Elicitation as Elicitation
+    from .client.answers.answerers import Sampling as Sampling
+    from .client.answers.answerers import SamplingModel as SamplingModel
+    from .client.answers.answerers import accept_defaults as accept_defaults
     from .client.client import Client as Client
     from .client.client import call as call
     from .client.client import connect as connect
@@ -182,8 +182,7 @@ _MODULES = {
         "WorkloadIdentity"
     ),
     ".auth.signing": "Es256Key Signer",
-    ".client.answers.elicitation": "Elicitation accept_defaults",
-    ".client.answers.sampling": "Sampling SamplingModel",
+    ".client.answers.answerers": "Elicitation Sampling SamplingModel accept_defaults",
     ".client.client": "Client call connect list_tools",
     ".client.connection.applications": "AsgiApp",
     ".client.connection.client_options": "CallOptions ClientOptions QueryOptions",

@@ -162,7 +162,7 @@ NEW_TYPING = ("typing_compat", "typing_extensions")
 TYPES_FROM_ABOVE = {
     ("client.client", "adapters.toolbox"),
     ("client.client", "adapters.model_api"),
-    ("client.answers.sampling", "adapters.openai_chat"),
+    ("client.answers.answerers", "adapters.openai_chat"),
     ("manager.manager", "adapters.toolbox"),
     ("manager.manager", "adapters.model_api"),
     ("adapters.toolbox", "code"),
@@ -402,7 +402,7 @@ SCENE = {
     "net.files": "",
     "net.login.storage": "",
     "client.client": "",
-    "client.answers.roots": "",
+    "client.answers.answerers": "",
     "client.events.callbacks": "",
     "client.connection.session": "",
 }
@@ -484,7 +484,7 @@ FAULTY = {
         "decides by the method tools/call",
     ),
     "a higher room": (
-        "client.answers.roots",
+        "client.answers.answerers",
         "from ..connection.session import Session",
         "room client.connection is not below room client.answers",
     ),

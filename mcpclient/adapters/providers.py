@@ -14,9 +14,9 @@ from . import anthropic, bedrock, google, openai_chat, openai_responses
 from .model_api import Provider
 
 if TYPE_CHECKING:
-    from ..client.answers import sampling as answers
+    from ..client.answers import answerers as answers
 else:  # a copy vendored without the part "answers" still has toolboxes
-    answers = OnDemand("..client.answers.sampling", __name__)
+    answers = OnDemand("..client.answers.answerers", __name__)
 
 
 PROVIDERS: Mapping[str, Provider] = {

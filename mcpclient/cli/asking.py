@@ -12,7 +12,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from ..client.answers.elicitation import accept_defaults, form_problem
+from ..client.answers.answerers import accept_defaults, form_problem
 from ..client.connection.targets import short_name
 from ..errors import UsageError
 from ..framing.escaping import escape, escape_line

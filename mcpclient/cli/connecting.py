@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..client.answers.elicitation import Elicitation
+from ..client.answers.answerers import Elicitation
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from . import configured
-    from .answers.roots import RootsOption
+    from .answers.answerers import RootsOption
     from .connection import client_options
     from .connection.client_options import ClientOptions, QueryOptions
     from .events.around import Around

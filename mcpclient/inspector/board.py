@@ -12,8 +12,7 @@ from itertools import takewhile
 from typing import Any, Callable, NamedTuple
 
 from ..auth.url_guard import host_of
-from ..client.answers.elicitation import Elicitation, form_problem
-from ..client.answers.sampling import Sampling
+from ..client.answers.answerers import Elicitation, Sampling, form_problem
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT, Seconds
 from ..client.requests import connection_of

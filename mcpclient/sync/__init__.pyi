@@ -12,7 +12,7 @@ from ..adapters.definitions import ToolDefinitions
 from ..adapters.model_api import Provider
 from ..adapters.toolbox import ToolboxOptions
 from ..auth.options import OAuth, OAuthOptions
-from ..client.answers.roots import RootsOption
+from ..client.answers.answerers import RootsOption
 from ..client.client import Client as AsyncClient
 from ..client.connection.client_options import (
     SharedCallOptions,

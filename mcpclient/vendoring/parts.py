@@ -44,7 +44,7 @@ PARTS: dict[str, Part] = {
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",
-        ("client.answers.elicitation", "client.answers.sampling", "client.answers.roots"),
+        ("client.answers.answerers",),
     ),
     "hooks": Part("functions around calls", ("client.events.around",)),
     "audit": Part("audit logs", ("client.events.audit", "net.chained_log")),

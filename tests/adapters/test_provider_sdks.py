@@ -19,7 +19,7 @@ import pytest
 
 import mcpclient
 from mcpclient.adapters.providers import PROVIDERS, sampling_model
-from mcpclient.client.answers.sampling import SamplingAnswerer
+from mcpclient.client.answers.answerers import SamplingAnswerer
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.loops import LOOPS, STREAMED
 from tests.adapters.model_apis import APIS, Api, Script

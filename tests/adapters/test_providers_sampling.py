@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.providers import sampling_model
-from mcpclient.client.answers.sampling import SamplingAnswerer
+from mcpclient.client.answers.answerers import SamplingAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
 from tests.adapters.model_apis import APIS, Script
 

@@ -26,13 +26,9 @@ from ..events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ...net.clocks import PausableClocks
-    from . import elicitation as elicitations
-    from . import roots as rooted
-    from . import sampling as samplings
+    from . import answerers
 else:
-    elicitations = OnDemand(".elicitation", __name__)
-    rooted = OnDemand(".roots", __name__)
-    samplings = OnDemand(".sampling", __name__)
+    answerers = OnDemand(".answerers", __name__)
 
 _logger = logger_for("mcpclient.client")
 
@@ -49,16 +45,16 @@ class Handlers:
 
     def __init__(
         self,
-        sampling: samplings.SamplingOption | None = None,
-        elicitation: elicitations.ElicitationOption | None = None,
-        roots: rooted.RootsOption | None = None,
+        sampling: answerers.SamplingOption | None = None,
+        elicitation: answerers.ElicitationOption | None = None,
+        roots: answerers.RootsOption | None = None,
     ) -> None:
         self._server = ""
-        self._sampling = samplings.SamplingAnswerer(sampling) if sampling is not None else None
+        self._sampling = answerers.SamplingAnswerer(sampling) if sampling is not None else None
         self._elicitation = (
-            elicitations.ElicitationAnswerer(elicitation) if elicitation is not None else None
+            answerers.ElicitationAnswerer(elicitation) if elicitation is not None else None
         )
-        self._roots = rooted.RootsAnswerer(roots) if roots is not None else None
+        self._roots = answerers.RootsAnswerer(roots) if roots is not None else None
         given = (self._sampling, self._elicitation, self._roots)
         self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
         self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
@@ -129,7 +125,7 @@ class Handlers:
                 return False
         return True
 
-    def set_roots(self, roots: rooted.RootsOption) -> None:
+    def set_roots(self, roots: answerers.RootsOption) -> None:
         """Replace the roots. Raises `UsageError` when none were declared."""
         if self._roots is None:
             raise UsageError("roots can be changed where they were given before: roots=[]")

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from ...protocol.types import LogMessage, Progress
     from ...sandbox.rights import Sandbox
     from ...transports.http_messages import HeaderSource
-    from ..answers.elicitation import ElicitationOption
-    from ..answers.roots import RootsOption
-    from ..answers.sampling import SamplingOption
+    from ..answers.answerers import ElicitationOption, RootsOption, SamplingOption
     from ..events.around import Around
     from ..events.audit import AuditOption
     from ..events.callbacks import Hooks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.elicitation import Elicitation
+from mcpclient.client.answers.answerers import Elicitation
 from mcpclient.client.answers.inbound_requests import PAUSES_TIMEOUTS, Handlers, error_answer
 from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import (

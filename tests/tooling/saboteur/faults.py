@@ -173,33 +173,33 @@ VISIBLE = [
         "",
     ),
     Fault(
-        "client.answers.sampling",
+        "client.answers.answerers",
         "a refused sampling has another code",
         "_REJECTED = -1",
         "_REJECTED = -32603",
     ),
     Fault(
-        "client.answers.elicitation",
+        "client.answers.answerers",
         "a dismissed form is declined",
         'return "cancel", {}',
         'return "decline", {}',
     ),
     Fault(
-        "client.answers.elicitation",
+        "client.answers.answerers",
         "a declined form is dismissed",
         '("accept" if answer else "decline"), {}',
         '("accept" if answer else "cancel"), {}',
     ),
     Fault(
-        "client.answers.elicitation",
+        "client.answers.answerers",
         "a refusal is an acceptance",
         '("accept" if answer else "decline")',
         '"accept"',
     ),
     Fault(
-        "client.answers.elicitation",
+        "client.answers.answerers",
         "defaults are left out",
-        "filled_in = with_defaults(request, given)",
+        "filled_in = elicitation.with_defaults(request, given)",
         "filled_in = given",
     ),
     Fault(
@@ -525,7 +525,7 @@ OTHERS = [
         "nullcontext()",
     ),
     Fault(
-        "client.answers.roots",
+        "client.answers.answerers",
         "a root may climb",
         'if ".." in unquote(parts.path)',
         'if ".." in parts.path',
@@ -724,7 +724,7 @@ OTHERS = [
         "callable(connection.options.headers)",
     ),
     Fault(
-        "client.answers.elicitation",
+        "client.answers.answerers",
         "what a visit set off goes on after the end",
         "        self._tasks.cancel()",
         "        pass",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, Elicitation, ElicitationRequest, accept_defaults
-from mcpclient.client.answers.elicitation import ElicitationAnswerer, ElicitationOption
+from mcpclient.client.answers.answerers import ElicitationAnswerer, ElicitationOption
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     HandlerFailed,

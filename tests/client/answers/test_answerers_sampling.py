@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Sampling, SamplingModel, SamplingRequest
-from mcpclient.client.answers.sampling import SamplingAnswerer, SamplingOption
+from mcpclient.client.answers.answerers import SamplingAnswerer, SamplingOption
 from mcpclient.errors import HandlerFailed, ProtocolViolation, UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.support.virtual_time import run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.roots import RootsAnswerer
+from mcpclient.client.answers.answerers import RootsAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.support.virtual_time import run

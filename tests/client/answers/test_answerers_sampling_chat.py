@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import SamplingModel
-from mcpclient.client.answers.sampling import SamplingAnswerer
+from mcpclient.client.answers.answerers import SamplingAnswerer
 from mcpclient.errors import HandlerFailed
 
 F = {"name": "f", "description": "d", "inputSchema": {"type": "object"}}
