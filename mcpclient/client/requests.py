@@ -58,7 +58,6 @@ class Requests:
         denied = (lambda: connection.session.transport.stderr_tail) if options.sandbox else None
         self._listed = ListedTools(options.validate, options.schema_limits, denied)
         connection.observers.append(self._listed)
-        options.handlers.attach(connection.name, connection.observers)
         self._around: tuple[hooks.Around, ...] = options.around
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)

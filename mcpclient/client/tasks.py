@@ -389,7 +389,7 @@ class CoreTaskWait(Observer):
         return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
-        _check_inputs(self._connection.receiver.inputs_of(self._id))
+        _check_inputs(self._connection.options.handlers.inputs_of(self._id))
         if self._life_left <= 0:
             raise TaskFailed(self._id, self._task.status, "its time to live has passed")
         if self._remaining <= 0:
@@ -400,7 +400,7 @@ class CoreTaskWait(Observer):
     @property
     def _is_answering(self) -> bool:
         """Whether a handler is at work for the task."""
-        return self._connection.receiver.is_answering(self._id)
+        return self._connection.options.handlers.is_answering(self._id)
 
     def _job_for_input(self) -> _Job | None:
         """Start the job that a request for input needs; None when there is nothing to do."""

@@ -39,15 +39,29 @@ this client's calls are paused meanwhile."""
 # The most visits a user is asked for before one call; with more, the call fails.
 _MAX_VISITS = 20
 
+_MAX_TASKS = 100
+_MAX_COUNTED = 1000
+_MAX_TTL = 24 * 3600.0
+_USUAL_TTL = 3600.0
+_POLL_INTERVAL = 0.5
+_ABOUT_TASKS = frozenset({"tasks/get", "tasks/list", "tasks/result", "tasks/cancel"})
 
-class Handlers:
-    """The caller's handlers, and the capabilities that they imply. ``ping`` is always answered."""
+
+class Handlers(Observer):
+    """The caller's handlers, and the capabilities that they imply. ``ping`` is always answered.
+
+    ``tasks``: whether the server may ask for answers as tasks. At most 100 are kept, each for as
+    long as the server asked (an hour by default, a day at most); then a task is cancelled and
+    forgotten.
+    """
 
     def __init__(
         self,
         sampling: answerers.SamplingOption | None = None,
         elicitation: answerers.ElicitationOption | None = None,
         roots: answerers.RootsOption | None = None,
+        *,
+        tasks: bool = False,
     ) -> None:
         self._server = ""
         self._sampling = answerers.SamplingAnswerer(sampling) if sampling is not None else None
@@ -59,6 +73,13 @@ class Handlers:
         self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
         self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
         self._declared: Mapping[str, Any] = {}
+        self._augmentable = AUGMENTABLE.keys() & self._answerers.keys() if tasks else ()
+        self._tasks: dict[str, _ReceivedTask] = {}
+        self._running = BackgroundTasks()
+        self.clocks: PausableClocks | None = None
+        """The clocks to pause while a human may be busy with a task."""
+        self._answering: Counter[str] = Counter()
+        self._asked: Counter[int] = Counter()
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -87,6 +108,7 @@ class Handlers:
     def attach(self, server: str, observers: list[Observer]) -> None:
         """Serve one connection. ``server``: the name of the server in questions to the user."""
         self._server = server
+        observers.append(self)
         if self._elicitation is not None:
             observers.append(self._elicitation)
 
@@ -131,46 +153,7 @@ class Handlers:
             raise UsageError("roots can be changed where they were given before: roots=[]")
         self._roots.replace(roots)
 
-
-def error_answer(error: McpError) -> tuple[int, str, Any]:
-    """Return code, message and data of the error response, without anything secret."""
-    if isinstance(error, PeerError):
-        return error.code, error.message, error.data
-    if isinstance(error, HandlerFailed):
-        return error.code, error.reason, None
-    if isinstance(error, NotOffered):
-        return ErrorCode.METHOD_NOT_FOUND, error.reason, None
-    if isinstance(error, ProtocolViolation):
-        return ErrorCode.INVALID_PARAMS, error.reason, None
-    return ErrorCode.INTERNAL_ERROR, "the client could not answer", None
-
-
-_MAX_TASKS = 100
-_MAX_COUNTED = 1000
-_MAX_TTL = 24 * 3600.0
-_USUAL_TTL = 3600.0
-_POLL_INTERVAL = 0.5
-
-
-class TaskReceiver(Observer):
-    """Answers the server through the handlers: at once, or as a task where it asks for one.
-
-    ``tasks``: whether this client supports tasks. At most 100 are kept, each for as long as the
-    server asked (an hour by default, a day at most); then a task is cancelled and forgotten.
-    """
-
-    def __init__(self, handlers: Handlers, *, tasks: bool) -> None:
-        self._handlers = handlers
-        declared = handlers.capabilities if tasks else {}
-        self._augmentable = {
-            method for method, (subject, _) in AUGMENTABLE.items() if subject in declared
-        }
-        self._tasks: dict[str, _ReceivedTask] = {}
-        self._running = BackgroundTasks()
-        self.clocks: PausableClocks | None = None
-        """The clocks to pause while a human may be busy with a task."""
-        self._answering: Counter[str] = Counter()
-        self._asked: Counter[int] = Counter()
+    # Requests that belong to tasks, or ask for one
 
     def is_answering(self, task_id: str) -> bool:
         """Whether a request that belongs to this task is being answered."""
@@ -180,15 +163,17 @@ class TaskReceiver(Observer):
         """Return the number of requests that belong to this task so far."""
         return self._asked[hash(task_id)]
 
-    def answer(self, method: str, params: Mapping[str, Any]) -> Awaitable[Mapping[str, Any]]:
-        """Return what to await for the result. Raises what `Handlers.answer` does."""
-        if self._augmentable and method in _REQUESTS:
-            return _REQUESTS[method](self, params)
+    def answer_request(
+        self, method: str, params: Mapping[str, Any]
+    ) -> Awaitable[Mapping[str, Any]]:
+        """Return what to await for the result, at once or as a task. Raises what `answer` does."""
+        if self._augmentable and method in _ABOUT_TASKS:
+            return self._answer_about_tasks(method, params)
         if method in self._augmentable and isinstance(params.get("task"), Mapping):
             return self._create(method, params)
         related = related_task_of(params)
         if related is None:
-            return self._handlers.answer(method, params)
+            return self.answer(method, params)
         return self._answer_for(related, method, params)
 
     async def _answer_for(
@@ -203,7 +188,7 @@ class TaskReceiver(Observer):
             raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
         self._answering[related] += 1
         try:
-            return with_related_task(await self._handlers.answer(method, params), related)
+            return with_related_task(await self.answer(method, params), related)
         finally:
             self._answering[related] -= 1
             self._answering += Counter()  # forgets what has come down to zero
@@ -221,7 +206,7 @@ class TaskReceiver(Observer):
     async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
         try:
             with self.clocks.held() if self.clocks is not None else nullcontext():
-                task.result = await self._handlers.answer(method, params)
+                task.result = await self.answer(method, params)
             task.become("completed")
         except McpError as error:
             task.error = error
@@ -230,45 +215,30 @@ class TaskReceiver(Observer):
             task.become("cancelled")
             raise
 
-    def _find(self, params: Mapping[str, Any]) -> _ReceivedTask:
-        task_id = params.get("taskId")
-        task = self._tasks.get(task_id) if isinstance(task_id, str) else None
-        if task is None:
-            raise PeerError(ErrorCode.INVALID_PARAMS, "Task not found")
-        return task
-
     def _forget(self, task_id: str) -> None:
         task = self._tasks.pop(task_id, None)
         if task is not None:
             task.stop()
 
-    # The server's requests about tasks
-
-    async def _get(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._find(params).described()
-
-    async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        if "cursor" in params:  # there is one page
-            raise PeerError(ErrorCode.INVALID_PARAMS, "Unknown cursor")
-        return {"tasks": [task.described() for task in self._tasks.values()]}
-
-    async def _result(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        task = self._find(params)
-        if task.work is not None:
-            await asyncio.wait({task.work})
-        if task.error is not None:
-            raise task.error.again()
-        if task.result is None:
-            raise PeerError(ErrorCode.INVALID_REQUEST, "the task was cancelled")
-        return with_related_task(task.result, task.id)
-
-    async def _cancel(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        task = self._find(params)
-        if task.status != "working":
-            reason = f"Cannot cancel task: already in terminal status {task.status!r}"
-            raise PeerError(ErrorCode.INVALID_PARAMS, reason)
-        task.become("cancelled", statusMessage="The task was cancelled by request.")
-        task.stop()
+    async def _answer_about_tasks(
+        self, method: str, params: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        if method == "tasks/list":
+            if "cursor" in params:  # there is one page
+                raise PeerError(ErrorCode.INVALID_PARAMS, "Unknown cursor")
+            return {"tasks": [task.described() for task in self._tasks.values()]}
+        task_id = params.get("taskId")
+        task = self._tasks.get(task_id) if isinstance(task_id, str) else None
+        if task is None:
+            raise PeerError(ErrorCode.INVALID_PARAMS, "Task not found")
+        if method == "tasks/result":
+            return await task.outcome()
+        if method == "tasks/cancel":
+            if task.status != "working":
+                reason = f"Cannot cancel task: already in terminal status {task.status!r}"
+                raise PeerError(ErrorCode.INVALID_PARAMS, reason)
+            task.become("cancelled", statusMessage="The task was cancelled by request.")
+            task.stop()
         return task.described()
 
     # Observer
@@ -278,12 +248,17 @@ class TaskReceiver(Observer):
             self._forget(task_id)
 
 
-_REQUESTS = {
-    "tasks/get": TaskReceiver._get,
-    "tasks/list": TaskReceiver._list,
-    "tasks/result": TaskReceiver._result,
-    "tasks/cancel": TaskReceiver._cancel,
-}
+def error_answer(error: McpError) -> tuple[int, str, Any]:
+    """Return code, message and data of the error response, without anything secret."""
+    if isinstance(error, PeerError):
+        return error.code, error.message, error.data
+    if isinstance(error, HandlerFailed):
+        return error.code, error.reason, None
+    if isinstance(error, NotOffered):
+        return ErrorCode.METHOD_NOT_FOUND, error.reason, None
+    if isinstance(error, ProtocolViolation):
+        return ErrorCode.INVALID_PARAMS, error.reason, None
+    return ErrorCode.INTERNAL_ERROR, "the client could not answer", None
 
 
 class _ReceivedTask:
@@ -307,6 +282,15 @@ class _ReceivedTask:
     def become(self, status: str, **message: str) -> None:
         if self.status == "working":  # the other states are final
             self._raw.update(status=status, lastUpdatedAt=timestamp(), **message)
+
+    async def outcome(self) -> Mapping[str, Any]:
+        if self.work is not None:
+            await asyncio.wait({self.work})
+        if self.error is not None:
+            raise self.error.again()
+        if self.result is None:
+            raise PeerError(ErrorCode.INVALID_REQUEST, "the task was cancelled")
+        return with_related_task(self.result, self.id)
 
     def stop(self) -> None:
         if self.expiry is not None:
@@ -334,7 +318,7 @@ class InboundRequests:
 
     def __init__(
         self,
-        handlers: Handlers | TaskReceiver,
+        handlers: Handlers,
         tasks: BackgroundTasks,
         clocks: PausableClocks,
         send: Callable[[Message], Awaitable[None]],
@@ -405,7 +389,7 @@ class InboundRequests:
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
             with self._clocks.held() if method in PAUSES_TIMEOUTS else nullcontext():
-                result = await self._handlers.answer(method, params)
+                result = await self._handlers.answer_request(method, params)
             answer = messages.response(request_id, result)
         except McpError as error:
             answer = messages.error_response(request_id, *error_answer(error))

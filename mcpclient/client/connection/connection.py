@@ -26,7 +26,6 @@ from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
 from ...protocol.types import CallToolResult
-from ..answers.inbound_requests import TaskReceiver
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
 from .limits import RequestOptions
 from .opening import Opening, explain, plan_for
@@ -75,8 +74,8 @@ class Connection(LoopBound):
         server's, or None, or raises."""
         self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
         """Takes method, params and options of a request that a replay does not have."""
-        self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
-        self.observers: list[Observer] = [self.receiver]
+        self.observers: list[Observer] = []
+        options.handlers.attach(self.name, self.observers)
         self.watchers: list[Watcher] = []
         for each in options.around:
             if isinstance(each, hooks.Watcher):
@@ -282,13 +281,14 @@ class Connection(LoopBound):
     def _new_session(self) -> Session:
         transport, tasks = self.route.open(), BackgroundTasks()
         events = EventCallbacks(self.name, self.observers, self.options.events, tasks)
-        session = Session(transport, self.receiver, events, tasks, self.options.network.recorder)
+        handlers, recorder = self.options.handlers, self.options.network.recorder
+        session = Session(transport, handlers, events, tasks, recorder)
         session.decode = self.decode
         if self._session is not None:
             session.log_level = self._session.log_level
             # A call may have begun in the earlier session.
             session.deadlines.go_on_from(self._session.deadlines)
-        self.receiver.clocks = session.deadlines
+        handlers.clocks = session.deadlines
         if self.route.authorizer is not None:
             self.route.authorizer.clocks = session.deadlines
         return session

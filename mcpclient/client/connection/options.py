@@ -152,6 +152,7 @@ class Options(NamedTuple):
         """Return the checked options of a caller. Raises `UsageError`."""
         check_names(given, OPTION_NAMES)
         rest: dict[str, Any] = {**given}
+        takes_tasks = bool(rest.get("tasks"))
         proxy, recorder = rest.pop("proxy", None), Recorder(rest.pop("trace", None))
         on_network = {name: rest.pop(name) for name in _NETWORK if name in rest}
         network = NetworkOptions(**on_network, recorder=recorder).with_proxy(proxy, environ)
@@ -167,7 +168,7 @@ class Options(NamedTuple):
             network=network,
             client_info=rest.pop("client_info", None)
             or {"name": "mcpclient", "version": __version__},
-            handlers=Handlers(*[rest.pop(name, None) for name in _ANSWERS]),
+            handlers=Handlers(*[rest.pop(name, None) for name in _ANSWERS], tasks=takes_tasks),
             events=Events(*[rest.pop(name, None) for name in _EVENTS]),
             extensions=checked_extensions(rest.pop("extensions", None) or {}),
             stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),

@@ -29,7 +29,7 @@ from ...net.loops import LoopEnd
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
-from ..answers.inbound_requests import Handlers, InboundRequests, TaskReceiver
+from ..answers.inbound_requests import Handlers, InboundRequests
 from ..events.callbacks import EventCallbacks, OrderedCallback
 from .limits import Deadlines, RequestOptions
 from .states import ENDED, Event, State, step
@@ -69,7 +69,7 @@ class Session:
     def __init__(
         self,
         transport: Transport,
-        handlers: Handlers | TaskReceiver,
+        handlers: Handlers,
         events: EventCallbacks,
         tasks: BackgroundTasks,
         recorder: Recorder | None = None,

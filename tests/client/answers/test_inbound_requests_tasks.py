@@ -231,7 +231,7 @@ def test_an_answer_says_which_task_it_belongs_to() -> None:
             meta = {RELATED_TASK: {"taskId": "t1"}}
             answer = await server.ask("a", "sampling/createMessage", **SAMPLE, _meta=meta)
             assert answer["result"]["_meta"] == meta
-            assert not client._connection.receiver.is_answering("t1")
+            assert not client._connection.options.handlers.is_answering("t1")
 
     virtual_time.run(main())
 
