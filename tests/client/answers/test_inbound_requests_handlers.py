@@ -159,12 +159,12 @@ def test_a_connection_is_served() -> None:
     handlers = Handlers(elicitation=form, roots=[])
     observers: list[Observer] = []
     handlers.attach("https://h/", observers)
-    assert len(observers) == 1
+    assert len(observers) == 2
     answer(handlers, "elicitation/create", FORM)
     assert heard == ["https://h/"]
     assert handlers.handshake_capabilities == {"roots": {"listChanged": True}}
     Handlers().attach("x", observers)
-    assert len(observers) == 1
+    assert len(observers) == 3
     assert Handlers().handshake_capabilities == {}
 
 
