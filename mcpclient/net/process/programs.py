@@ -88,18 +88,15 @@ def _drain(descriptor: int) -> None:
             pass
 
 
-async def run_program(
-    words: Sequence[str], content: bytes, *, keeps_output: bool = False
-) -> tuple[int, bytes]:
+async def run_program(words: Sequence[str], content: bytes) -> tuple[int, bytes]:
     """Run a program with ``content`` on its stdin; return its exit code and its stdout.
 
-    ``words``: the program and its arguments, exactly as it gets them, without a shell.
-    With ``keeps_output`` it writes to our own stdout, and nothing is returned of that; its stderr
-    is always ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
+    ``words``: the program and its arguments, exactly as it gets them, without a shell. Its stderr
+    is ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
     """
     try:
         process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time
-            list(words), stdin=subprocess.PIPE, stdout=None if keeps_output else subprocess.PIPE
+            list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -110,7 +107,7 @@ async def run_program(
         with suppress(OSError):
             process.kill()
         raise
-    return process.returncode, written or b""
+    return process.returncode, written
 
 
 _MAX_OUTPUT = 64 * 1024

@@ -31,13 +31,6 @@ def test_one_that_does_not_read() -> None:
     assert (code, written.strip()) == (0, b"1")
 
 
-def test_its_output_may_be_ours(capfd: pytest.CaptureFixture[str]) -> None:
-    """F-SHOW-5: as for a pager."""
-    answer = asyncio.run(run_program([*PYTHON, "print(1)"], b"", keeps_output=True))
-    assert answer == (0, b"")
-    assert capfd.readouterr().out.strip() == "1"
-
-
 @pytest.mark.parametrize("name", ["no-such-program-anywhere", "nul\0l"])
 def test_one_that_is_not_there(name: str) -> None:
     """F-SHOW-5"""
