@@ -8,7 +8,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from typing import Any, Callable
 
 from ..auth.flow import grant_key
@@ -74,35 +74,32 @@ _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
     "one.",
 )
 def _prepare(options: argparse.Namespace) -> LocalWork:
-    words: Sequence[str] = options.words
-    action, *urls = words or ["status"]
-    if action == "finish":
-        return _finish(urls, options)
-    if action not in ("login", "logout", "status") or len(urls) > 1:
+    action, *words = options.words or ["status"]
+    counts = {"login": 1, "finish": 2, "logout": 1, "status": len(words[:1])}
+    if len(words) != counts.get(action):
         raise UsageError(f"auth takes one of: {_USAGE}")
     if options.trace is not None and action != "login":
         raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
-    if action == "status":
-        return lambda screen: _status(urls, options.account, screen)
-    if not urls:
-        raise UsageError(f"auth {action} needs a URL")
-    url = http_url(parse_url(urls[0]))
-    if action == "logout":
-        return lambda screen: _log_out(url, options.account)
     check_trace(options.trace)
-    return lambda screen: _log_in(url, options, screen)
+    url = http_url(parse_url(words[0])) if words else ""
+
+    async def work(screen: Screen) -> Answer:
+        if action == "status":
+            return await _status(url, options.account, screen)
+        if action == "login":
+            return await _log_in(url, options, screen)
+        auth = _login(url, TwoStepLogin(default_store()), options)
+        if action == "finish":
+            await finish_auth(url, words[1], auth=auth)
+            return _logged_in(url)
+        await log_out(url, auth)
+        return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
+
+    return work
 
 
-async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answer:
-    async def no_browser(url: str) -> bool:
-        return False
-
-    provider = BrowserLogin(
-        default_store(),
-        terminal=ScreenTerminal(screen),
-        open_browser=no_browser if options.no_browser else open_browser,
-    )
-    auth = oauth_with(
+def _login(url: str, provider: BrowserLogin | TwoStepLogin, options: argparse.Namespace) -> OAuth:
+    return oauth_with(
         url,
         provider,
         client_id=options.client_id,
@@ -111,6 +108,16 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         device=options.device,
         account=options.account,
     )
+
+
+async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answer:
+    async def no_browser(url: str) -> bool:
+        return False
+
+    show = no_browser if options.no_browser else open_browser
+    terminal = ScreenTerminal(screen)
+    provider = BrowserLogin(default_store(), terminal=terminal, open_browser=show)
+    auth = _login(url, provider, options)
     try:
         await log_in(url, auth, trace=options.trace)
     except AuthorizationRequired as error:  # no user is here to visit the address
@@ -146,36 +153,17 @@ async def _piped_address(url: str, screen: Screen) -> str:
         return ""
 
 
-def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
-    if len(words) != 2:
-        raise UsageError("auth finish needs the server's URL and the address the browser ended at")
-    url, address = http_url(parse_url(words[0])), words[1]
-    provider = TwoStepLogin(default_store())
-    auth = oauth_with(url, provider, client_id=options.client_id, account=options.account)
-
-    async def work(screen: Screen) -> Answer:
-        await finish_auth(url, address, auth=auth)
-        return _logged_in(url)
-
-    return work
-
-
-async def _log_out(url: str, account: str | None) -> Answer:
-    await log_out(url, oauth_with(url, TwoStepLogin(default_store()), account=account))
-    return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
-
-
-async def _status(urls: Sequence[str], account: str | None, screen: Screen) -> Answer:
-    wanted = {store_name(account_url(http_url(parse_url(url)), account)) for url in urls}
+async def _status(url: str, account: str | None, screen: Screen) -> Answer:
+    wanted = store_name(account_url(url, account)) if url else ""
     now = seconds_since_epoch()
     logins = [
         {"server": name, **login_facts(grant, now)}
         for name, grant in (await _grants()).items()
-        if not wanted or name in wanted or (not account and name.partition("#")[0] in wanted)
+        if not url or name == wanted or (not account and name.partition("#")[0] == wanted)
     ]
-    if wanted and not logins:
-        error = AuthError(f"not logged in to {urls[0]}")
-        raise error.advise(f"Log in with: mcpclient auth login {shlex.quote(urls[0])}")
+    if url and not logins:
+        error = AuthError(f"not logged in to {url}")
+        raise error.advise(f"Log in with: mcpclient auth login {shlex.quote(url)}")
     rows = [(login["server"], login["state"], " ".join(login["scopes"])) for login in logins]
     return Answer({"logins": logins}, table((), rows, screen.style, "not logged in anywhere"))
 

@@ -293,4 +293,4 @@ def test_the_address_may_come_on_a_pipe(capsys: Capture, monkeypatch: pytest.Mon
 def test_what_finishing_needs(words: list[str], capsys: Capture) -> None:
     """F-SHOW-1"""
     assert main(["auth", "finish", *words]) == 2
-    assert "the server's URL and the address" in capsys.readouterr().err
+    assert "finish URL ADDRESS" in capsys.readouterr().err
