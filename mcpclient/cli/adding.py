@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..net.files import read_file
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
-from .command import Answer, LocalCommand, LocalWork, either, flag, option, pair, repeated
+from .command import Answer, LocalCommand, LocalWork, choice, either, flag, option, pair, repeated
 from .configured import approve, load
 from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import one_line, writing
@@ -26,13 +26,7 @@ from .screen import Screen
 # The applications whose files may have entries that only this library reads.
 _OURS = ("mcpclient", "claude-code")
 _WHICH_FILE = either(
-    option(
-        "--scope",
-        None,
-        "file of this project, .mcp.json (the default), or of this user",
-        choices=("project", "user"),
-        default="project",
-    ),
+    choice("--scope", ("project", "user"), "this project's .mcp.json (the default), or the user's"),
     option("--config", "FILE", "another file, of any application"),
 )
 
@@ -54,12 +48,7 @@ def file_named(options: argparse.Namespace) -> str:
         ENV,
         HEADER,
         option("--transport", "NAME", "http or sse, for a URL"),
-        repeated(
-            "--set",
-            "NAME=VALUE",
-            "a value that a bundle or a server.json asks for",
-            type=pair("=", "--set"),
-        ),
+        repeated("--set", "NAME=VALUE", "value that FILE asks for", type=pair("=", "--set")),
         option("--kind", "KIND", "of server.json: npm, pypi, oci, nuget, mcpb or remote"),
         flag("--replace", "replace an entry of this name"),
     ),

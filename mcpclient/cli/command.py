@@ -88,6 +88,11 @@ def option(names: str, metavar: str | None, meaning: str, **settings: Any) -> Op
     )
 
 
+def choice(name: str, choices: Sequence[str], meaning: str) -> Option:
+    """Return an option with one of these values, of which the first is the default."""
+    return option(name, None, meaning, choices=choices, default=choices[0])
+
+
 def repeated(name: str, metavar: str, meaning: str, **settings: Any) -> Option:
     """Return an option that may be given more than once; its value is a list."""
     return option(name, metavar, f"{meaning} (repeatable)", action="append", default=[], **settings)

@@ -168,12 +168,7 @@ def line_of(method: str, params: Mapping[str, Any]) -> str:
     usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
     options=(
         option("--count", "NUMBER", "end after this many notifications", type=int),
-        option(
-            "--log-level",
-            None,
-            "lowest level of log messages (info)",
-            choices=tuple(LOG_LEVELS),
-        ),
+        option("--log-level", None, "lowest level of log messages (info)", choices=[*LOG_LEVELS]),
     ),
     takes_server=True,
     details="Log messages, changes of the lists of tools, prompts and resources, and updates of "

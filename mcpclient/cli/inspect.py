@@ -15,13 +15,13 @@ from ..config.config import Config
 from ..errors import UsageError
 from ..gate.gate import Approvals
 from ..inspector.board import Board, Questions
-from ..inspector.inspector import ALLOWED, Inspector, inspect
+from ..inspector.inspector import Inspector, inspect
 from ..inspector.servers import ClientSource, ManagerSource
 from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
-from .command import Answer, LocalCommand, LocalWork, Server, flag, option
+from .command import Answer, LocalCommand, LocalWork, Server, choice, flag, option
 from .configured import load
 from .connecting import client_for, with_options
 from .parsing import is_named, only_server
@@ -37,20 +37,9 @@ _NONE = (
     "inspect",
     usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
     options=(
-        option(
-            "--replay",
-            "FILE",
-            "show a recorded session instead; given twice, the two can be compared",
-            action="append",
-        ),
+        option("--replay", "FILE", "show a recording; of two, compare them", action="append"),
         option("--port", "NUMBER", "port to listen at; default: a free one", type=int, default=0),
-        option(
-            "--allow",
-            None,
-            "rights of the page: look, call (the default), or add servers as well",
-            choices=ALLOWED,
-            default="call",
-        ),
+        choice("--allow", ("call", "look", "add"), "rights of the page; call by default"),
         flag("--no-browser", "only print the address to open"),
     ),
     takes_server=True,

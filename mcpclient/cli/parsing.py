@@ -31,6 +31,7 @@ from .command import (
     OuterCommand,
     Request,
     Server,
+    choice,
     flag,
     option,
     pair,
@@ -357,9 +358,7 @@ QUIET = flag("--quiet", "do not show the stderr of the server process")
 
 CONNECTING = (
     option("--timeout", "SECONDS", "longest silence of the server (30); 0: no limit", type=float),
-    option(
-        "--max-timeout", "SECONDS", "longest time for a whole call (600); 0: no limit", type=float
-    ),
+    option("--max-timeout", "SECONDS", "longest time of a call (600); 0: no limit", type=float),
     option("--config", "FILE", "look up the server in this file only"),
     HEADER,
     option("--bearer", "TOKEN", "bearer token for the Authorization header"),
@@ -377,20 +376,12 @@ CONNECTING = (
     flag("--allow-network", "with --sandbox: it may use the network"),
     option("--protocol-version", "REVISION", "default: the newest that both sides support"),
     option("--transport", None, "default: detected", choices=TRANSPORTS),
-    option(
+    choice(
         "--elicit",
-        None,
+        ("ask", "accept", "decline"),
         "answer to the server's questions: ask (the default), accept their defaults, or decline",
-        choices=("ask", "accept", "decline"),
-        default="ask",
     ),
-    option(
-        "--model",
-        "COMMAND",
-        "program that prints the answers of a language model to the server",
-        type=_program,
-        default=[],
-    ),
+    option("--model", "COMMAND", "program in place of a language model", type=_program, default=[]),
 )
 """The options for connecting."""
 

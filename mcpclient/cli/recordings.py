@@ -38,9 +38,7 @@ def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Reque
         flags = os.O_TRUNC if options.force else os.O_EXCL
         os.close(open_regular(options.file, os.O_WRONLY | os.O_CREAT | flags))
     except FileExistsError:
-        raise UsageError(
-            f"{options.file!r} exists; --force overwrites it, and --trace appends to a file"
-        ) from None
+        raise UsageError(f"{options.file!r} exists; --force overwrites it") from None
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"cannot write {options.file!r}: {reason}") from None

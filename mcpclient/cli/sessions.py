@@ -51,13 +51,7 @@ def joined(name: str, options: argparse.Namespace) -> Server:
     "open",
     usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
     options=(
-        option(
-            "--idle",
-            "SECONDS",
-            "end after this long without a command (1800); 0: never",
-            type=float,
-            default=_IDLE,
-        ),
+        option("--idle", "SECONDS", "longest pause (1800); 0: no limit", type=float, default=_IDLE),
         flag("--all", "open every configured server, each as a session of its own"),
     ),
     takes_server=True,

@@ -166,9 +166,7 @@ def parse_path(text: str) -> list[str]:
     while position < len(rest):
         step = _STEP.match(rest, position)
         if step is None:
-            raise UsageError(
-                f"not a path: {text!r}; write names and numbers, as in _.content[0].text"
-            )
+            raise UsageError(f"not a path: {text!r}; write it as in _.content[0].text")
         name, key = step.groups()
         keys.append(key.strip("'") if name is None else name)
         if key is not None and key.startswith('"'):
