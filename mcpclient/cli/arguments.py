@@ -194,34 +194,24 @@ def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
     for text that cannot be of the type.
     """
     kinds = kinds_of(schema, root)
-    if not kinds:
-        return _guessed(text)
-    for kind in ("null", "boolean", "integer", "number", "object", "array"):
-        value = _as_kind(text, kind) if kind in kinds else _NO_VALUE
-        if value is not _NO_VALUE:
-            return value
-    if "string" in kinds:
+    try:
+        value = _strict_json(text)
+    except (ValueError, RecursionError):
+        value = text
+    if "boolean" in kinds and text.lower() in _YES + _NO:
+        return text.lower() in _YES
+    if "integer" in kinds and isinstance(value, float) and value.is_integer():
+        return int(value)
+    found = _KINDS.get(type(value), "object")
+    is_fitting = not kinds or found in kinds or (found == "integer" and "number" in kinds)
+    if is_fitting and not isinstance(value, str):
+        return value
+    if not kinds or "string" in kinds:
         return text
     if "array" in kinds and not text.startswith(("[", "{")):
         items = referenced(schema, root).get("items")
         return [typed_value(name, part.strip(), items, root) for part in text.split(",") if part]
     raise UsageError(f"argument {name!r} is of type {type_of(schema, root)}, not {text!r}")
-
-
-_NO_VALUE = object()
-
-
-def _as_kind(text: str, kind: str) -> Any:
-    if kind == "boolean" and text.lower() in _YES + _NO:
-        return text.lower() in _YES
-    try:
-        value = _strict_json(text)
-    except (ValueError, RecursionError):
-        return _NO_VALUE
-    if kind == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    found = _KINDS.get(type(value), "object")
-    return value if kind in (found, "number" if found == "integer" else found) else _NO_VALUE
 
 
 def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -279,15 +269,6 @@ def _as_typed(text: str) -> str:
         return os.fsencode(text).decode("utf-8")
     except UnicodeError:
         raise UsageError(f"this argument is not valid UTF-8: {text!a}") from None
-
-
-def _guessed(text: str) -> Any:
-    """Parse JSON; a JSON string, and text that is not JSON, stay as typed."""
-    try:
-        value = _strict_json(text)
-    except (ValueError, RecursionError):
-        return text
-    return text if isinstance(value, str) else value
 
 
 def _json(text: str, what: str) -> Any:
