@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple, Optional
 
 from ..errors import ProtocolViolation, UsageError
@@ -134,12 +135,12 @@ def pretty_json(value: Any) -> str:
 
 def width_of(text: str) -> int:
     """Return how many columns of a terminal the text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_columns(character) for character in text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def _columns(character: str) -> int:
+    if character.isascii():
+        return 1
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -185,17 +186,10 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
     for word in text.split():
         gap = " "
         for part in _PATHS.split(word):
-            start = 0
-            for index, character in enumerate("" if part.isascii() else part):
-                if _columns(character) == 2:
-                    if start < index:
-                        yield gap, part[start:index]
-                        gap = ""
-                    yield gap, character
-                    gap, start = "", index + 1
-            if start < len(part):
-                yield gap, part[start:]
-                gap = ""
+            for is_wide, run in groupby(part, lambda each: _columns(each) == 2):
+                for piece in run if is_wide else ["".join(run)]:
+                    yield gap, piece
+                    gap = ""
 
 
 def fill(text: str, columns: int | None) -> str:
