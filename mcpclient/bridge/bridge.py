@@ -27,6 +27,7 @@ from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
 from ..transports.backoff import Retries
 from .host import HostChannel, Params
+from .relayed import Relayed
 from .rounds import CARRIERS, Rounds
 from .translation import (
     CAPABILITIES,
@@ -52,6 +53,14 @@ _LOOK_EVERY = 1.0
 
 # The most notifications kept for a host that has not finished its handshake.
 _MAX_EARLY = 1000
+
+# Requests for which there is nothing to do but to pass them on.
+_RELAYED = CARRIERS | {"completion/complete", "ping"}
+
+# Requests that the stateless era does not have.
+_REMOVED = frozenset(
+    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
 
 # Notifications of the server that are for this client.
 _OWN = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -188,18 +197,20 @@ class Bridge(Observer):
     async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
         """Return the result of a request of the host."""
         given = params or {}
-        if method == "initialize":
-            return await self._initialize(given)
         meta = stateless_meta(given)
+        if method == "initialize" and meta is None:
+            return await self._initialize(given)
         if meta is None:
             if not self._version:
                 if method == "ping":
                     return {}
+                if self._client is not None:
+                    raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {VERSION}")
                 raise PeerError(ErrorCode.INVALID_REQUEST, "initialize comes first")
             self._become_ready()
         else:
             if meta[VERSION] not in STATELESS_VERSIONS:
-                known = {"supported": [*STATELESS_VERSIONS, *HANDSHAKE_VERSIONS[::-1]]}
+                known = {"supported": [*STATELESS_VERSIONS], "requested": meta[VERSION]}
                 code = ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
                 raise PeerError(code, "Unsupported protocol version", known)
             await self._open(meta.get(CAPABILITIES), meta.get(INFO), None)
@@ -216,6 +227,27 @@ class Bridge(Observer):
         if meta is None:
             return await self._ask_stateless(client, method, given)
         return await self._ask_handshake(client, method, given, meta)
+
+    def relayed(self, method: str, params: Params | None) -> Relayed | None:
+        """Return a request that can be passed on as it is; None if it needs more than that."""
+        if method not in _RELAYED or self._client is None or not self._connection.is_open:
+            return None
+        meta = stateless_meta(params or {})
+        version = self._version if meta is None else meta[VERSION] in STATELESS_VERSIONS
+        connection, session = self._connection, self._connection.session
+        is_plain = (
+            version
+            and self._is_handshake == (meta is None)
+            and not (self._client._reads_params or connection.watchers or connection.caps)
+            and not (self._limits.timeout or self._limits.max_timeout)
+            and not session.transport.carries_headers  # such calls may need to be repaired
+            and self._guard(method, params or {}) is None
+        )
+        if not is_plain:
+            return None
+        if meta is None:
+            self._become_ready()
+        return Relayed(session, method, params)
 
     async def _send(self, method: str, params: Params | None, *, is_raw: bool = False) -> Params:
         """Send a request; one that only reads again, if the server was lost meanwhile."""
@@ -278,10 +310,14 @@ class Bridge(Observer):
         self, client: Client, method: str, params: Params, meta: Params
     ) -> Params:
         """Return the result of a stateless host's request to a handshake server."""
+        if not isinstance(meta.get(CAPABILITIES), dict):
+            raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {CAPABILITIES}")
         if method == "server/discover":
             agreement = self._connection.agreement
             assert agreement is not None, "it is connected"
             return discovered(agreement)
+        if method in _REMOVED:
+            raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"{meta[VERSION]} has no {method}")
         level = meta.get(LOG_LEVEL)
         is_new = isinstance(level, str) and level != self._connection.session.log_level
         if is_new and "logging" in client.capabilities:
@@ -351,8 +387,10 @@ class Bridge(Observer):
     def notified(self, method: str, params: Params) -> None:
         """Pass a notification on, after the responses that came before it."""
         is_change = type(event_of(method, params)) is not ListenEvent
-        if method not in _OWN and (self._is_direct or not is_change):
-            asyncio.get_running_loop().call_soon(self._tell_host, method, params)
+        # A stateless host names the level of the log messages that it wants.
+        is_unasked = method == "notifications/message" and not self._connection.session.log_level
+        if method not in _OWN and (self._is_direct or not (is_change or is_unasked)):
+            self._host.in_turn(self._tell_host, method, params)
 
     def _tell_host(self, method: str, params: Params) -> None:
         if self._is_ready.is_set() or not self._version:

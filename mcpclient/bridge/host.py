@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import McpError, PeerError, UsageError
@@ -18,6 +18,7 @@ from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, Threaded
 
 if TYPE_CHECKING:
     from .bridge import Bridge
+    from .relayed import Relayed
 
 _logger = logger_for("mcpclient.bridge")
 
@@ -41,9 +42,10 @@ class HostChannel:
         loop = asyncio.get_running_loop()
         self._bridge = bridge
         self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
-        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        self._running: dict[RequestId, asyncio.Task[None] | Relayed] = {}
         self._asked: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
+        self._waiting = 0
         self.over: asyncio.Future[None] = loop.create_future()
         self.tasks: BackgroundTasks = BackgroundTasks()
         writer = ThreadedWriter if threads else PipeWriter
@@ -57,6 +59,8 @@ class HostChannel:
     async def close(self) -> None:
         """Cancel all requests, and close both streams."""
         self._reader.close()
+        for request_id in list(self._running):
+            self.cancel(request_id)
         self.tasks.cancel()
         await self.tasks.wait()
         self._writer.finish()
@@ -84,6 +88,22 @@ class HostChannel:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
         self._writer.write(encode(message) + b"\n")
 
+    def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:
+        """Send something after all that the server has sent before it.
+
+        A response may have to wait for its task, and whatever comes after it waits, too.
+        ``is_first``: it need not wait, unless something else does.
+        """
+        if is_first and not self._waiting:
+            send(*arguments)
+            return
+        self._waiting += 1
+        asyncio.get_running_loop().call_soon(self._take_turn, send, *arguments)
+
+    def _take_turn(self, send: Callable[..., None], *arguments: Any) -> None:
+        self._waiting -= 1
+        send(*arguments)
+
     def notify(self, method: str, params: Params | None) -> None:
         """Send a notification, unless JSON cannot carry it: `json` reads NaN."""
         try:
@@ -106,6 +126,10 @@ class HostChannel:
             raise
         finally:
             del self._asked[request_id]
+
+    def finished(self, request_id: RequestId) -> None:
+        """Forget a request that was relayed."""
+        self._running.pop(request_id, None)
 
     def cancel(self, request_id: object) -> None:
         """Cancel a request of the host, which then gets no response."""
@@ -156,8 +180,16 @@ class HostChannel:
         elif len(self._running) >= _MAX_RUNNING:
             self._refuse(request_id, ErrorCode.INTERNAL_ERROR, "too many requests are under way")
         else:
-            task = self.tasks.start(self._answer(request_id, method, params))
-            self._running[request_id] = task
+            relayed = self._bridge.relayed(method, params)
+            if relayed is None:
+                self.answer(request_id, method, params)
+            else:
+                self._running[request_id] = relayed
+                relayed.begin(self, request_id)
+
+    def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
+        """Answer a request of the host in a task of its own."""
+        self._running[request_id] = self.tasks.start(self._answer(request_id, method, params))
 
     def _refuse(self, request_id: Any, code: ErrorCode, reason: str) -> None:
         self.send(messages.error_response(request_id, code, reason))
@@ -166,13 +198,18 @@ class HostChannel:
         try:
             result = await self._bridge.request(request_id, method, params)
             self.send(messages.response(request_id, result))
-        except PeerError as error:
-            self.send(messages.error_response(request_id, error.code, error.message, error.data))
-        except McpError as error:
-            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._bridge.explain(error))
         except Exception as error:
-            _logger.exception("%s failed", method)
-            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)
+            self.fail(request_id, method, error)
         finally:
             if self._running.get(request_id) is asyncio.current_task():
                 del self._running[request_id]
+
+    def fail(self, request_id: RequestId, method: str, error: BaseException) -> None:
+        """Send an error response."""
+        if isinstance(error, PeerError):
+            self.send(messages.error_response(request_id, error.code, error.message, error.data))
+        elif isinstance(error, McpError):
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._bridge.explain(error))
+        else:
+            _logger.error("%s failed", method, exc_info=error)
+            self._refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)

@@ -45,16 +45,17 @@ def test_a_handshake_host_and_server_see_each_other_s_own_bytes() -> None:
     run(scenario())
 
 
-def test_messages_of_the_server_keep_their_order() -> None:
-    """F-BRIDGE-1: a notification comes after the response before it."""
+@pytest.mark.parametrize("method", ["slow", "tools/call"])
+def test_messages_of_the_server_keep_their_order(method: str) -> None:
+    """F-BRIDGE-1: a notification comes after the response before it, passed on by a task or not."""
 
     async def scenario() -> None:
         server = McpServer("handshake")
         server.answers["slow"] = lambda params: None
         async with bridged(server) as (host, side):
             await host.initialize()
-            host.write({"id": 7, "method": "slow"})
-            asked = await side.came('"slow"')
+            host.write({"id": 7, "method": method, "params": {"name": "never"}})
+            asked = await side.came('"never"')
             for text in (
                 '{"method": "n/1", "params": {"a": 1.0}}',
                 f'{{"id": {asked["id"]}, "result": {{}}}}',

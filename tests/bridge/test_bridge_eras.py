@@ -264,6 +264,29 @@ def test_a_request_of_no_known_era_is_refused(message: Any, code: int) -> None:
     run(scenario())
 
 
+def test_a_stateless_host_stays_one() -> None:
+    """F-BRIDGE-1: as a server of its era would, the bridge has no other requests for it."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, side):
+            await host.request("server/discover", modern())
+            for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+                refused = await host.request(method, modern({"level": "info", "uri": "x:1"}))
+                assert refused["error"]["code"] == -32601
+            incomplete = [{}, {"_meta": {PREFIX + "protocolVersion": STATELESS}}]
+            for params in incomplete:
+                assert (await host.request("tools/list", params))["error"]["code"] == -32602
+            params = {"_meta": {PREFIX + "protocolVersion": "2099-01-01"}}
+            data = (await host.request("tools/list", params))["error"]["data"]
+            assert data == {"supported": [STATELESS], "requested": "2099-01-01"}
+            call = {"name": "echo", "arguments": {"text": "hi"}}
+            side.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}')
+            assert "result" in await host.request("tools/call", modern(call))
+            assert len(side.server.messages("initialize")) == 1
+
+    run(scenario())
+
+
 def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> None:
     """F-BRIDGE-1: each retry continues the same call of the server, and an end cancels it."""
 

@@ -125,12 +125,16 @@ class Session:
         params: Mapping[str, Any] | None,
         options: RequestOptions,
         era: EraRules | None = None,
+        waiter: asyncio.Future[Message] | None = None,
     ) -> Sent:
-        """Send a request, for `answer_to` or `give_up`. Raises the reason if it cannot be sent."""
+        """Send a request, for `answer_to` or `give_up`. Raises the reason if it cannot be sent.
+
+        ``waiter``: for the response; by default a new one.
+        """
         if self.ended is not None:
             raise self.ended.again()
         loop = self.loop
-        waiter: asyncio.Future[Message] = loop.create_future()
+        waiter = waiter or loop.create_future()
         on_progress = options.on_progress
         relay = OrderedCallback(on_progress, self.tasks) if on_progress is not None else None
         pending = self.correlator.open(

@@ -1,0 +1,88 @@
+"""Requests that are passed on without a task: most of those that a host makes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from ..client.connection.limits import RequestOptions
+from ..client.connection.session import Sent, Session
+from ..errors import ConnectionLost, McpError
+from ..jsonrpc import messages
+from ..jsonrpc.messages import Message, RequestId, result_of
+from ..protocol.era import REPEATABLE
+
+if TYPE_CHECKING:
+    from .host import HostChannel
+
+_NO_LIMITS = RequestOptions(None, None)
+
+
+class Relayed:
+    """One request under way, in the place of the future that would wait for its response.
+
+    The response is written in the same turn of the event loop in which it is read.
+    """
+
+    def __init__(self, session: Session, method: str, params: Mapping[str, Any] | None) -> None:
+        self._session = session
+        self._method = method
+        self._params = params
+        self._sent: Sent | None = None
+        self._is_done = False
+
+    def begin(self, host: HostChannel, request_id: RequestId) -> None:
+        """Send the request; the response goes to ``host``."""
+        self._host, self._id = host, request_id
+        waiter = cast("asyncio.Future[Message]", self)
+        try:
+            self._sent = self._session.begin(self._method, self._params, _NO_LIMITS, waiter=waiter)
+        except McpError:
+            self._is_done = True
+            host.answer(request_id, self._method, self._params)  # which says what is wrong
+            return
+        if self._is_done:  # it was answered at once
+            self._session.give_up(self._sent)
+
+    def cancel(self) -> None:
+        """Cancel the request on the server; the host gets no response."""
+        self._end()
+        self._is_done = True
+
+    def _end(self) -> None:
+        if self._sent is not None:
+            self._session.give_up(self._sent)
+
+    # jsonrpc.correlator.Waiter
+
+    def done(self) -> bool:
+        """Whether there is an outcome."""
+        return self._is_done
+
+    def cancelled(self) -> bool:
+        """Return True, since nobody retrieves the exception later."""
+        return True
+
+    def set_result(self, message: Message) -> None:
+        """Pass the response on."""
+        self._is_done = True
+        self._end()
+        self._host.finished(self._id)
+        self._host.in_turn(self._respond, message, is_first=True)
+
+    def _respond(self, message: Message) -> None:
+        try:
+            self._host.send(messages.response(self._id, result_of(message)))
+        except McpError as error:
+            self._host.fail(self._id, self._method, error)
+
+    def set_exception(self, error: BaseException) -> None:
+        """Report a failure, or repeat a request that only reads."""
+        self._is_done = True
+        self._end()
+        if isinstance(error, ConnectionLost) and self._method in REPEATABLE:
+            self._host.answer(self._id, self._method, self._params)
+            return
+        self._host.finished(self._id)
+        self._host.fail(self._id, self._method, error)
