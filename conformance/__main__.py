@@ -18,7 +18,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import authorized, bridged, live, negotiate, official, peers, readme, replay
+from conformance import (
+    authorized,
+    bridged,
+    live,
+    negotiate,
+    official,
+    peers,
+    readme,
+    replay,
+    server_suite,
+)
 from conformance.peers.install import install_all
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, Row, exit_code
 from conformance.summary import groups, table, what_went_wrong
@@ -39,6 +49,7 @@ PARTS = {
     "replay": Part(replay.run),
     "live": Part(live.run, live.ENVIRONMENTS),
     "bridged": Part(bridged.run, bridged.ENVIRONMENTS),
+    "scenarios": Part(server_suite.run, server_suite.ENVIRONMENTS),
     "websocket": Part(meetings.run, meetings.ENVIRONMENTS, autobahn.provide),
     "authorized": Part(authorized.run, authorized.ENVIRONMENTS),
     "negotiate": Part(negotiate.run),

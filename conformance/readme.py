@@ -20,8 +20,8 @@ END = "<!-- end of conformance -->"
 _ABOUT = textwrap.fill(
     "The checks of WebSocket without a revision are the cases of Autobahn's test suite but for "
     "those of compression and speed; the logins over HTTP without one are Negotiate's. What is "
-    "bridged is the reference clients' sessions through `mcpclient bridge`. The sets below are the "
-    "official suite's.",
+    "bridged is the reference clients' sessions through `mcpclient bridge`, and the official "
+    "suite's scenarios of servers. The sets below are that suite's.",
     100,
 )
 
