@@ -238,7 +238,7 @@ class Bridge(Observer):
         is_plain = (
             version
             and self._is_handshake == (meta is None)
-            and not (self._client._reads_params or connection.watchers or connection.caps)
+            and not (self._client._is_wrapped or connection.watchers or connection.caps)
             and not (self._limits.timeout or self._limits.max_timeout)
             and not session.transport.carries_headers  # such calls may need to be repaired
             and self._guard(method, params or {}) is None
