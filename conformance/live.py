@@ -46,7 +46,9 @@ TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": 
 # The reference clients, and the environment of each.
 PYTHON_SDK = "the Python SDK"
 TYPESCRIPT_SDK = "the TypeScript SDK"
+PYTHON_SDK_1 = "the Python SDK 1.x"
 REFERENCES = {PYTHON_SDK: "mcp2", TYPESCRIPT_SDK: "node-sdks"}
+CLIENTS = {**REFERENCES, PYTHON_SDK_1: "mcp1"}
 
 ENVIRONMENTS = (
     *REFERENCES.values(),
@@ -202,11 +204,12 @@ def _beside(reference: str, meeting: Meeting, target: Report, ours: Report) -> R
 def reference_command(reference: str) -> list[str] | None:
     """Return the command of a reference client, or None if it is not installed."""
     here = Path(__file__).parent
-    if reference == PYTHON_SDK:
-        python = peers.python(REFERENCES[reference])
-        return [python, str(here / "reference_client.py")] if python else None
-    node = peers.node() if peers.is_installed(REFERENCES[reference]) else None
-    modules = str(peers.node_module("", REFERENCES[reference]))
+    if reference != TYPESCRIPT_SDK:
+        python = peers.python(CLIENTS[reference])
+        name = "reference_client" if reference == PYTHON_SDK else "reference_client_mcp1"
+        return [python, str(here / f"{name}.py")] if python else None
+    node = peers.node() if peers.is_installed(CLIENTS[reference]) else None
+    modules = str(peers.node_module("", CLIENTS[reference]))
     return [node, str(here / "reference_client.mjs"), modules] if node else None
 
 
