@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,37 @@ def test_a_large_result_keeps_its_bytes() -> None:
             side.say(f'{{"id":{asked["id"]},"result": {{"c": 1e1, "d":"{text}" }} }}')
             told = f'{{"jsonrpc":"2.0","id":7,"result":{{"c": 1e1, "d":"{text}" }}}}'
             assert await host.line() == told.encode()
+
+    run(scenario())
+
+
+def test_tasks_of_one_era_pass_unchanged() -> None:
+    """F-BRIDGE-1: a call that becomes a task, what is asked of it, and what it tells."""
+
+    async def scenario() -> None:
+        server = McpServer("handshake")
+        server.capabilities = {
+            "tools": {},
+            "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
+        }
+        answers: dict[str, Any] = {
+            "tools/call": {"task": {"taskId": "t", "status": "working", "ttl": 1000}},
+            "tasks/get": {"taskId": "t", "status": "completed"},
+            "tasks/result": {"content": [], "_meta": {"x": 1}},
+            "tasks/list": {"tasks": []},
+            "tasks/cancel": {"taskId": "t", "status": "cancelled"},
+        }
+        server.answers.update(answers)
+        async with bridged(server) as (host, side):
+            opened = await host.initialize(tasks={"cancel": {}})
+            assert opened["capabilities"] == server.capabilities
+            call = {"name": "echo", "arguments": {}, "task": {"ttl": 1000}}
+            for method, answer in answers.items():
+                params = call if method == "tools/call" else {"taskId": "t"}
+                assert (await host.request(method, params))["result"] == answer
+                assert server.messages(method)[0]["params"] == params
+            side.say('{"method":"notifications/tasks/status","params":{"taskId":"t","ttl":1.0}}')
+            assert b'"params":{"taskId":"t","ttl":1.0}' in await host.line()
 
     run(scenario())
 
