@@ -61,7 +61,7 @@ class Relayed:
         return self._is_done
 
     def cancelled(self) -> bool:
-        """Return True, since nobody retrieves the exception later."""
+        """Return True: an exception is passed on at once, and not retrieved later."""
         return True
 
     def set_result(self, message: Message) -> None:
