@@ -40,7 +40,7 @@ class Relayed:
             self._sent = self._session.begin(self._method, self._params, _NO_LIMITS, waiter=waiter)
         except McpError:
             self._is_done = True
-            host.answer(request_id, self._method, self._params)  # which says what is wrong
+            host.answer(request_id, self._method, self._params)  # it fails there, with its reason
             return
         if self._is_done:  # it was answered at once
             self._session.give_up(self._sent)
