@@ -9,10 +9,7 @@ from typing import cast
 from mcpclient import ConnectionLost, McpError
 from mcpclient.framing.uri import parse_url
 from mcpclient.transports.base import Receiver
-from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
-
-# The suite's server sends pings of its own, and counts those of a client.
-_SETTINGS = WebSocketSettings(ping_interval=None)
+from mcpclient.transports.websocket import WebSocketTransport
 
 # Longer than the longest time that a case takes.
 _PATIENCE = 300.0
@@ -33,7 +30,8 @@ class _Connection(WebSocketTransport):
     """A connection whose messages are kept as they come, and sent back where that is asked for."""
 
     def __init__(self, url: str, *, echo: bool) -> None:
-        super().__init__(parse_url(url), settings=_SETTINGS)
+        # The suite's server sends pings of its own, and counts those of a client.
+        super().__init__(parse_url(url), ping_interval=None)
         self.taken: list[str | bytes] = []
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._echoes = echo

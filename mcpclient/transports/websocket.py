@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Callable, NamedTuple
+from typing import Callable
 
 from ..errors import (
     ConnectFailed,
@@ -56,24 +56,13 @@ _CLOSES_WITHIN = 2.0
 _TOO_BIG = 1009
 
 
-class WebSocketSettings(NamedTuple):
-    """The limits of a connection.
-
-    ``max_message_size``: bytes an incoming message may have. ``ping_interval``: seconds between
-    pings (None or 0: none). ``ping_timeout``: seconds in which anything at all has to come after a
-    ping, or the connection counts as lost (None or 0: no limit).
-    """
-
-    max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE
-    ping_interval: float | None = 20.0
-    ping_timeout: float | None = 20.0
-
-
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.
 
     ``headers``: the caller's own, for the opening request. ``credentials``: those of the caller, in
-    the same request. ``settings``: the limits of messages and pings.
+    the same request. ``ping_interval``: seconds between pings (None or 0: none). ``ping_timeout``:
+    seconds in which anything at all has to come after a ping, or the connection counts as lost
+    (None or 0: no limit).
     """
 
     name = "ws"
@@ -86,12 +75,16 @@ class WebSocketTransport(ConnectedTransport):
         *,
         headers: HeaderSource | None = None,
         credentials: Credentials | None = None,
-        settings: WebSocketSettings | None = None,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
+        ping_interval: float | None = 20.0,
+        ping_timeout: float | None = 20.0,
         dialer: Dialer | None = None,
     ) -> None:
         super().__init__()
         self.url = url
-        self.settings: WebSocketSettings = settings or WebSocketSettings()
+        self.max_message_size = max_message_size
+        self._ping_interval = ping_interval or 0.0
+        self._ping_timeout = ping_timeout or 0.0
         self._headers = CallerHeaders(headers, url, credentials)
         self._dialer = dialer or Dialer()
         self._heard = False
@@ -127,8 +120,8 @@ class WebSocketTransport(ConnectedTransport):
         self._stream, self._protocol = stream, protocol
         self._unwritten = b""
         stream.receiver = self
-        if self.settings.ping_interval:
-            self._set_timer(self.settings.ping_interval, self._ping)
+        if self._ping_interval:
+            self._set_timer(self._ping_interval, self._ping)
         if early:
             self.data_received(early)
 
@@ -168,7 +161,7 @@ class WebSocketTransport(ConnectedTransport):
                 self._lose_soon(ConnectionLost(reason))
             elif isinstance(event, Fault):
                 self._lose_soon(
-                    MessageTooLarge(self.settings.max_message_size)
+                    MessageTooLarge(self.max_message_size)
                     if event.code == _TOO_BIG
                     else ProtocolViolation(f"{self.url.shown}: {event.reason}")
                 )
@@ -216,15 +209,14 @@ class WebSocketTransport(ConnectedTransport):
     def _ping(self) -> None:
         self._heard = False
         self._stream.write(self._protocol.send_ping())
-        timeout, interval = self.settings.ping_timeout, self.settings.ping_interval or 0.0
-        self._set_timer(timeout or interval, self._check_life if timeout else self._ping)
+        timeout = self._ping_timeout
+        self._set_timer(timeout or self._ping_interval, self._check_life if timeout else self._ping)
 
     def _check_life(self) -> None:
-        timeout, interval = self.settings.ping_timeout or 0.0, self.settings.ping_interval or 0.0
         if self._heard:
-            self._set_timer(max(interval - timeout, 0.0), self._ping)
+            self._set_timer(max(self._ping_interval - self._ping_timeout, 0.0), self._ping)
         else:
-            self._lose(f"no answer to a ping within {timeout:g} s (ping_timeout)")
+            self._lose(f"no answer to a ping within {self._ping_timeout:g} s (ping_timeout)")
             self._stream.abort()
 
 
@@ -328,7 +320,7 @@ class _Opening:
                 return
             assert self._stream is not None
             if not self._opened.done():
-                limit = self._transport.settings.max_message_size
+                limit = self._transport.max_message_size
                 protocol = WebSocketProtocol(deflate=answer.deflate, max_message_size=limit)
                 self._opened.set_result(None)
                 self._transport.begin(self._stream, protocol, self._answer.parser.trailing)

@@ -7,13 +7,13 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Callable, cast
+from typing import Any, Callable, cast
 
 from mcpclient.errors import McpError
 from mcpclient.framing.uri import Url
 from mcpclient.net.dialing import Dialer
 from mcpclient.transports.base import Receiver
-from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
+from mcpclient.transports.websocket import WebSocketTransport
 from tests.net.peers import PATIENCE, dialer_with, serve
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
@@ -119,9 +119,6 @@ class Messages:
         self._changed.set()
 
 
-QUIET = WebSocketSettings(ping_interval=None)
-
-
 class RawWebSocket(WebSocketTransport):
     """A connection whose messages are not decoded, and whose frames a test writes itself."""
 
@@ -130,10 +127,11 @@ class RawWebSocket(WebSocketTransport):
         url: Url,
         messages: Messages,
         headers: dict[str, str] | None = None,
-        settings: WebSocketSettings = QUIET,
         dialer: Dialer | None = None,
+        **pings: float | None,
     ) -> None:
-        super().__init__(url, headers=headers, settings=settings, dialer=dialer or dialer_with())
+        given: Any = {"ping_interval": None, **pings}
+        super().__init__(url, headers=headers, dialer=dialer or dialer_with(), **given)
         self._messages = messages
 
     async def connected(self) -> RawWebSocket:

@@ -8,13 +8,12 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
 from mcpclient.framing.uri import parse_url
-from mcpclient.transports.websocket import WebSocketSettings
+from mcpclient.transports.websocket import WebSocketTransport
 from tests.net.websocket_peer import (
     BINARY,
     CLOSE,
     PING,
     PONG,
-    QUIET,
     TEXT,
     Messages,
     Peer,
@@ -28,7 +27,7 @@ Client = Callable[[RawWebSocket, Messages], Awaitable[None]]
 Script = Callable[[Peer], Awaitable[None]]
 
 
-def converse(client: Client, server: Script, settings: WebSocketSettings = QUIET) -> None:
+def converse(client: Client, server: Script, **pings: Any) -> None:
     """Connect a client to a server, each following its script, in virtual time."""
 
     async def script(peer: Peer) -> None:
@@ -38,7 +37,7 @@ def converse(client: Client, server: Script, settings: WebSocketSettings = QUIET
     async def scenario() -> None:
         messages = Messages()
         async with websocket_server(script) as url:
-            connection = RawWebSocket(parse_url(url), messages, settings=settings)
+            connection = RawWebSocket(parse_url(url), messages, **pings)
             await connection.connected()
             try:
                 await client(connection, messages)
@@ -53,7 +52,7 @@ async def hold(peer: Peer) -> None:
     await peer.reader.read()
 
 
-def ending(server: Script, settings: WebSocketSettings = QUIET) -> McpError:
+def ending(server: Script, **pings: Any) -> McpError:
     """Return why the connection ended when the server follows its script."""
     found: list[McpError] = []
 
@@ -65,7 +64,7 @@ def ending(server: Script, settings: WebSocketSettings = QUIET) -> McpError:
         await connection.close()
         assert len(messages.lost) == 1
 
-    converse(client, server, settings)
+    converse(client, server, **pings)
     return found[0]
 
 
@@ -248,7 +247,7 @@ def test_a_message_over_the_limit() -> None:
         peer.writer.write(frame(TEXT, b"x" * 1001)[:10])
         told.append(await peer.receive())
 
-    error = ending(server, QUIET._replace(max_message_size=1000))
+    error = ending(server, max_message_size=1000)
     assert isinstance(error, MessageTooLarge)
     assert error.limit == 1000
     assert "max_message_size" in error.hint
@@ -261,8 +260,9 @@ def test_a_message_over_the_limit() -> None:
 
 def test_the_usual_limits() -> None:
     """F-WS-2, F-WIRE-3: a ping every 20 seconds, 20 to answer it, and 64 MiB for a message."""
-    usual = WebSocketSettings()
-    assert usual == (64 * 1024 * 1024, 20.0, 20.0)
+    usual = WebSocketTransport(parse_url("ws://h/"))
+    assert usual.max_message_size == 64 * 1024 * 1024
+    assert (usual._ping_interval, usual._ping_timeout) == (20.0, 20.0)
 
 
 def test_a_connection_without_signs_of_life_is_given_up() -> None:
@@ -279,7 +279,7 @@ def test_a_connection_without_signs_of_life_is_given_up() -> None:
         assert "no answer to a ping within 10 s (ping_timeout)" in str(error)
         assert asyncio.get_running_loop().time() == pytest.approx(40.0)
 
-    converse(client, server, WebSocketSettings(ping_interval=30.0, ping_timeout=10.0))
+    converse(client, server, ping_interval=30.0, ping_timeout=10.0)
     assert seen == [(PING, b"")]
 
 
@@ -299,7 +299,7 @@ def test_any_sign_of_life_will_do(opcode: int) -> None:
     async def client(connection: RawWebSocket, messages: Messages) -> None:
         await messages.error()
 
-    converse(client, server, WebSocketSettings(ping_interval=30.0, ping_timeout=10.0))
+    converse(client, server, ping_interval=30.0, ping_timeout=10.0)
     assert times == pytest.approx([30.0, 60.0, 90.0])
 
 
@@ -316,7 +316,7 @@ def test_pings_without_a_limit() -> None:
         await asyncio.sleep(35.0)
         assert connection.ended is None
 
-    converse(client, server, WebSocketSettings(ping_interval=10.0, ping_timeout=None))
+    converse(client, server, ping_interval=10.0, ping_timeout=None)
     assert times == pytest.approx([10.0, 20.0, 30.0])
 
 
@@ -333,7 +333,7 @@ def test_no_pings_when_they_are_switched_off(interval: float | None) -> None:
         assert connection.ended is None
         assert heard == []
 
-    converse(client, server, WebSocketSettings(ping_interval=interval))
+    converse(client, server, ping_interval=interval)
 
 
 def test_a_server_that_does_not_read() -> None:

@@ -55,20 +55,17 @@ def route_to_url(text: str, options: Options) -> Route:
         open_socket = partial(socket_transport, url, max_message_size=size, dialer=dialer)
         return Route(url.shown, f"socket:{url}", open_socket)
     credentials = credentials_for(url, options)
-    authorizer = authorizer_in(credentials)
+    authorizer, settings = authorizer_in(credentials), settings_of(options, credentials)
     if url.scheme in ("ws", "wss"):
         open_websocket = partial(
             websocket_transport.WebSocketTransport,
             url,
-            headers=options.headers,
-            credentials=credentials,
-            settings=websocket_transport.WebSocketSettings(
-                size, options.ping_interval, options.ping_timeout
-            ),
+            ping_interval=options.ping_interval,
+            ping_timeout=options.ping_timeout,
             dialer=dialer,
+            **settings,
         )
         return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
-    settings = settings_of(options, credentials)
     open_http = partial(
         StreamableHttpTransport,
         url,

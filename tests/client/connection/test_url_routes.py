@@ -19,7 +19,7 @@ from mcpclient.transports.http_messages import Credentials
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
-from mcpclient.transports.websocket import WebSocketSettings, WebSocketTransport
+from mcpclient.transports.websocket import WebSocketTransport
 
 
 def url_route(url: str, **fields: Any) -> Route:
@@ -89,7 +89,7 @@ def test_what_a_websocket_is_given() -> None:
     headers = made._headers.fixed_for(None)
     assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
     assert made._dialer._options is NETWORK
-    assert made.settings == WebSocketSettings(1000, 7.0, 8.0)
+    assert (made.max_message_size, made._ping_interval, made._ping_timeout) == (1000, 7.0, 8.0)
 
 
 def test_what_a_socket_is_given() -> None:
