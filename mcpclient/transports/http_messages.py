@@ -21,7 +21,7 @@ from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
 from ..lazy import OnDemand
 from ..net.clocks import PausableClocks
-from ..net.futures import cancel_all
+from ..net.futures import cancel, cancel_all
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from ..protocol.outgoing import Outgoing
 
@@ -253,9 +253,8 @@ def refusal_of(request_id: RequestId | None, message: Any) -> PeerError | None:
     if not isinstance(error, PeerError):
         return None
     answers = request_id is not None and is_answer(message, request_id)
-    if not answers and not (message.get("id") is None and error.code in _MODERN_CODES):
-        return None
-    return error
+    is_modern = message.get("id") is None and error.code in _MODERN_CODES
+    return error if answers or is_modern else None
 
 
 def _json_or_none(body: bytes) -> Any:
@@ -333,7 +332,7 @@ class AuthorizedExchange:
         self._refusal: Refusal | None = None
         self._held: HttpConnection | None = None  # a login may go on over the same connection
         self._is_given_up = False
-        self._task: asyncio.Task[None] | None = client.tasks.start(self._send())
+        self._task: asyncio.Task[None] | None = client.tasks.start(self._send(None))
 
     @property
     def url(self) -> Url:
@@ -343,23 +342,41 @@ class AuthorizedExchange:
     def abort(self) -> None:
         """Cancel the request; the sink is not called any more. Idempotent."""
         self._is_given_up = True
-        self._release()
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        cancel(self._task)
+        self._settle()
         if self._exchange is not None:
             self._exchange.abort()
 
-    async def _send(self) -> None:
+    async def _send(self, refusal: Refusal | None) -> None:
+        """Send the request, after a refusal only with other credentials; or pass that on."""
         try:
-            headers = await self._answer(self._authorization.headers())
-            request = self._with(headers, self._request.url)
-            self._refusal = None
-            self._task = None
-            self._release()
-            self._exchange = self._client.request(request, self)
+            if refusal is None or await self._answer(self._authorization.recover(refusal.head)):
+                headers = await self._answer(self._authorization.headers())
+                request = self._with(headers, self._request.url)
+                self._refusal = None
+                self._settle()
+                self._exchange = self._client.request(request, self)
+                return
         except Exception as error:
-            self._fail(error)
+            if refusal is not None and error.__cause__ is None:
+                # For a server without OAuth, the refusal is the best error.
+                error.__cause__ = http_error(refusal.head, bytes(refusal.body), self.url)
+            self._settle()
+            if not self._is_given_up:
+                self._sink.response_failed(_as_ours(error))
+            return
+        self._settle()
+        self._sink.head_received(refusal.head)
+        if refusal.body:
+            self._sink.body_received(bytes(refusal.body))
+        self._sink.response_ended()
+
+    def _settle(self) -> None:
+        """Forget the task, which may end this itself, and free the connection of a refusal."""
+        self._task = None
+        held, self._held = self._held, None
+        if held is not None:
+            self._client.release(held)
 
     async def _answer(self, asked: Awaitable[T]) -> T:
         """Return the authorizer's result. Raises only `McpError`, unless the request was aborted:
@@ -386,36 +403,6 @@ class AuthorizedExchange:
         """Return the request for another sending; a proof serves only once (RFC 9449)."""
         headers = await self._answer(self._authorization.headers(http_url(request.url)))
         return self._with(headers, request.url)
-
-    async def _recover(self, refusal: Refusal) -> None:
-        head, body = refusal.head, bytes(refusal.body)
-        try:
-            again = await self._answer(self._authorization.recover(head))
-        except Exception as error:
-            if error.__cause__ is None:  # for a server without OAuth, the refusal is the best error
-                error.__cause__ = http_error(head, body, self.url)
-            self._fail(error)
-            return
-        if again:
-            await self._send()
-            return
-        self._task = None
-        self._release()
-        self._sink.head_received(head)
-        if body:
-            self._sink.body_received(body)
-        self._sink.response_ended()
-
-    def _fail(self, error: Exception) -> None:
-        self._task = None
-        self._release()
-        if not self._is_given_up:
-            self._sink.response_failed(_as_ours(error))
-
-    def _release(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            self._client.release(held)
 
     # net.http.ResponseSink
 
@@ -444,12 +431,12 @@ class AuthorizedExchange:
             self._exchange = None  # which refers to this: so both are freed without the collector
         else:
             self._held = None if self._exchange is None else self._client.claim(self._exchange)
-            self._task = self._client.tasks.start(self._recover(self._refusal))
+            self._task = self._client.tasks.start(self._send(self._refusal))
 
     def response_failed(self, error: McpError) -> None:
         if self._refusal is not None:
             # The head of a refusal is enough; its body is not needed.
-            self._task = self._client.tasks.start(self._recover(self._refusal))
+            self._task = self._client.tasks.start(self._send(self._refusal))
         else:
             self._sink.response_failed(error)
 
