@@ -1,4 +1,4 @@
-"""The challenges of a 401 or 403 (RFC 9110 section 11, RFC 6750), and the scopes to ask for."""
+"""The challenges of a 401 or 403 (RFC 9110 section 11, RFC 6750), and scopes."""
 
 from __future__ import annotations
 
@@ -100,36 +100,3 @@ def union(*groups: Iterable[str]) -> tuple[str, ...]:
     """Return the valid scopes of ``groups``, each once, in the order of their first appearance."""
     valid = (scope for group in groups for scope in group if _SCOPE_TOKEN.fullmatch(scope))
     return tuple(dict.fromkeys(valid))[:_MAX_SCOPES]
-
-
-def select_scopes(
-    *,
-    challenged: tuple[str, ...] | None,
-    configured: tuple[str, ...] | None,
-    resource_supported: tuple[str, ...] | None,
-    server_supported: tuple[str, ...] | None,
-    held: tuple[str, ...] = (),
-    wants_refresh_token: bool = False,
-) -> tuple[str, ...]:
-    """Return the scopes for a token request; an empty tuple leaves the parameter out.
-
-    The scopes that the challenge named (``challenged``) are used, or else those of the resource's
-    metadata (``resource_supported``). Scopes that the user ``configured`` replace those of the
-    metadata, and are added to those of a challenge. ``held``, asked for before, are always kept, so
-    that a step-up loses nothing. ``offline_access`` is added where a refresh token is wanted and
-    the authorization server lists it (``server_supported``); where that server lists its scopes
-    without it, it is asked for only when a challenge or the user named it.
-    """
-    if challenged is None and configured is None:
-        wanted = resource_supported or ()
-    else:
-        wanted = union(challenged or (), configured or ())
-    named = union(held, challenged or (), configured or ())
-    wanted = union(held, wanted)
-    if server_supported is not None:
-        if OFFLINE_ACCESS not in server_supported and OFFLINE_ACCESS not in named:
-            return tuple(scope for scope in wanted if scope != OFFLINE_ACCESS)
-        # Alone it would replace the scopes a server grants by default.
-        if OFFLINE_ACCESS in server_supported and wants_refresh_token and wanted:
-            return union(wanted, (OFFLINE_ACCESS,))
-    return wanted

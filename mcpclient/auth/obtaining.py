@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed, UsageError
 from . import clients, effects
-from .challenge import OFFLINE_ACCESS, AuthorizationChallenge, select_scopes
+from .challenge import OFFLINE_ACCESS, AuthorizationChallenge, union
 from .discovery import AuthorizationServer, Discovery
 from .effects import Callback, Flow, StoredItem, string_of, strings_of
 from .grants import Grant, GrantRequest, GrantTerms, Keep, terms_from
@@ -48,16 +48,25 @@ def scopes_for(
     challenge: AuthorizationChallenge,
     held: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Return the scopes to request; ``held`` are those requested before."""
-    resource = discovery.resource
-    return select_scopes(
-        challenged=challenge.scopes,
-        configured=None if options.scopes is None else tuple(options.scopes),
-        resource_supported=None if resource is None else resource.scopes_supported,
-        server_supported=discovery.server.scopes_supported,
-        held=held,
-        wants_refresh_token=isinstance(options, OAuth),
-    )
+    """Return the scopes for a token request; an empty tuple leaves the parameter out.
+
+    The scopes that the challenge named are used, or else those of the resource's metadata. Scopes
+    of the options replace those of the metadata, and are added to those of a challenge. ``held``,
+    asked for before, are always kept, so that a step-up loses nothing. ``offline_access`` is added
+    where a refresh token is wanted and the authorization server lists it; where that server lists
+    its scopes without it, it is asked for only when a challenge or the user named it.
+    """
+    named = union(held, challenge.scopes or (), options.scopes or ())
+    wanted, resource, listed = named, discovery.resource, discovery.server.scopes_supported
+    if challenge.scopes is None and options.scopes is None and resource is not None:
+        wanted = union(held, resource.scopes_supported or ())
+    if listed is not None and OFFLINE_ACCESS not in (*listed, *named):
+        return tuple(scope for scope in wanted if scope != OFFLINE_ACCESS)
+    # Alone it would replace the scopes a server grants by default.
+    is_offered = listed is not None and OFFLINE_ACCESS in listed
+    if is_offered and isinstance(options, OAuth) and wanted:
+        return union(wanted, (OFFLINE_ACCESS,))
+    return wanted
 
 
 def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:

@@ -6,9 +6,13 @@ from mcpclient.auth.challenge import (
     parse_challenges,
     parse_scope,
     read_challenge,
-    select_scopes,
     union,
 )
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
+from mcpclient.auth.obtaining import scopes_for
+from mcpclient.auth.options import OAuth
+
+FOUND = Discovery(AuthorizationServer("https://a.example", "https://a.example/token"), None)
 
 
 def target(data: bytes) -> None:
@@ -19,10 +23,5 @@ def target(data: bytes) -> None:
     asked = read_challenge(fields)
     scopes = asked.scopes or ()
     assert union(scopes) == scopes == parse_scope(" ".join(scopes))
-    wanted = select_scopes(
-        challenged=asked.scopes,
-        configured=("mine",),
-        resource_supported=None,
-        server_supported=None,
-    )
+    wanted = scopes_for(OAuth(scopes=["mine"]), FOUND, asked, ())
     assert set(wanted) <= {*scopes, "mine"}

@@ -260,10 +260,10 @@ VISIBLE = [
         "    if False:\n        parameters",
     ),
     Fault(
-        "auth.challenge",
+        "auth.obtaining",
         "a step up loses scopes",
-        "wanted = union(held, wanted)",
-        "wanted = union(wanted)",
+        "named = union(held, challenge.scopes",
+        "named = union(challenge.scopes",
     ),
     Fault(
         "auth.discovery",

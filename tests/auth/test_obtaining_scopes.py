@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from mcpclient.auth.challenge import parse_scope, select_scopes, union
+from mcpclient.auth.challenge import AuthorizationChallenge, parse_scope, union
+from mcpclient.auth.discovery import AuthorizationServer, Discovery, ProtectedResource
+from mcpclient.auth.obtaining import scopes_for
+from mcpclient.auth.options import OAuth, OAuthOptions, WorkloadIdentity
 
 
 def select(
@@ -11,14 +14,16 @@ def select(
     held: tuple[str, ...] = (),
     refresh: bool = True,
 ) -> tuple[str, ...]:
-    return select_scopes(
-        challenged=challenged,
-        configured=configured,
-        resource_supported=resource,
-        server_supported=server,
-        held=held,
-        wants_refresh_token=refresh,
+    options: OAuthOptions = OAuth(scopes=configured)
+    if not refresh:
+        options = WorkloadIdentity("https://a.example", assertion="jwt", scopes=configured)
+    found = Discovery(
+        AuthorizationServer(
+            "https://a.example", "https://a.example/token", scopes_supported=server
+        ),
+        ProtectedResource("https://r.example", ("https://a.example",), resource),
     )
+    return scopes_for(options, found, AuthorizationChallenge(scopes=challenged), held)
 
 
 def test_the_challenge_comes_first() -> None:
