@@ -135,9 +135,9 @@ class TaskCalls:
         by_default: bool = False,
     ) -> Mapping[str, Any]:
         """Return the result of a task once it is over; see `CoreTaskWait` for the arguments."""
-        inputs = self._inputs.pop(task.id) if task.id in self._inputs else TaskInputs()
-        self._inputs[task.id] = inputs
-        _forget_oldest(self._inputs)  # one object for all who wait for the task
+        # One object for all who wait for the task.
+        inputs = self._inputs[task.id] = self._inputs.pop(task.id, TaskInputs())
+        _forget_oldest(self._inputs)
         kind = ExtensionTaskWait if self._connection.is_stateless else CoreTaskWait
         wait = kind(self._connection, self._caller, task, inputs, limits, by_default, on_status)
         self._connection.observers.append(wait)

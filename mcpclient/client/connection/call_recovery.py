@@ -53,7 +53,8 @@ _MIN_WAIT = 0.05
 
 def counted_time(connection: Connection) -> float:
     """Return the time as limits count it: while a human is asked, it stands still."""
-    return asyncio.get_running_loop().time() - connection.held_seconds
+    deadlines = connection.deadlines
+    return asyncio.get_running_loop().time() if deadlines is None else deadlines.counted_time()
 
 
 class CallDeadline:
@@ -93,7 +94,8 @@ class CallDeadline:
     @property
     def timeout(self) -> CallTimeout:
         """The error to raise when it is up."""
-        limit, reason = self.options.max_timeout or 0.0, self._connection.wait_reason
+        limit, deadlines = self.options.max_timeout or 0.0, self._connection.deadlines
+        reason = deadlines.wait_reason if deadlines is not None else None
         return self.named(CallTimeout(self.method, limit, "total", reason))
 
     def named(self, error: AnyNamed) -> AnyNamed:

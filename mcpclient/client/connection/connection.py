@@ -27,7 +27,7 @@ from ...protocol.era import EraRules
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
 from ...protocol.types import CallToolResult
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
-from .limits import RequestOptions
+from .limits import Deadlines, RequestOptions
 from .opening import Opening, explain, plan_for
 from .options import Options, Route
 from .session import Session
@@ -166,14 +166,9 @@ class Connection(LoopBound):
         self.session  # noqa: B018 - it raises
 
     @property
-    def held_seconds(self) -> float:
-        """Seconds for which the clocks of calls were paused so far, in earlier sessions as well."""
-        return self._session.deadlines.held_seconds if self._session is not None else 0.0
-
-    @property
-    def wait_reason(self) -> str | None:
-        """The reason why calls wait at the moment, where that is not the server; otherwise None."""
-        return self._session.deadlines.wait_reason if self._session is not None else None
+    def deadlines(self) -> Deadlines | None:
+        """The clocks of calls, which every session goes on with; None before there is one."""
+        return self._session.deadlines if self._session is not None else None
 
     def described(self, method: str, **facts: Any) -> hooks.Call:
         """Return a request as hooks see it; by default one without a name."""

@@ -141,7 +141,7 @@ class Deadlines:
 
     def go_on_from(self, earlier: Deadlines) -> None:
         """Continue from the deadlines of an earlier session."""
-        self._correlator.paused_seconds = earlier.held_seconds
+        self._correlator.paused_seconds = self._loop.time() - earlier.counted_time()
 
     def watch(self, deadline: float) -> None:
         """Watch the deadline of a call that begins."""
@@ -185,8 +185,3 @@ class Deadlines:
         held_since = self._correlator.paused_at
         now = self._loop.time() if held_since is None else held_since
         return now - self._correlator.paused_seconds
-
-    @property
-    def held_seconds(self) -> float:
-        """Seconds for which the clocks were paused so far."""
-        return self._loop.time() - self.counted_time()

@@ -565,7 +565,7 @@ def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
         for each in (options, {"limits": None}):
             client = await client_of(McpServer(), around=[Watching()], **each)
             await client.ping()
-            assert client._connection.wait_reason is None
+            assert client._connection.session.deadlines.wait_reason is None
             await client.close()
         assert [line.record["kind"] for line in read_log(log)] == ["start"]
 
