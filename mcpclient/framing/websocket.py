@@ -25,23 +25,6 @@ _ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _SUBPROTOCOL = "mcp"
 
 
-class Accepted(NamedTuple):
-    """The connection is a WebSocket now; ``subprotocol`` and ``deflate``: None if not agreed."""
-
-    subprotocol: str | None
-    deflate: DeflateParameters | None
-
-
-class Rejected(NamedTuple):
-    """The connection is not a WebSocket and has to be closed.
-
-    With the ``status`` 101 the server broke the protocol, with any other it declined.
-    """
-
-    status: int
-    reason: str
-
-
 class WebSocketHandshake:
     """One opening handshake, which offers the subprotocol of MCP and permessage-deflate.
 
@@ -67,43 +50,36 @@ class WebSocketHandshake:
             ("Sec-WebSocket-Extensions", frames.OFFER),
         ]
 
-    def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
-        """Check the server's response by RFC 6455 section 4.1. Never raises for it.
+    def check_response(self, status: int, headers: Mapping[str, str]) -> DeflateParameters | None:
+        """Check the server's response by RFC 6455 section 4.1; return the agreed compression.
 
-        ``headers`` is looked up by names in lower case. A server that names no subprotocol is
-        accepted: the RFC lets it decline the offer and forbids only one that was not offered.
+        ``headers`` is looked up by names in lower case. Raises ValueError, with a reason fit for a
+        user, where the connection is not a WebSocket: with the status 101 the server broke the
+        protocol, with any other it declined. One that names no subprotocol is accepted: the RFC
+        lets it decline the offer and forbids only one that was not offered.
         """
-        fault = self._find_fault(status, headers)
-        if fault is not None:
-            return Rejected(status, fault)
-        try:
-            answer = headers.get("sec-websocket-extensions", "").strip()
-            deflate = frames.parse_extension_answer(answer) if answer else None
-        except ValueError as error:
-            return Rejected(status, str(error))
-        return Accepted(headers.get("sec-websocket-protocol"), deflate)
-
-    def _find_fault(self, status: int, headers: Mapping[str, str]) -> str | None:
         if status != 101:
-            return f"the server answered HTTP {status} to a WebSocket request instead of 101"
+            raise ValueError(
+                f"the server answered HTTP {status} to a WebSocket request instead of 101"
+            )
         if headers.get("upgrade", "").strip().lower() != "websocket":
-            return "the server's 101 answer does not name the upgrade 'websocket'"
+            raise ValueError("the server's 101 answer does not name the upgrade 'websocket'")
         connection = headers.get("connection", "").lower().split(",")
         if "upgrade" not in (token.strip() for token in connection):
-            return "the server's 101 answer has no 'Connection: Upgrade'"
+            raise ValueError("the server's 101 answer has no 'Connection: Upgrade'")
         accept = headers.get("sec-websocket-accept", "").strip()
         if accept != self._accept:
-            return (
+            raise ValueError(
                 f"the server's Sec-WebSocket-Accept is {accept!r}, not {self._accept!r}; "
                 "it did not read this request as a WebSocket handshake"
             )
-        subprotocol = headers.get("sec-websocket-protocol", _SUBPROTOCOL)
-        if subprotocol != _SUBPROTOCOL:
-            return (
-                f"the server chose the subprotocol {subprotocol!r}; "
-                f"only {_SUBPROTOCOL!r} was offered"
+        chosen = headers.get("sec-websocket-protocol", _SUBPROTOCOL)
+        if chosen != _SUBPROTOCOL:
+            raise ValueError(
+                f"the server chose the subprotocol {chosen!r}; only {_SUBPROTOCOL!r} was offered"
             )
-        return None
+        answer = headers.get("sec-websocket-extensions", "").strip()
+        return frames.parse_extension_answer(answer) if answer else None
 
 
 class TextMessage(NamedTuple):

@@ -33,7 +33,6 @@ from ..framing.websocket import (
     BinaryMessage,
     Closed,
     Fault,
-    Rejected,
     TextMessage,
     WebSocketHandshake,
     WebSocketProtocol,
@@ -310,25 +309,25 @@ class _Opening:
         self._dialer.cookies.store(self._url, head.headers)
         if self._channel is not None:
             self._channel.head_received(head)
-        answer = self._handshake.check_response(head.status, head.headers)
-        if not isinstance(answer, Rejected):
-            try:
-                if self._note is not None:
-                    self._note(head)
-            except McpError as error:
-                resolve(self._opened, None, error)
+        try:
+            deflate = self._handshake.check_response(head.status, head.headers)
+            if self._note is not None:
+                self._note(head)
+        except ValueError as fault:
+            if head.status == 101:
+                resolve(self._opened, None, ProtocolViolation(f"{self._url.shown}: {fault}"))
                 return
+            self._refusal = head
+            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
+        except McpError as error:
+            resolve(self._opened, None, error)
+        else:
             assert self._stream is not None
             if not self._opened.done():
                 limit = self._transport.max_message_size
-                protocol = WebSocketProtocol(deflate=answer.deflate, max_message_size=limit)
+                protocol = WebSocketProtocol(deflate=deflate, max_message_size=limit)
                 self._opened.set_result(None)
                 self._transport.begin(self._stream, protocol, self._answer.parser.trailing)
-        elif head.status == 101:
-            resolve(self._opened, None, ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
-        else:
-            self._refusal = head
-            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
 
     def _refuse(self, how: str) -> None:
         """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.

@@ -9,14 +9,12 @@ import pytest
 
 from mcpclient.framing.http1 import ResponseHead, ResponseParser, encode_request
 from mcpclient.framing.websocket import (
-    Accepted,
     BinaryMessage,
     Closed,
     Event,
     Fault,
     Ping,
     Pong,
-    Rejected,
     TextMessage,
     WebSocketHandshake,
     WebSocketProtocol,
@@ -40,11 +38,10 @@ class Peers:
         server = import_module("websockets.server")
         self.server = server.ServerProtocol(subprotocols=[subprotocol], extensions=extensions)
         self.received: list[Event] = []
-        self.answer = self._shake_hands()
-        if isinstance(self.answer, Accepted):
-            self.client = WebSocketProtocol(deflate=self.answer.deflate)
+        self.deflate = self._shake_hands()
+        self.client = WebSocketProtocol(deflate=self.deflate)
 
-    def _shake_hands(self) -> Accepted | Rejected:
+    def _shake_hands(self) -> DeflateParameters | None:
         handshake = WebSocketHandshake()
         headers = [("Host", "localhost"), *handshake.headers]
         self.server.receive_data(encode_request("GET", "/", headers))
@@ -100,7 +97,7 @@ def test_messages_go_both_ways_under_every_agreement(
 ) -> None:
     """F-WIRE-6, F-WS-1"""
     peers = Peers(deflate=offer)
-    assert peers.answer == Accepted("mcp", agreed)
+    assert peers.deflate == agreed
     for text in (TEXT, "short", "", TEXT):
         frames = peers.deliver(peers.client.send_text(text))
         assert received_by(frames) == [("TEXT", text.encode())]
@@ -157,6 +154,5 @@ def test_a_fault_reaches_the_server_as_a_close_code() -> None:
 
 def test_a_server_that_knows_no_mcp_declines() -> None:
     """F-WS-1: with an HTTP status, which the handshake hands on."""
-    answer = Peers(deflate=None, subprotocol="chat").answer
-    assert isinstance(answer, Rejected)
-    assert answer.status == 400
+    with pytest.raises(ValueError, match="HTTP 400"):
+        Peers(deflate=None, subprotocol="chat")
