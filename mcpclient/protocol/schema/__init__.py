@@ -107,7 +107,7 @@ def compile_schema(
     registry = Registry(limits, budget)
     try:
         root = registry.add_document("", schema)
-        node = Compiler(registry, limits, budget, assert_formats).compile(root)
+        node = Compiler(registry, limits, budget, assert_formats=assert_formats).compile(root)
     except Stopped as stop:
         raise SchemaError(str(stop), "#") from None
     except RecursionError:

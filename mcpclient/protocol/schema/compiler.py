@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, Optional
@@ -26,7 +26,7 @@ from .evaluation import (
 )
 from .pattern_syntax import PatternError
 from .patterns import Pattern, PatternMemory
-from .references import Dialect, Position, Registry, Resource, split_fragment
+from .references import Dialect, Position, Registry, Resource, pointer_tokens, split_fragment
 from .values import Budget, SchemaLimits, describe, text_steps
 
 
@@ -127,14 +127,25 @@ _STEPS_PER_SUBSCHEMA = 5
 
 
 class Compiler:
-    """Compiles every subschema that can be reached from the first one, each once."""
+    """Compiles every subschema that can be reached from the first one, each once.
+
+    With ``refers`` False, references are not followed: whether they lead somewhere is left open.
+    """
 
     def __init__(
-        self, registry: Registry, limits: SchemaLimits, budget: Budget, assert_formats: bool
+        self,
+        registry: Registry,
+        limits: SchemaLimits,
+        budget: Budget,
+        *,
+        assert_formats: bool = False,
+        refers: bool = True,
     ) -> None:
         self.spend: Callable[[int], None] = budget.spend
         self.asserts_formats: bool = assert_formats
         self.depth: int = limits.validation_depth
+        self._limits = limits
+        self._refers = refers
         self._registry = registry
         self._nodes: dict[Position, Node] = {}
         self._pending: list[Position] = []
@@ -145,9 +156,14 @@ class Compiler:
         # The schemas that each one applies to the same value.
         self._in_place: dict[Position, list[Position]] = {}
 
-    def compile(self, root: Position) -> Node:
-        """Return the node of a schema and of all it refers to. Raises `SchemaError`."""
+    def compile(self, root: Position, others: Iterable[Position] = ()) -> Node:
+        """Return the node of a schema and of all it refers to; compile some ``others`` as well.
+
+        Raises `SchemaError`.
+        """
         node = self._node(root)
+        for other in others:
+            self._node(other)
         while self._pending:
             while self._pending:
                 position = self._pending.pop()
@@ -171,6 +187,10 @@ class Compiler:
 
     def _fill(self, node: Node, position: Position) -> None:
         schema = position.value
+        if position.document:
+            is_schema = partial(_check_schema, self._limits, position)
+            node.rules = rules_by_type([Rule(ANY, is_schema)])
+            return
         if isinstance(schema, bool):
             nothing = Site("", schema, {}, position, self)
             refuse = Rule(
@@ -201,10 +221,14 @@ class Compiler:
 
     def refer(self, origin: Position, reference: str) -> Check:
         """Compile the target of a ``$ref``."""
+        if not self._refers:
+            return lambda value, run, seen: None
         return self.edge(origin, self._registry.resolve(reference, origin), in_place=True)
 
     def refer_dynamically(self, origin: Position, reference: str) -> Check:
         """Compile the targets of a ``$dynamicRef``."""
+        if not self._refers:
+            return self.refer(origin, reference)
         target = self._registry.resolve(reference, origin)
         _, name = split_fragment(reference)
         if target.resource.dynamic_anchors.get(name) is not target:
@@ -254,6 +278,20 @@ class Compiler:
         except CycleError as error:
             position: Position = error.args[1][0]
             raise SchemaError("its references lead in a circle", position.location) from None
+
+
+def _check_schema(
+    limits: SchemaLimits, metaschema: Position, value: object, run: Run, seen: Evaluated | None
+) -> Failures:
+    """Check that a value is a schema, as the metaschema of a dialect would."""
+    registry = Registry(limits, run)
+    try:
+        root = registry.add_document("", value, metaschema.resource.dialect)
+        Compiler(registry, limits, run, refers=False).compile(root, registry.positions)
+    except SchemaError as error:
+        path = pointer_tokens(error.location.partition("#")[2])
+        return [Failure(error.fault, metaschema, "", [*reversed(path)])]
+    return None
 
 
 def _walking_steps(entries: object) -> int:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urljoin
 
 from ...errors import SchemaError
-from .metaschemas import METASCHEMAS
 from .values import Budget, SchemaLimits, describe
 
 # The kinds of values that a keyword may have.
@@ -173,17 +172,18 @@ class Position:
 
 
 class Registry:
-    """All subschemas of a document, and of the metaschemas that it refers to.
+    """All subschemas of a document, which are its ``positions``.
 
-    ``dynamic_anchors``: the places of every ``$dynamicAnchor`` found so far, by its name.
+    ``dynamic_anchors``: the places of every ``$dynamicAnchor`` found so far, by its name. A
+    metaschema that it refers to is a document without content, whose name is that of the dialect.
     """
 
     def __init__(self, limits: SchemaLimits, budget: Budget) -> None:
         self.dynamic_anchors: dict[str, list[Position]] = {}
+        self.positions: list[Position] = []
         self._limits = limits
         self._spend = budget.spend
         self._resources: dict[str, Resource] = {}
-        self._count = 0
 
     def add_document(self, uri: str, schema: object, dialect: Dialect = DRAFT_2020_12) -> Position:
         """Find all subschemas of a document. Its ``$schema`` outranks ``dialect``."""
@@ -219,14 +219,14 @@ class Registry:
 
     def _resource(self, uri: str, origin: Position) -> Resource:
         if uri not in self._resources:
-            document = METASCHEMAS.get(uri)
-            if document is None:
+            dialect = DIALECTS.get(uri)
+            if dialect is None:
                 raise SchemaError(
                     f"it refers to {describe(uri)}, which is not part of it, "
                     "and references are not fetched",
                     origin.location,
                 )
-            self.add_document(uri, document, origin.resource.dialect)
+            self.add_document(uri, {}, dialect)
         return self._resources[uri]
 
     def _at_pointer(self, root: Position, tokens: Sequence[str], origin: Position) -> Position:
@@ -257,8 +257,8 @@ class Registry:
         pending = [start]
         while pending:
             position = pending.pop()
-            self._count += 1
-            if self._count > self._limits.subschemas:
+            self.positions.append(position)
+            if len(self.positions) > self._limits.subschemas:
                 fault = f"it has over {self._limits.subschemas} subschemas"
                 raise SchemaError(fault, position.location)
             if position.depth > self._limits.schema_depth:

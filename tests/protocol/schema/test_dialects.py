@@ -128,6 +128,18 @@ def test_a_metaschema_describes_itself(uri: str) -> None:
     assert violation.instance_path == "/properties/a/not/minLength"
 
 
+@pytest.mark.parametrize("uri", sorted({DRAFT_2020_12, "http://json-schema.org/draft-07/schema"}))
+def test_a_metaschema_looks_at_every_definition_and_follows_no_reference(uri: str) -> None:
+    """F-API-17"""
+    schema = compile_schema({"items": {"$ref": uri}})
+    definitions = "$defs" if uri == DRAFT_2020_12 else "definitions"
+    (violation,) = schema.validate([{definitions: {"a": {"type": 1}}}])
+    assert violation.instance_path == f"/0/{definitions}/a/type"
+    elsewhere = {"$ref": "https://example.com/", "items": {"$ref": "#/nowhere"}}
+    assert schema.validate([elsewhere, {"not": {"$ref": "#"}}, True]) == []
+    assert schema.validate([1, "x"])
+
+
 def test_what_is_not_reachable_is_not_looked_at() -> None:
     schema = {"$defs": {"unused": {"type": "text", "$ref": "https://example.com/"}}}
     assert compile_schema(schema).validate(1) == []
