@@ -18,31 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..client.client import Client
-from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
-from ..errors import McpError, PeerError, SessionExpired
+from ..errors import McpError, PeerError
 from ..framing.ndjson import LineFramer
 from ..jsonrpc import messages
 from ..jsonrpc.codec import decode, encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
-from ..lazy import OnDemand
 from ..net.clocks import timestamp
 from ..net.futures import BackgroundTasks
 from ..net.session_sockets import is_own_peer
 from ..protocol.listen import SUBSCRIPTION_ID
-from ..protocol.types import CallToolResult
 from .transport import packed
 
 if TYPE_CHECKING:
     import socket
-
-    from ..client.events import around as hooks
-    from ..recording import secret_arguments
-else:
-    hooks = OnDemand("..client.events.around", __name__)
-    secret_arguments = OnDemand("..recording.secret_arguments", __name__)
 
 # The most bytes queued for a caller that does not read; beyond them it is dropped.
 _MAX_UNREAD = 256 * 1024 * 1024
@@ -69,7 +60,7 @@ class Host(Observer):
         self.calls: Iterator[int] = count(1)
         self.subscriptions: dict[RequestId, tuple[Caller, RequestId]] = {}
         self.over: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
-        self.schemas: dict[str, Any] = {}  # of tools that mark arguments as secret
+        self.tools: list[dict[str, Any]] = []
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle = idle
         self._since = timestamp()
@@ -299,61 +290,31 @@ class Caller(asyncio.Protocol):
             None,
             on_progress=pass_on if token is not None else None,
             on_sent=sent if method == "subscriptions/listen" else None,
+            fresh=True,
+            is_raw=True,
         )
         if method == "resources/unsubscribe":
             return await self._unsubscribe(str(params.get("uri")))
         await self._restore()
         try:
-            result = await self._audited(method, params, limits)
+            result = await self._host.client._forward(method, params, limits)
         finally:
             for own_id in own_ids:
                 self._host.subscriptions.pop(own_id, None)
         self._learn(method, params, result)
         return result
 
-    async def _audited(
-        self, method: str, params: Mapping[str, Any], limits: RequestOptions
-    ) -> dict[str, Any]:
-        """Make a request, with a line in the audit log of the session, if it has one."""
-        audit = self._connection.audit
-        if audit is None or method not in hooks.SUBJECTS:
-            return await self._request(method, params, limits)
-
-        async def make(call: hooks.Call) -> CallToolResult:
-            return CallToolResult(await self._request(method, params, limits))
-
-        name, arguments = str(params.get(hooks.SUBJECTS[method])), params.get("arguments") or {}
-        call = hooks.Call(self._host.name, name, name, arguments, method=method)
-        return (await audit.call(call, (), make, self._host.schemas.get(name))).raw
-
-    async def _request(
-        self, method: str, params: Mapping[str, Any], limits: RequestOptions
-    ) -> dict[str, Any]:
-        caps, generation = self._connection.caps, self._connection.generation
-        try:
-            if caps is None or not caps.counts(method):
-                return await self._connection.session.request(method, params, limits)
-            async with caps.slot(CallDeadline(self._connection, method, limits, params)):
-                return await self._connection.session.request(method, params, limits)
-        except SessionExpired:
-            await self._connection.renew(generation)
-            return await self._connection.session.request(method, params, limits)
-
     async def _restore(self) -> None:
         if not self._connection.is_open:
             await self._connection.restore()
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Keep headers and secrets of tools, and the resources that are subscribed to."""
+        """Keep what the server's tools demand, and the resources that are subscribed to."""
         if method == "tools/list":
-            era = self._connection.era
-            tools = [each for each in result.get("tools") or () if isinstance(each, Mapping)]
-            if self._connection.audit is not None:
-                self._host.schemas.update(secret_arguments.schemas_with_secrets(tools))
-            if era is not None and era.header_parameters is not None:
-                for tool in tools:
-                    with suppress(ValueError):  # the caller's client leaves it out
-                        era.header_parameters.learn(tool)
+            host, listed = self._host, result.get("tools") or ()
+            tools = [each for each in listed if isinstance(each, dict)]
+            host.tools = [*(host.tools if "cursor" in params else ()), *tools]
+            host.client._learn_tools(host.tools)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
 

@@ -240,14 +240,15 @@ def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with session(server := Server("handshake")) as host, joined() as client:
             upstream = host.client._connection.session
-            request, expired = upstream.request, [SessionExpired(404, {}, b"")]
+            answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
 
-            async def once(*arguments: Any) -> dict[str, Any]:
+            async def once(sent: Any) -> dict[str, Any]:
                 if expired:
+                    upstream.give_up(sent)
                     raise expired.pop()
-                return await request(*arguments)
+                return await answer_to(sent)
 
-            monkeypatch.setattr(upstream, "request", once)
+            monkeypatch.setattr(upstream, "answer_to", once)
             assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
             assert len(server.messages("initialize")) == 2
 
