@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Callable, Protocol
 
 from ..lazy import OnDemand
@@ -47,32 +46,27 @@ def timestamp() -> str:
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # Compiled on first use: every client imports this module, and few need to parse a date.
-_HTTP_DATE = r"\w{3}, (\d\d) ([A-Z][a-z]{2}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d) GMT"
-_COOKIE_DATE = r"(?i)\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b"
+_DATE = r"(?i)\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b"
 
 
 def retry_after_seconds(value: str, default: float) -> float:
     """Return how many seconds ``Retry-After`` asks to wait; ``default`` if it is unreadable.
 
-    Source: RFC 9110 section 10.2.3. Of the three date formats, only the one that may still be sent
-    is read.
+    Source: RFC 9110 section 10.2.3.
     """
     value = value.strip()
     if value.isdecimal() and len(value) < 9:
         return float(value)
-    date = re.fullmatch(_HTTP_DATE, value)
-    if date is None or date[2].lower() not in _MONTHS:
-        return default
-    day, month, year, *clock = date.groups()
-    return max(_moment(int(year), month, int(day), map(int, clock)) - time.time(), 0.0)
+    date = http_date(value)
+    return default if date is None else max(date - time.time(), 0.0)
 
 
-def cookie_date(text: str) -> float | None:
-    """Return the date of ``Expires`` in one of the forms that servers write, in seconds since 1970.
+def http_date(text: str) -> float | None:
+    """Return a date in one of the forms that servers write, in seconds since 1970.
 
     Source: RFC 6265 section 5.1.1. None for anything else.
     """
-    date = re.search(_COOKIE_DATE, text)
+    date = re.search(_DATE, text)
     if date is None or date[2].lower() not in _MONTHS:
         return None
     day, month, year_text, *clock = date.groups()
@@ -82,9 +76,5 @@ def cookie_date(text: str) -> float | None:
     hour, minute, second = map(int, clock)
     if not 1 <= int(day) <= 31 or year < 1601 or hour > 23 or minute > 59 or second > 59:
         return None  # step 5
-    return _moment(year, month, int(day), (hour, minute, second))
-
-
-def _moment(year: int, month: str, day: int, clock: Iterable[int]) -> float:
     number = _MONTHS.index(month.lower()) + 1
-    return float(calendar.timegm((year, number, day, *clock, 0, 0, 0)))
+    return float(calendar.timegm((year, number, int(day), hour, minute, second, 0, 0, 0)))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
-from .clocks import cookie_date
+from .clocks import http_date
 
 _MAX_ORIGINS = 20
 _MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
@@ -106,7 +106,7 @@ class CookieJar:
         age = attributes.get("max-age", "")
         if re.fullmatch(r"-?\d{1,15}", age):
             return self._now() + max(int(age), 0)
-        return cookie_date(attributes.get("expires", ""))
+        return http_date(attributes.get("expires", ""))
 
     def __repr__(self) -> str:
         return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"
