@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ipaddress
 import re
-import socket
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, Union
 
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
@@ -126,21 +127,20 @@ def _login(proxy: Url) -> tuple[bytes, bytes] | None:
 class _DirectEntry(NamedTuple):
     """One entry of ``NO_PROXY``.
 
-    ``host``: a name with all that is below it, ``*`` for any, empty for none. ``network``: number
-    of address bits, address, and how many low bits do not count. ``port``: None for any.
+    ``host``: a name with all that is below it, ``*`` for any, empty for none. ``port``: None for
+    any.
     """
 
     host: str
-    network: tuple[int, int, int] | None
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     port: int | None
 
     def covers(self, url: Url) -> bool:
         if self.port is not None and self.port != url.port:
             return False
         if self.network is not None:
-            bits, address, ignored = self.network
-            found = _address(url.host)
-            return found is not None and found[0] == bits and found[1] >> ignored == address
+            address = _address(url.host)
+            return address is not None and address in self.network
         host = url.host.rstrip(".")
         return self.host == "*" or host == self.host or host.endswith("." + self.host)
 
@@ -158,28 +158,16 @@ def _read_direct(text: str) -> Iterator[_DirectEntry]:
             host, port = entry, None
         else:
             host = bracketed or plain
-        network = _network(host)
+        network = None
+        with suppress(ValueError):
+            network = ipaddress.ip_network(host, strict=False)
         name = host if host == "*" else host.removeprefix("*").strip(".")
         yield _DirectEntry(name, network, int(port) if port else None)
 
 
-def _network(text: str) -> tuple[int, int, int] | None:
-    host, slash, prefix = text.partition("/")
-    found = _address(host)
-    if found is None or (slash and not prefix.isdecimal()):
-        return None
-    bits, address = found
-    ignored = max(bits - int(prefix), 0) if slash else 0
-    return bits, address >> ignored, ignored
-
-
-def _address(text: str) -> tuple[int, int] | None:
-    """Return the number of bits of an IP address, and its value; None for a name."""
-    for family, bits in ((socket.AF_INET, 32), (socket.AF_INET6, 128)):
-        try:
-            return bits, int.from_bytes(socket.inet_pton(family, text), "big")
-        except (OSError, ValueError):
-            continue
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host)
     return None
 
 
@@ -348,8 +336,8 @@ class SocksTunnel(Tunnel):
     def __init__(self, proxy: Url, url: Url, host: str) -> None:
         super().__init__(proxy, url)
         self._host = host
-        found = _address(host)
-        packed = host if found is None else found[1].to_bytes(found[0] // 8, "big")
+        address = _address(host)
+        packed = host if address is None else address.packed
         self._handshake = Socks5Handshake(packed, url.port, _login(proxy))
 
     async def establish(self) -> None:
