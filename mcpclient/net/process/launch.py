@@ -34,11 +34,12 @@ def launch(
     env: Mapping[str, str],
     cwd: str | os.PathLike[str] | None,
     sandbox: Sandbox | None = None,
+    stderr: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` with three pipes, in a session of its own, without a console window.
 
-    ``sandbox``: the rights it gets; None: the user's. On Windows the process is suspended:
-    `process_group` lets it run.
+    ``sandbox``: the rights it gets; None: the user's. ``stderr``: as of `subprocess.Popen`. On
+    Windows the process is suspended: `process_group` lets it run.
 
     Raises `UsageError` for a command that is not a sequence of strings, and for a relative ``cwd``
     where the current folder is gone; `CommandNotFound` when there is nothing to run; and
@@ -74,7 +75,7 @@ def launch(
             start_new_session=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             bufsize=0,
             env=env,
             cwd=directory or None,

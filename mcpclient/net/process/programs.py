@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -49,7 +48,7 @@ async def output_of(
     and after ``seconds``, it is killed with all that it started. Raises `UsageError` or
     `ConnectFailed` where it cannot be started, and `asyncio.TimeoutError`.
     """
-    process = launch(words, env, cwd)
+    process = launch(words, env, cwd, stderr=subprocess.DEVNULL)
     group = process_group(process)
     try:
         reading = call_in_thread(lambda: _output(process, group, limit))
@@ -62,11 +61,7 @@ async def output_of(
 def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -> tuple[int, bytes]:
     assert process.stdin is not None
     assert process.stdout is not None
-    assert process.stderr is not None
     process.stdin.close()
-    # Its own descriptor: the number of one that is closed may be that of the next program's stdout.
-    stderr = os.dup(process.stderr.fileno())
-    threading.Thread(target=_drain, args=[stderr], daemon=True).start()
     found = b""
     while len(found) <= limit:
         chunk = process.stdout.read(limit + 1 - len(found))
@@ -80,12 +75,6 @@ def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -
     group.forget()
     close_pipes(process)
     return code, found
-
-
-def _drain(descriptor: int) -> None:
-    with suppress(OSError), open(descriptor, "rb", buffering=0) as stderr:
-        while stderr.read(65536):
-            pass
 
 
 async def run_program(words: Sequence[str], content: bytes) -> tuple[int, bytes]:

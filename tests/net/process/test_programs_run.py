@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
-from contextlib import suppress
 
 import pytest
 
 from mcpclient import ConnectFailed, UsageError
-from mcpclient.net.process import programs
 from mcpclient.net.process.programs import output_of, run_program
 
 PYTHON = [sys.executable, "-S", "-E", "-c"]
@@ -80,28 +77,3 @@ def test_a_folder_that_is_not_there() -> None:
     """F-SAFE-1"""
     with pytest.raises(ConnectFailed, match="does not exist"):
         asyncio.run(output_of(PYTHON, {}, "no-such-folder", limit=1, seconds=1))
-
-
-def test_what_reads_stderr_late_reads_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-HTTP-15: the number of a closed descriptor may be that of the next program's stdout."""
-    ended, done = threading.Event(), threading.Event()
-    drain = programs._drain
-    pipes: list[int] = []
-
-    def late(descriptor: int) -> None:
-        pipes.append(os.fstat(descriptor).st_ino)
-        ended.wait()
-        with suppress(OSError):
-            pipes.append(os.fstat(descriptor).st_ino)
-            drain(descriptor)
-        done.set()
-
-    monkeypatch.setattr(programs, "_drain", late)
-    source = "print('one')"
-    output = output_of([*PYTHON, source], {}, None, limit=99, seconds=60)
-    code, written = asyncio.run(output)
-    ended.set()
-    assert (code, written.split()) == (0, [b"one"])
-    done.wait()
-    assert len(pipes) == 2
-    assert len(set(pipes)) == 1
