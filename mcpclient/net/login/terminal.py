@@ -6,9 +6,11 @@ import asyncio
 import os
 import sys
 import threading
+from concurrent.futures import Future
 from typing import TextIO
 
 _MAX_LINE_LENGTH = 64 * 1024
+_THREAD = "mcpclient-terminal"
 # On Windows the proactor loop has no readers, and the selector loop accepts a terminal as a reader
 # and then fails as a whole, because its select() works with sockets only.
 _WATCHES_TERMINALS = sys.platform != "win32"
@@ -20,10 +22,7 @@ class Terminal:
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source = sys.stdin if source is None else source
         self._target = sys.stderr if target is None else target
-        # For reads in a thread: the waiter, whether a thread reads, and a line without a waiter.
-        self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Future[str]] | None = None
-        self._is_reading = False
-        self._unread: str | None = None
+        self._reading: Future[str] | None = None  # the line of a thread that reads
 
     @property
     def is_interactive(self) -> bool:
@@ -38,17 +37,14 @@ class Terminal:
 
     async def read_line(self) -> str:
         """Wait for a line. Raises EOFError when none will come. Safe to cancel."""
-        loop = asyncio.get_running_loop()
-        line: asyncio.Future[str] = loop.create_future()
-        if _WATCHES_TERMINALS:
-            text = await self._watch(loop, line)
-        else:
-            text = await self._read_in_thread(loop, line)
+        text = await (self._watch() if _WATCHES_TERMINALS else self._read_in_thread())
         if not text:
             raise EOFError("the terminal has nothing more to read")
         return text.strip()
 
-    async def _watch(self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> str:
+    async def _watch(self) -> str:
+        loop = asyncio.get_running_loop()
+        line: asyncio.Future[str] = loop.create_future()
         descriptor = self._source.fileno()
         received = bytearray()
 
@@ -71,36 +67,21 @@ class Terminal:
         finally:
             loop.remove_reader(descriptor)
 
-    async def _read_in_thread(
-        self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]
-    ) -> str:
-        text, self._unread = self._unread, None
-        if text is not None:
-            return text
-        self._waiting = loop, line
-        if not self._is_reading:
-            self._is_reading = True
+    async def _read_in_thread(self) -> str:
+        if self._reading is None:
             # Nothing can interrupt such a read, not even cancelling its waiter. So the thread is a
             # daemon, for the program to exit without it, and its line goes to the next waiter.
-            threading.Thread(target=self._read, name="mcpclient-terminal", daemon=True).start()
-        return await line
+            self._reading = Future()
+            self._reading.set_running_or_notify_cancel()
+            reading = (self._reading,)
+            threading.Thread(target=self._read, args=reading, name=_THREAD, daemon=True).start()
+        text = await asyncio.wrap_future(self._reading)
+        self._reading = None
+        return text
 
-    def _read(self) -> None:
+    def _read(self, reading: Future[str]) -> None:
         try:
             text = self._source.readline(_MAX_LINE_LENGTH)
         except (OSError, ValueError):  # closed meanwhile, or not text
             text = ""
-        assert self._waiting is not None
-        try:
-            self._waiting[0].call_soon_threadsafe(self._settle, text)
-        except RuntimeError:  # the loop is closed
-            self._settle(text)
-
-    def _settle(self, text: str) -> None:
-        self._is_reading = False
-        assert self._waiting is not None
-        loop, line = self._waiting
-        if line.done() or loop.is_closed():
-            self._unread = text
-        else:
-            line.set_result(text)
+        reading.set_result(text)
