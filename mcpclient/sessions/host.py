@@ -239,7 +239,7 @@ class Caller(asyncio.Protocol):
     async def _welcome(self, request_id: RequestId) -> None:
         await asyncio.shield(self._host.opened)
         with suppress(McpError):  # the call itself will fail with it
-            await self._restore()
+            await self._connection.restore()
         self.send(messages.response(request_id, self._host.state()))
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -295,7 +295,7 @@ class Caller(asyncio.Protocol):
         )
         if method == "resources/unsubscribe":
             return await self._unsubscribe(str(params.get("uri")))
-        await self._restore()
+        await self._connection.restore()
         try:
             result = await self._host.client._forward(method, params, limits)
         finally:
@@ -303,10 +303,6 @@ class Caller(asyncio.Protocol):
                 self._host.subscriptions.pop(own_id, None)
         self._learn(method, params, result)
         return result
-
-    async def _restore(self) -> None:
-        if not self._connection.is_open:
-            await self._connection.restore()
 
     def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Keep what the server's tools demand, and the resources that are subscribed to."""
