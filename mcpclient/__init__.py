@@ -107,10 +107,10 @@ if TYPE_CHECKING:
     from .net.login.authentication import finish_auth as finish_auth
     from .net.login.authentication import log_in as log_in
     from .net.login.authentication import log_out as log_out
-    from .net.login.keychain import KeychainStore as KeychainStore
     from .net.login.logins import BrowserLogin as BrowserLogin
     from .net.login.logins import TwoStepLogin as TwoStepLogin
     from .net.login.storage import FileStore as FileStore
+    from .net.login.storage import KeychainStore as KeychainStore
     from .net.login.storage import MemoryStore as MemoryStore
     from .net.network_options import Negotiate as Negotiate
     from .net.process.programs import HeadersFrom as HeadersFrom
@@ -221,9 +221,8 @@ _MODULES = {
     ".manager.tools": "ManagedTool ToolList",
     ".net.login.authentication": "finish_auth log_in log_out",
     ".net.process.programs": "HeadersFrom",
-    ".net.login.keychain": "KeychainStore",
     ".net.login.logins": "BrowserLogin TwoStepLogin",
-    ".net.login.storage": "FileStore MemoryStore",
+    ".net.login.storage": "FileStore KeychainStore MemoryStore",
     ".net.network_options": "Negotiate",
     ".net.process.stopping": "StopLadder",
     ".protocol.elicitation": "ElicitationRequest",

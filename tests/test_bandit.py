@@ -44,7 +44,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B603": (
         "argument lists without a shell; the gate judges what an entry starts",
         {
-            *("net/login/keychain.py", "net/process/stopping.py", "net/process/launch.py"),
+            *("net/login/storage.py", "net/process/stopping.py", "net/process/launch.py"),
             *("net/process/programs.py", "net/tls.py"),
             "net/session_sockets.py",
         },

@@ -39,9 +39,8 @@ from mcpclient.manager.machine import Reconnect, Upkeep
 from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
-from mcpclient.net.login.keychain import _Security
-from mcpclient.net.login.runner import FlowRunner
-from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.login.authentication import FlowRunner
+from mcpclient.net.login.storage import MemoryStore, _Security
 from mcpclient.net.session_sockets import Place, listen
 from mcpclient.transports.backoff import delays
 from tests.auth.world import (
@@ -252,7 +251,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "bridge.rounds:Rounds.ask": [("os.urandom", question_key)],
     "bridge.rounds:Rounds._hold": [("os.urandom", round_state)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
-    "net.login.runner:FlowRunner.__init__": [
+    "net.login.authentication:FlowRunner.__init__": [
         ("RandomBytes", bytes_for_flows),
         ("os.urandom", bytes_for_flows),
     ],
@@ -261,7 +260,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "framing.websocket:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
     "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
-    "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],
+    "net.login.storage:_Security.write": [("secrets.token_hex", secret_pieces)],
     "net.session_sockets:listen": [("os.urandom", session_token)],
     "sandbox.launcher:_Keeper.__init__": [("os.urandom", sandbox_folder)],
 }

@@ -16,10 +16,10 @@ from typing import Any
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
+from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
-from ..net.session_sockets import Place, start_helper
-from ..sessions.host import Host
-from ..sessions.transport import SessionTransport
+from ..net.session_sockets import Place
+from ..sessions.host import Host, SessionTransport
 from .command import Answer, LocalCommand, LocalWork, Server, flag, option
 from .configured import load
 from .connecting import client_for

@@ -18,7 +18,7 @@ from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, UsageError
 from ..net.clocks import seconds_since_epoch
-from ..net.login.runner import OAuthAuthorizer, forget_variables
+from ..net.login.authentication import OAuthAuthorizer, forget_variables
 from ..protocol.negotiation import era_of
 from ..recording.conversation import Call, Conversation, Failed, Refused
 from ..recording.redaction import Redactor

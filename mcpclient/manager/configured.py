@@ -14,7 +14,7 @@ from ..client.events.callbacks import Hooks
 from ..config.config import Config, ServerConfig
 from ..errors import ServerUnavailable, UsageError
 from ..gate.gate import Gate, strict_sandbox
-from ..net.loops import LoopBound
+from ..net.futures import LoopBound
 from ..transports.base import Transport
 from .machine import NEXT_STEPS, NOT_ALLOWED, Events, Reconnect
 from .pins import Memory, Pins

@@ -28,8 +28,7 @@ from ..errors import (
     TokenRequestFailed,
     UsageError,
 )
-from ..net.futures import BackgroundTasks, NextChange
-from ..net.loops import LoopBound
+from ..net.futures import BackgroundTasks, LoopBound, NextChange
 from .pins import Mismatch
 
 

@@ -22,8 +22,8 @@ from ..errors import (
     McpError,
     SessionExpired,
 )
+from ..net.futures import LoopBound
 from ..net.login.authentication import awaiting_login, expect_login
-from ..net.loops import LoopBound
 from .machine import did_not_run
 
 if TYPE_CHECKING:

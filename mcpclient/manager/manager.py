@@ -21,8 +21,7 @@ from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, Usag
 from ..gate.gate import Approvals
 from ..gate.load import load_config
 from ..lazy import OnDemand
-from ..net.futures import cancel_all
-from ..net.loops import LoopBound, claiming
+from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls

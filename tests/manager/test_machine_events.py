@@ -9,7 +9,7 @@ from typing import Any
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
 from mcpclient.manager.machine import Events
-from mcpclient.net.loops import LoopBound
+from mcpclient.net.futures import LoopBound
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 

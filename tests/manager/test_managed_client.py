@@ -12,7 +12,7 @@ from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.manager.manager import Manager
-from mcpclient.net.loops import LoopBound
+from mcpclient.net.futures import LoopBound
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, turns
 from tests.manager.fleet import Member

@@ -15,8 +15,7 @@ import pytest
 from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
 from mcpclient.net.session_sockets import Place, ask, listen
 from mcpclient.sessions import host as hosts
-from mcpclient.sessions.host import Host
-from mcpclient.sessions.transport import SessionTransport
+from mcpclient.sessions.host import Host, SessionTransport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run

@@ -20,8 +20,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode, weight_of
 from ...jsonrpc.messages import response
 from ...lazy import OnDemand
-from ...net.futures import BackgroundTasks, cancel
-from ...net.loops import LoopBound, claiming
+from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of

@@ -24,8 +24,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
-from ...net.futures import BackgroundTasks, cancel, consume_exception
-from ...net.loops import LoopEnd
+from ...net.futures import BackgroundTasks, LoopEnd, cancel, consume_exception
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport

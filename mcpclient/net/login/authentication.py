@@ -1,28 +1,42 @@
-"""The authorizer of a value of ``auth=``, and functions to log in and out by hand."""
+"""The authorizer of a value of ``auth=``, functions to log in and out by hand, and their runner.
+
+The runner performs the effects that the flows in `auth` yield. An exclusive flow, such as a login,
+runs in a task of its own, so a cancelled call stops only its own waiting. A token request that was
+sent is finished and its response stored in any case.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import get_args
+from traceback import walk_tb
+from typing import Any, Callable, TypeVar, cast, get_args
 
-from ...auth.effects import AuthProvider, Callback
-from ...auth.flow import Authorization
-from ...auth.grants import account_url
+from ...auth import effects
+from ...auth.effects import AuthProvider, Callback, CredentialStore, Flow, Response
+from ...auth.flow import Authorization, AuthorizedRequest
+from ...auth.grants import Grant, account_url, revoke
 from ...auth.obtaining import parse_callback
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
 from ...auth.tokens import StaticRequest
-from ...errors import UsageError
+from ...display import shown_url
+from ...errors import AuthError, AuthorizationRequired, McpError, UsageError
+from ...framing.http1 import ResponseHead
+from ...framing.logs import logger_for
 from ...framing.uri import http_url, parse_url
 from ...protocol.negotiation import LATEST_HANDSHAKE
+from ..clocks import PausableClocks, seconds_since_epoch
+from ..futures import BackgroundTasks, run_in_owner_loop, run_shielded
 from ..guarded_fetch import GuardedFetcher
 from ..network_options import NetworkOptions
 from ..recorder import Recorder, TraceTarget
 from .logins import BrowserLogin
-from .runner import OAuthAuthorizer, StaticAuthorizer, forget_variables, result_at_once
-from .storage import FileStore, NeedsAuthMemory, credentials_path, memory_of
+from .storage import FileStore, MemoryStore, NeedsAuthMemory, credentials_path, memory_of
 
 
 def credentials_for(
@@ -159,3 +173,307 @@ def _store_at(path: Path) -> FileStore:
 @lru_cache(maxsize=16)
 def _login_with(store: FileStore) -> BrowserLogin:
     return BrowserLogin(store)
+
+
+# Running flows
+
+
+T = TypeVar("T")
+
+NOTICE_AFTER = 2.0
+"""Seconds after which a warning names the reason of a wait."""
+
+REVOCATION_TIMEOUT = 5.0
+"""Seconds for a server to revoke a login."""
+
+Performers = Mapping[type, Callable[[Any], object]]
+"""A function for each kind of effect, plain or async."""
+
+_logger = logger_for("mcpclient.auth")
+
+
+class FlowRunner:
+    """A runner of flows. ``clocks``: the deadlines to pause while the user is asked, if any.
+
+    ``provider`` may be a plain store for flows without a user.
+    """
+
+    def __init__(
+        self, server_url: str, provider: AuthProvider | CredentialStore, fetcher: GuardedFetcher
+    ) -> None:
+        self.clocks: PausableClocks | None = None
+        self.needs_auth: NeedsAuthMemory = memory_of(provider)
+        self._server_url = server_url
+        self._shown = shown_url(server_url)
+        self._provider = provider
+        self._fetcher = fetcher
+        self._tasks = BackgroundTasks(self._note_failure)
+        self._waits = 0
+        self._performers: Performers = {
+            effects.Ask: lambda effect: effect.function(),
+            effects.Authorize: self._authorize,
+            effects.Exclusive: self._exclusive,
+            effects.Fetch: self._fetcher.fetch,
+            effects.Load: lambda effect: self._provider.load(effect.key),
+            effects.Now: lambda _: seconds_since_epoch(),
+            effects.OpenRedirect: lambda effect: self._user.open_redirect(
+                effect.configured, effect.registered
+            ),
+            effects.RandomBytes: lambda effect: os.urandom(effect.count),
+            effects.Save: lambda effect: self._provider.save(effect.key, effect.record),
+            effects.ShowDeviceCode: lambda effect: self._user.show_device_code(effect),
+            effects.Shielded: self._shielded,
+            effects.Wait: self._wait,
+        }
+        # A flow that holds a lock has a task of its own already.
+        self._performers_under_lock = {**self._performers, effects.Exclusive: self._run_alone}
+
+    async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
+        """Run a flow to its end and return its result, or raise its error.
+
+        A ``passive`` flow may use stored credentials, but not obtain new ones. Cancelling is safe:
+        an exclusive flow continues, for other calls that wait for it and for later ones.
+        """
+        performers = (
+            {**self._performers, effects.Exclusive: _refuse} if passive else self._performers
+        )
+        try:
+            return await self._run(flow, performers)
+        except McpError as error:
+            forget_variables(error)
+            raise
+
+    async def _run(self, flow: Flow[T], performers: Performers) -> T:
+        answer: object = None
+        failure: Exception | None = None
+        try:
+            while True:
+                effect = flow.send(answer) if failure is None else flow.throw(failure)
+                answer, failure = None, None
+                try:
+                    answer = await self._perform(effect, performers)
+                except McpError as error:
+                    failure = error
+        except StopIteration as stop:
+            return cast(T, stop.value)
+        finally:
+            flow.close()
+
+    async def _perform(self, effect: object, performers: Performers) -> object:
+        try:
+            answer = performers[type(effect)](effect)
+            return await answer if inspect.isawaitable(answer) else answer
+        except McpError:
+            raise
+        except Exception as error:
+            # The message may contain secrets, so it is not repeated; the error is the cause.
+            reason = f"{type(effect).__name__} failed with {type(error).__name__}"
+            raise AuthError(f"authorization of {self._shown}: {reason}") from error
+
+    async def _exclusive(self, effect: effects.Exclusive[object]) -> object:
+        task = self._tasks.start(self._run_alone(effect))
+        # Cancelling this wait leaves the task alone. `asyncio.shield` does so too, but since Python
+        # 3.14 it reports the error of a task whose last waiter was cancelled as unhandled.
+        await asyncio.wait({task})
+        if task.cancelled():  # by `close`, or by code that the provider awaited
+            raise AuthError(f"the login to {self._shown} was given up")
+        return task.result()
+
+    async def _run_alone(self, effect: effects.Exclusive[object]) -> object:
+        async with AsyncExitStack() as stack:
+            # The holder of the lock may be waiting for a human, but that is not this caller's user,
+            # so this call's deadlines keep running.
+            with self._waiting_for(f"another login to {self._shown}, here or in another process"):
+                await stack.enter_async_context(self._provider.lock(effect.name))
+            return await self._run(effect.flow, self._performers_under_lock)
+
+    async def _shielded(self, effect: effects.Shielded[object]) -> object:
+        home, provider = asyncio.get_running_loop(), self._provider
+        # A host's own store may know no other event loop than the one it was made in.
+        performers: Performers = {
+            **self._performers,
+            effects.Load: lambda wanted: run_in_owner_loop(
+                home, partial(provider.load, wanted.key)
+            ),
+            effects.Save: lambda given: run_in_owner_loop(
+                home, partial(provider.save, given.key, given.record)
+            ),
+        }
+        return await run_shielded(self._run(effect.flow, performers))
+
+    def _note_failure(self, error: Exception) -> None:
+        # The last waiter may have been cancelled, so that the error would be lost.
+        _logger.debug("authorization of %s: %s", self._shown, error)
+
+    async def _authorize(self, request: effects.Authorize) -> Callback:
+        remembered = await self.needs_auth.remembered([self._server_url])
+        callback = None
+        if not remembered:
+            with self._held_deadlines():
+                callback = await self._user.authorize(request)
+        if callback is None or callback.error is not None:
+            await self.needs_auth.mark(self._server_url)
+        if callback is None:
+            raise AuthorizationRequired(request.url)
+        return callback
+
+    @property
+    def _user(self) -> AuthProvider:
+        if not hasattr(self._provider, "authorize"):
+            raise AuthError("a login needs an AuthProvider; a store alone cannot reach the user")
+        return cast(AuthProvider, self._provider)
+
+    async def _wait(self, effect: effects.Wait) -> None:
+        with self._held_deadlines():  # for a user who enters a code somewhere
+            await asyncio.sleep(effect.seconds)
+
+    @contextmanager
+    def _waiting_for(self, reason: str) -> Iterator[None]:
+        loop, clocks = asyncio.get_running_loop(), self.clocks
+        notice = loop.call_later(NOTICE_AFTER, _logger.warning, "waiting for %s", reason)
+        self._waits += 1
+        if clocks is not None:
+            clocks.wait_reason = reason
+        try:
+            yield
+        finally:
+            notice.cancel()
+            self._waits -= 1
+            if clocks is not None and not self._waits:
+                clocks.wait_reason = None
+
+    def _held_deadlines(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.clocks is None else self.clocks.held()
+
+    async def close(self) -> None:
+        """Give up every login in progress; wait at most 5 s for a token request. Idempotent."""
+        self.abort()
+        await self._tasks.wait()
+
+    def abort(self) -> None:
+        """Give up every login in progress, without waiting."""
+        self._tasks.cancel()
+
+
+class OAuthAuthorizer(FlowRunner):
+    """The authorizer of one server by OAuth; a `transports.http_messages.Authorizer`."""
+
+    def __init__(
+        self,
+        authorization: Authorization,
+        provider: AuthProvider | CredentialStore,
+        fetcher: GuardedFetcher,
+    ) -> None:
+        super().__init__(authorization.account_url, provider, fetcher)
+        self._authorization = authorization
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
+        return _Request(self._authorization.request(method, url), self, passive=passive)
+
+    async def expect_login(self) -> None:
+        """Forget that a login was needed, because the user wants to try again."""
+        await self.needs_auth.clear(self._server_url)
+
+    async def log_in(self) -> None:
+        """Get a new grant, even if there is one."""
+        refusal = await self.run(self._authorization.probe())
+        await self.expect_login()
+        await self.run(self._authorization.log_in(refusal))
+
+    async def log_out(self) -> None:
+        """Forget the grant and how it was obtained; revoke it where the server offers that."""
+        await self.expect_login()
+        grant = await self.run(self._authorization.log_out())
+        if grant is None:
+            return
+        try:
+            await asyncio.wait_for(
+                self.run(revoke(grant, self._authorization.policy)), REVOCATION_TIMEOUT
+            )
+        except (McpError, asyncio.TimeoutError) as error:
+            # It is forgotten here all the same, and expires on the server.
+            _logger.info("the login to %s could not be revoked: %s", self._shown, error)
+
+    async def finish(self, callback: Callback) -> None:
+        """Continue a login that was begun earlier."""
+        await self.run(self._authorization.finish(callback))
+        await self.expect_login()
+
+    async def stored_grant(self) -> Grant | None:
+        return await self.run(self._authorization.stored_grant())
+
+
+class StaticAuthorizer(FlowRunner):
+    """The authorizer of one server by a function that returns a token or key; an `Authorizer`."""
+
+    def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
+        super().__init__(server_url, MemoryStore(), GuardedFetcher())
+        self._options = options
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
+        flows = StaticRequest(self._server_url, self._options, url)
+        return _Request(flows, self, passive=passive)
+
+
+class _Request:
+    """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
+
+    def __init__(
+        self, flows: AuthorizedRequest | StaticRequest, runner: FlowRunner, *, passive: bool
+    ) -> None:
+        self._flows = flows
+        self._runner = runner
+        self._passive = passive
+
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        return await self._runner.run(self._flows.headers(url), passive=self._passive)
+
+    def note(self, head: ResponseHead) -> None:
+        # Any response may carry the nonce for the next proof (RFC 9449 section 8.2).
+        if "dpop-nonce" in head.headers:
+            result_at_once(self._flows.recover(_response(head)))
+
+    async def recover(self, head: ResponseHead) -> bool:
+        if self._passive:
+            return False
+        return await self._runner.run(self._flows.recover(_response(head)))
+
+
+def _refuse(effect: object) -> object:
+    raise AuthError("there are no valid credentials")
+
+
+def result_at_once(flow: Flow[T]) -> T:
+    """Return the result of a flow that yields no effects."""
+    try:
+        effect = next(flow)
+    except StopIteration as stop:
+        return cast(T, stop.value)
+    raise AssertionError(f"the flow must not yield effects, but yields {effect!r}")
+
+
+def _response(head: ResponseHead) -> Response:
+    return Response(head.status, head.headers.pairs(), b"")
+
+
+_PACKAGE = __name__.rpartition(".net.")[0]
+
+
+def forget_variables(error: BaseException) -> None:
+    """Clear the variables of the library's frames that an error, or its cause, came through.
+
+    Services that collect errors send the variables of every frame, and those of a login are tokens,
+    codes and secrets. A traceback still says where; frames that still run keep their variables.
+    """
+    seen: set[int] = set()
+    chain: list[BaseException | None] = [error]
+    while chain:
+        link = chain.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        chain += (link.__cause__, link.__context__)
+        for frame, _ in walk_tb(link.__traceback__):
+            if str(frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}."):
+                with suppress(RuntimeError):  # it still runs
+                    frame.clear()

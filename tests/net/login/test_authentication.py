@@ -23,8 +23,10 @@ from mcpclient.auth.options import (
 from mcpclient.client.client import Client
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
 from mcpclient.net.guarded_fetch import GuardedFetcher
-from mcpclient.net.login import authentication, runner
+from mcpclient.net.login import authentication
 from mcpclient.net.login.authentication import (
+    OAuthAuthorizer,
+    StaticAuthorizer,
     authorizer_for,
     awaiting_login,
     credentials_for,
@@ -35,7 +37,6 @@ from mcpclient.net.login.authentication import (
     log_out,
 )
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
-from mcpclient.net.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.net.login.storage import MemoryStore, NeedsAuthMemory, memory_of
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.peers import serve
@@ -214,7 +215,7 @@ def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> 
     """F-AUTH-8: RFC 7009; a server that does not answer changes nothing about it."""
     protected = protected_server()
     revoked: list[bytes] = []
-    monkeypatch.setattr(runner, "REVOCATION_TIMEOUT", 10.0 if answers else 0.01)
+    monkeypatch.setattr(authentication, "REVOCATION_TIMEOUT", 10.0 if answers else 0.01)
 
     async def metadata(request: Request, answer: Answer) -> None:
         origin = f"http://{request.headers['host']}"

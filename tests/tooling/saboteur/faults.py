@@ -371,7 +371,7 @@ OTHERS = [
         "state=base64url((yield from effects.RandomBytes(16)))",
     ),
     Fault(
-        "net.login.runner",
+        "net.login.authentication",
         "secrets are zeros",
         "os.urandom(effect.count)",
         "bytes(effect.count)",
@@ -706,7 +706,7 @@ OTHERS = [
         "if server",
     ),
     Fault(
-        "net.login.runner",
+        "net.login.authentication",
         "closing renews a login",
         "self._runner.run(self._flows.headers(url), passive=self._passive)",
         "self._runner.run(self._flows.headers(url))",

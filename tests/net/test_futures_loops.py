@@ -16,9 +16,8 @@ import pytest
 
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
 from mcpclient.errors import LossKind
-from mcpclient.net import loops
-from mcpclient.net.futures import run_shielded
-from mcpclient.net.loops import run_in, run_in_owner_loop
+from mcpclient.net import futures
+from mcpclient.net.futures import run_in, run_in_owner_loop, run_shielded
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.test_client import stdio
 from tests.net.process_helpers import until
@@ -32,7 +31,7 @@ PATIENCE = 20.0
 
 @pytest.fixture(autouse=True)
 def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "_LOOK_EVERY", 0.02)
+    monkeypatch.setattr(futures, "_LOOK_EVERY", 0.02)
 
 
 def inside(server: McpServer) -> Client:

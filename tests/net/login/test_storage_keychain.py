@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError, UsageError
-from mcpclient.net.login import keychain
-from mcpclient.net.login.keychain import KeychainStore
+from mcpclient.net.login import storage
+from mcpclient.net.login.storage import KeychainStore
 from tests.support.subprocesses import run_python
 
 pytestmark = pytest.mark.needs_posix
@@ -88,7 +88,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     tool.write_text(COMMON.format(python=sys.executable, folder=str(tmp_path)) + body)
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent))
-    monkeypatch.setattr(keychain, "_MACOS_TOOL", str(tool))
+    monkeypatch.setattr(storage, "_MACOS_TOOL", str(tool))
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
     monkeypatch.setattr(sys, "platform", request.param)
     return tmp_path
@@ -186,7 +186,7 @@ def test_a_system_without_a_keychain(
 ) -> None:
     """F-AUTH-9: is told at once."""
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
-    monkeypatch.setattr(keychain, "_MACOS_TOOL", str(tmp_path / "security"))
+    monkeypatch.setattr(storage, "_MACOS_TOOL", str(tmp_path / "security"))
     monkeypatch.setattr(sys, "platform", platform)
     with pytest.raises(UsageError, match="no keychain that can be used"):
         KeychainStore()
@@ -220,11 +220,11 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     find = ["find-generic-password", "-s", "mcpclient", "-a"]
     security = Security((44, ""), (0, ""), (0, "WA==\n"), (0, ""), (0, "b.1\n"))
     monkeypatch.setattr(
-        keychain._Program, "_run", lambda self, *words, **g: security.run(*words, **g)
+        storage._Program, "_run", lambda self, *words, **g: security.run(*words, **g)
     )
     monkeypatch.setattr("secrets.token_hex", lambda size: "b")
     monkeypatch.setattr("shutil.which", lambda name: name)
-    macos = keychain._find_tool("darwin")()
+    macos = storage._find_tool("darwin")()
     assert macos._program == "/usr/bin/security"
     macos.write("a", "X")
     add = "add-generic-password -U -s mcpclient"
@@ -274,7 +274,7 @@ def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
         import asyncio, os, sys
         sys.platform = "linux"
         os.environ["PATH"] = {str(tmp_path)!r}
-        from mcpclient.net.login.keychain import KeychainStore
+        from mcpclient.net.login.storage import KeychainStore
 
         async def main():
             loading = asyncio.ensure_future(KeychainStore().load("key"))

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from mcpclient import Client, ConnectionLost
-from mcpclient.net.loops import LoopEnd
+from mcpclient.net.futures import LoopEnd
 from tests.client.test_client import stdio
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import LegacyEndpoint

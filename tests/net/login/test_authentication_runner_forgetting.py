@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net.login import runner
-from mcpclient.net.login.runner import forget_variables
+from mcpclient.net.login import authentication
+from mcpclient.net.login.authentication import forget_variables
 
 
 def ours(function: Any) -> Any:
     """Return the function as one of the package."""
-    names = {**function.__globals__, "__name__": runner.__name__}
+    names = {**function.__globals__, "__name__": authentication.__name__}
     return FunctionType(function.__code__, names, closure=function.__closure__)
 
 

@@ -22,7 +22,7 @@ from mcpclient import (
 from mcpclient.errors import ConnectFailed, ConnectKind, McpError
 from mcpclient.jsonrpc.codec import decode, encode
 from mcpclient.net.session_sockets import Place, listen
-from mcpclient.sessions.transport import SessionTransport, packed, unpacked
+from mcpclient.sessions.host import SessionTransport, packed, unpacked
 
 pytestmark = pytest.mark.needs_posix
 

@@ -41,8 +41,8 @@ from mcpclient.errors import (
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.guarded_fetch import GuardedFetcher
-from mcpclient.net.login import runner as runner_module
-from mcpclient.net.login.runner import FlowRunner, result_at_once
+from mcpclient.net.login import authentication as runner_module
+from mcpclient.net.login.authentication import FlowRunner, result_at_once
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.net.process_helpers import until
 from tests.support import virtual_time
