@@ -34,8 +34,6 @@ _MAX_REDIRECTS = 5
 # The most idle connections kept for one origin: about as many as a burst of calls leaves behind.
 _MAX_IDLE = 100
 
-_TIMER_SLACK = 0.001  # seconds
-
 
 class ResponseSink(Protocol):
     """The receiver of one response. No call follows `response_ended` or `response_failed`."""
@@ -86,7 +84,6 @@ class HttpClient:
         self.tasks: BackgroundTasks = BackgroundTasks()
         self._encode_line = lru_cache(64)(partial(_encode_line, dialer))
         self._encode_field = lru_cache(256)(encode_header)
-        self._sweeper: asyncio.TimerHandle | None = None
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
@@ -109,9 +106,6 @@ class HttpClient:
         for connection in list(self._connections):
             connection.abort()
         self._idle.clear()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
 
     def encode(self, request: HttpRequest) -> bytes:
         """Return the bytes of a request.
@@ -155,21 +149,6 @@ class HttpClient:
             connection.abort()
         return None
 
-    def _sweep(self) -> None:
-        """Close the connections that were idle for too long; another sweep follows for the rest."""
-        self._sweeper = None
-        loop = asyncio.get_running_loop()
-        # A timer may fire a little early; without the slack it would be set again and again.
-        now = loop.time() + _TIMER_SLACK
-        left = [connection for idle in self._idle.values() for connection in idle]
-        for connection in left:
-            if connection.expires_at <= now:
-                self.forget(connection)
-                connection.abort()
-        ends = [connection.expires_at for connection in left if connection.expires_at > now]
-        if ends:
-            self._sweeper = loop.call_at(min(ends), self._sweep)
-
     async def new_connection(self, url: Url) -> HttpConnection:
         """Open a connection. Raises `ConnectFailed`."""
         connection = await self._dialer.dial(url, lambda: HttpConnection(self, url))
@@ -181,9 +160,7 @@ class HttpClient:
         idle = self._idle.setdefault(connection.origin, [])
         if len(idle) < _MAX_IDLE:
             idle.append(connection)
-            if self._sweeper is None:
-                loop = asyncio.get_running_loop()
-                self._sweeper = loop.call_at(connection.expires_at, self._sweep)
+            connection.rest()
         else:
             connection.abort()
 
@@ -194,6 +171,7 @@ class HttpClient:
         if connection is None or connection not in idle:
             return None
         idle.remove(connection)
+        connection.end_rest()
         return connection
 
     def forget(self, connection: HttpConnection) -> None:

@@ -67,6 +67,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
         """The time, on the loop's clock, when the connection is too old to be used again."""
+        self._expiry: asyncio.TimerHandle | None = None
         self._is_sent = False
         self._exchange: RequestOnConnection | None = None
         self._heard: Callable[[], object] | None = None
@@ -94,8 +95,19 @@ class HttpConnection(asyncio.BufferedProtocol):
             return False
         return self._heard is None or not self._heard()
 
+    def rest(self) -> None:
+        """Wait for the next request, until the connection is too old."""
+        self._expiry = asyncio.get_running_loop().call_at(self.expires_at, self.abort)
+
+    def end_rest(self) -> None:
+        """Stay open, for the next request."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
     def run(self, exchange: RequestOnConnection, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
+        self.end_rest()
         self._exchange = exchange
         self._is_sent = False
         if self._transport is None or not self._parser.reusable:  # since it was opened
@@ -118,6 +130,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._transport.resume_reading()
 
     def abort(self) -> None:
+        self.end_rest()
         self._exchange = self._decoding = None
         self._events.clear()
         if self._rest is not None:

@@ -113,14 +113,14 @@ def sink(target: StderrTarget) -> Callable[[bytes], None]:
     if target == "discard":
         return lambda data: None
     if target == "inherit":
-        return _TextSink(_write_to_host)
+        return _text_sink(_write_to_host)
     if isinstance(target, logging.Logger):
         logger = target
         return _LineSink(lambda line: logger.info("%s", escape_line(line)))
     if isinstance(target, StderrFilter):
         return target.write
     if hasattr(target, "write"):
-        return _StreamSink(target)
+        return _stream_sink(target)
     if callable(target):
         return _LineSink(target)
     raise UsageError(
@@ -129,15 +129,15 @@ def sink(target: StderrTarget) -> Callable[[bytes], None]:
     )
 
 
-class _TextSink:
-    def __init__(self, take: Callable[[str], object]) -> None:
-        self._take = take
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+def _text_sink(take: Callable[[str], object]) -> Callable[[bytes], None]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def __call__(self, data: bytes) -> None:
-        text = self._decoder.decode(data, final=not data)
+    def write(data: bytes) -> None:
+        text = decoder.decode(data, final=not data)
         if text:
-            self._take(text)
+            take(text)
+
+    return write
 
 
 class _LineSink:
@@ -157,24 +157,23 @@ class _LineSink:
             self._take(line.rstrip(b"\r").decode("utf-8", "replace"))
 
 
-class _StreamSink:
-    """Writes to a stream of text, or of bytes if the stream refuses text."""
+def _stream_sink(stream: Any) -> Callable[[bytes], None]:
+    """Write to a stream of text, or of bytes if the stream refuses text."""
+    write: Callable[[bytes], object] | None = None
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._take: Callable[[bytes], object] | None = None
-
-    def __call__(self, data: bytes) -> None:
-        if self._take is None:
+    def take(data: bytes) -> None:
+        nonlocal write
+        if write is None:
             try:
-                self._stream.write("")
-                take: Callable[[bytes], object] = _TextSink(self._stream.write)
+                stream.write("")
+                write = _text_sink(stream.write)
             except TypeError:
-                take = self._stream.write
-            self._take = take
-        self._take(data)
-        if hasattr(self._stream, "flush"):
-            self._stream.flush()
+                write = stream.write
+        write(data)
+        if hasattr(stream, "flush"):
+            stream.flush()
+
+    return take
 
 
 def _write_to_host(text: str) -> None:

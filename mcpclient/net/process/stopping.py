@@ -21,6 +21,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...framing.logs import logger_for
@@ -54,21 +55,13 @@ class ProcessGroup:
         self._gone = False
         _live.add(self)
 
-    def interrupt(self) -> None:
-        """Ask every process to stop, as Ctrl-C does."""
-        self._signal(signal.SIGINT)
-
-    def terminate(self) -> None:
-        """Ask every process to end."""
-        self._signal(signal.SIGTERM)
-
     def kill(self) -> None:
         """Kill every process."""
-        self._signal(signal.SIGKILL)
+        self.signal(signal.SIGKILL)
 
     def is_gone(self) -> bool:
         """Whether no process of the group is left. Valid only once its leader has ended."""
-        self._signal(0)
+        self.signal(0)
         if not self._gone and _only_zombies(self.process.pid):
             self._gone = True
         return self._gone
@@ -78,7 +71,8 @@ class ProcessGroup:
         self._gone = True
         _live.discard(self)
 
-    def _signal(self, number: int) -> None:
+    def signal(self, number: int) -> None:
+        """Send a signal to every process."""
         if self._gone:
             return
         try:
@@ -128,11 +122,9 @@ class WindowsTree(ProcessGroup):
         self._job = job
         self._run = run or _run_unseen
 
-    def interrupt(self) -> None:
-        """Do nothing: a server without our console cannot be sent Ctrl-C."""
-
-    def terminate(self) -> None:
-        self.kill()  # Windows has no way to ask a program without a window
+    def signal(self, number: int) -> None:
+        if number == signal.SIGTERM:  # Windows has no way to ask a program without a window
+            self.kill()
 
     def kill(self) -> None:
         if self._gone:
@@ -270,7 +262,8 @@ class Stopping:
         self._last_steps = [(self._terminate, ladder.terminate), (group.kill, ladder.kill)]
         self._all_steps = [(close_input, ladder.close_input), *self._last_steps]
         if ladder.interrupt is not None:
-            self._all_steps.insert(0, (group.interrupt, ladder.interrupt))
+            interrupt = partial(group.signal, signal.SIGINT)
+            self._all_steps.insert(0, (interrupt, ladder.interrupt))
         self._steps: Iterator[tuple[Callable[[], None], float]] = iter(())
 
     def begin(self) -> None:
@@ -308,7 +301,7 @@ class Stopping:
 
     def _terminate(self) -> None:
         self._terminating = True
-        self._group.terminate()
+        self._group.signal(signal.SIGTERM)
 
     def _look(self) -> None:
         if self._group.is_gone():

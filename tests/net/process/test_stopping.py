@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import logging
 import subprocess
 from collections.abc import Callable, Coroutine
@@ -35,14 +36,11 @@ class ScriptedGroup(ProcessGroup):
             self.empty = True
             self.on_end()
 
-    def interrupt(self) -> None:
-        self.note("interrupt")
-
     def close_input(self) -> None:
         self.note("close input")
 
-    def terminate(self) -> None:
-        self.note("terminate")
+    def signal(self, number: int) -> None:
+        self.note({signal.SIGINT: "interrupt", signal.SIGTERM: "terminate"}[signal.Signals(number)])
 
     def kill(self) -> None:
         self.note("kill")
