@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import logging
+import signal
 import subprocess
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
