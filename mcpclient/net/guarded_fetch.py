@@ -79,7 +79,10 @@ class GuardedFetcher:
             *request.headers.items(),
         ]
         message = encode_request(request.method, target, headers, request.body)
-        exchange.channel = self._begin_record(message)
+        recorder = self._options.recorder
+        if recorder is not None and recorder.is_on:
+            exchange.channel = recorder.http_channel()
+            exchange.channel.sent(message)
         connection: HttpConnection | None = None
         try:
             connection = await dialer.dial(
@@ -101,14 +104,6 @@ class GuardedFetcher:
                 exchange.channel.end("closed")
             if connection is not None:
                 connection.abort()
-
-    def _begin_record(self, message: bytes) -> HttpChannel | None:
-        recorder = self._options.recorder
-        if recorder is None or not recorder.is_on:
-            return None
-        channel = recorder.http_channel()
-        channel.sent(message)
-        return channel
 
 
 def _with_advice(error: ConnectFailed) -> ConnectFailed:

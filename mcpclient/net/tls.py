@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
 
 from ..errors import ConnectKind, UsageError
@@ -28,26 +28,22 @@ class TlsContexts:
 
     def __init__(self, options: NetworkOptions) -> None:
         self._options = options
-        self._for_server: ssl.SSLContext | None = options.ssl_context
-        self._for_proxy: ssl.SSLContext | None = options.ssl_context
         self._has_keychains = False
 
-    @property
+    @cached_property
     def for_server(self) -> ssl.SSLContext:
         """The context for servers. Raises `UsageError` for a file that cannot be used."""
-        if self._for_server is None:
-            context = _context(self._options)
-            if self._options.client_cert is not None:
-                _load_certificate(context, self._options.client_cert)
-            self._for_server = context
-        return self._for_server
+        if self._options.ssl_context is not None:
+            return self._options.ssl_context
+        context = _context(self._options)
+        if self._options.client_cert is not None:
+            _load_certificate(context, self._options.client_cert)
+        return context
 
-    @property
+    @cached_property
     def for_proxy(self) -> ssl.SSLContext:
         """The context for other peers, such as https proxies: it has no client certificate."""
-        if self._for_proxy is None:
-            self._for_proxy = _context(self._options)
-        return self._for_proxy
+        return self._options.ssl_context or _context(self._options)
 
     async def add_keychains(self) -> bool:
         """Trust the authorities of macOS, too, unless others were chosen; False: there are none.
@@ -70,8 +66,7 @@ class TlsContexts:
     def unverified(self) -> TlsContexts:
         """Return the same with a context for servers that accepts any certificate, and has none."""
         other = copy.copy(self)
-        other._for_server = _context(NetworkOptions(verify=False))
-        other._for_proxy = self.for_proxy
+        other.for_server = _context(NetworkOptions(verify=False))
         return other
 
 

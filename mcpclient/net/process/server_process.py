@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
@@ -126,9 +127,9 @@ class ServerProcess:
         )
         self._error: ConnectionLost | None = None
         self._reported = self._released = self._is_group_gone = False
-        self._output_open = self._stderr_open = self._input_open = True
+        self._open = {"stdin", "stdout", "stderr"}
         self._report_timer: asyncio.TimerHandle | None = None
-        self._stoppers: list[asyncio.Future[None]] = []
+        self._stopped: asyncio.Future[None] = loop.create_future()
         self._parts: list[PipeReader | PipeWriter | ExitWatch] = []
 
     def _connect(self, threads: bool) -> None:
@@ -140,12 +141,14 @@ class ServerProcess:
         writer = ThreadedWriter if threads else PipeWriter
         loop, parts = self._loop, self._parts
         parts.append(ExitWatch(loop, process, self._exited, threads))
-        self._input = writer(loop, process.stdin, self._pause_changed, self._input_broken)
+        broken = partial(self._closed, "stdin")
+        self._input = writer(loop, process.stdin, self._pause_changed, broken)
         parts.append(self._input)
         received = self._receiver.output_received
-        self._output = reader(loop, process.stdout, received, self._output_closed)
+        self._output = reader(loop, process.stdout, received, partial(self._closed, "stdout"))
         parts.append(self._output)
-        self._stderr = reader(loop, process.stderr, self._tee.write, self._stderr_closed)
+        ended = partial(self._closed, "stderr")
+        self._stderr = reader(loop, process.stderr, self._tee.write, ended)
         parts.append(self._stderr)
 
     @property
@@ -182,11 +185,9 @@ class ServerProcess:
             return
         if self._error is None:
             self._error = ConnectionLost("the server process is being stopped")
-        waiter = self._loop.create_future()
-        self._stoppers.append(waiter)
         self._stopping.begin()
         try:
-            await waiter
+            await asyncio.shield(self._stopped)
         except asyncio.CancelledError:
             self.abort()
             raise
@@ -214,17 +215,10 @@ class ServerProcess:
         if not paused and self._error is None:
             self._receiver.writing_resumed()
 
-    def _input_broken(self) -> None:
-        self._input_open = False
-        self._advance()
-
-    def _output_closed(self) -> None:
-        self._output_open = False
-        self._advance()
-
-    def _stderr_closed(self) -> None:
-        self._stderr_open = False
-        self._tee.finish()
+    def _closed(self, stream: str) -> None:
+        self._open.discard(stream)
+        if stream == "stderr":
+            self._tee.finish()
         self._advance()
 
     def _exited(self, exit_code: int) -> None:
@@ -239,9 +233,9 @@ class ServerProcess:
         if self._reported:
             return
         if self.exit_code is not None:
-            if not (self._output_open or self._stderr_open):
+            if self._open <= {"stdin"}:
                 self._report()
-        elif self._report_timer is None and not (self._output_open and self._input_open):
+        elif self._report_timer is None and not self._open >= {"stdin", "stdout"}:
             self._report_within(_EXIT_GRACE)
 
     def _report_within(self, seconds: float) -> None:
@@ -309,5 +303,4 @@ class ServerProcess:
             self._error = ConnectionLost("the server process was killed")
         if not self._loop.is_closed():
             self.paused = False
-            for waiter in self._stoppers:
-                resolve(waiter, None)
+            resolve(self._stopped, None)

@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -213,6 +213,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown_all)
 
 
+_TERMINATE = 2  # the number of steps before that which ends processes
+
 # Seconds between two checks whether the rest of a group is gone: short at first, then longer.
 _FIRST_LOOK = 0.005
 _SLOWEST_LOOK = 0.1
@@ -256,29 +258,28 @@ class Stopping:
         self._loop = loop
         self._group = group
         self._gone = gone
-        self._begun = self._terminating = self._over = False
+        self._over = False
         self._look_delay = _FIRST_LOOK
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
-        self._last_steps = [(self._terminate, ladder.terminate), (group.kill, ladder.kill)]
-        self._all_steps = [(close_input, ladder.close_input), *self._last_steps]
-        if ladder.interrupt is not None:
-            interrupt = partial(group.signal, signal.SIGINT)
-            self._all_steps.insert(0, (interrupt, ladder.interrupt))
-        self._steps: Iterator[tuple[Callable[[], None], float]] = iter(())
+        self._steps: list[tuple[Callable[[], object], float | None]] = [
+            (partial(group.signal, signal.SIGINT), ladder.interrupt),
+            (close_input, ladder.close_input),
+            (partial(group.signal, signal.SIGTERM), ladder.terminate),
+            (group.kill, ladder.kill),
+        ]
+        self._taken = 0  # how many of them
 
     def begin(self) -> None:
         """Start with the first step. Further calls do nothing."""
-        if not (self._begun or self._terminating or self._over):
-            self._begun = True
-            self._steps = iter(self._all_steps)
+        if not (self._taken or self._over):
             self._step()
 
     def leader_ended(self) -> None:
         """Stop the processes that the leader left behind, if there are any."""
         if self._over:
             return
-        if not self._group.is_gone() and not self._terminating:
-            self._steps = iter(self._last_steps)
+        if self._taken <= _TERMINATE and not self._group.is_gone():
+            self._taken = _TERMINATE
             self._step()
         self._look()
 
@@ -290,18 +291,17 @@ class Stopping:
         self._timers.clear()
 
     def _step(self) -> None:
-        step = next(self._steps, None)
-        if step is None:
+        if self._taken == len(self._steps):
             _logger.warning("server process %d survived SIGKILL", self._group.process.pid)
             self._finish()
             return
-        action, wait = step
-        action()
-        self._later(wait, self._step)
-
-    def _terminate(self) -> None:
-        self._terminating = True
-        self._group.signal(signal.SIGTERM)
+        action, wait = self._steps[self._taken]
+        self._taken += 1
+        if wait is None:
+            self._step()
+        else:
+            action()
+            self._later(wait, self._step)
 
     def _look(self) -> None:
         if self._group.is_gone():

@@ -185,7 +185,7 @@ def test_a_slow_exit_after_the_output_still_brings_its_code() -> None:
     async def main() -> None:
         receiver = Recorder()
         server = await spawn(python("import os; os.close(1); os.read(0, 1); os._exit(7)"), receiver)
-        await until(lambda: not server._output_open, "the output is closed")
+        await until(lambda: "stdout" not in server._open, "the output is closed")
         server.write(b"x")
         assert (await receiver.end()).exit_code == 7
         await server.stop()
