@@ -174,13 +174,13 @@ def secret_pieces() -> bytes:
     written: dict[str, str] = {}
 
     class Keychain(_Security):
-        def _read_piece(self, name: str) -> str | None:
+        async def _read_piece(self, name: str) -> str | None:
             return None
 
-        def _write_piece(self, name: str, secret: str) -> None:
+        async def _write_piece(self, name: str, secret: str) -> None:
             written[name] = secret
 
-    Keychain("security").write("name", "secret")
+    asyncio.run(Keychain("security").write("name", "secret"))
     return bytes.fromhex(written["name"].partition(".")[0])
 
 

@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from ...auth.effects import CredentialStore, StoredItem
@@ -35,7 +35,7 @@ from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
 from ..clocks import seconds_since_epoch, steady_seconds
 from ..files import LockFolder, open_regular, real_path, replace_content, replace_file
-from ..futures import TaskLocks, call_in_thread
+from ..futures import TaskLocks, call_in_thread, run_shielded
 from ..paths import config_folder
 
 # More than ten thousand servers' tokens: this module did not write a longer file.
@@ -319,15 +319,11 @@ class KeychainStore:
     """
 
     def __init__(self) -> None:
-        self._new_tool = _find_tool(sys.platform)
+        self._tool = _find_tool(sys.platform)
         self._locks = LockFolder(credentials_path(os.environ).parent / "locks")
 
     async def load(self, key: str) -> StoredItem | None:
-        tool = self._new_tool()
-        try:
-            text = await call_in_thread(lambda: tool.read(key))
-        finally:
-            tool.stop()  # when this is cancelled, the program must not wait for its user
+        text = await self._tool.read(key)
         try:
             record = json.loads(text or "null")
         except (ValueError, RecursionError):
@@ -337,50 +333,40 @@ class KeychainStore:
     async def save(self, key: str, record: StoredItem | None) -> None:
         """Store ``record`` under ``key``; None removes it.
 
-        Cancelling does not stop the tool: a rotated refresh token that is lost cannot be recovered.
+        When it is cancelled, the tool has five more seconds: a rotated refresh token that is lost
+        cannot be recovered.
         """
-        tool = self._new_tool()
         if record is None:
-            await call_in_thread(lambda: tool.remove(key))
+            await run_shielded(self._tool.remove(key))
         else:
-            secret = json.dumps(dict(record))
-            await call_in_thread(lambda: tool.write(key, secret))
+            await run_shielded(self._tool.write(key, json.dumps(dict(record))))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
         return self._locks.lock(f"keychain {name}")
 
 
-def _find_tool(platform: str) -> Callable[[], _SecretTool | _Security]:
+def _find_tool(platform: str) -> _SecretTool | _Security:
     name = _MACOS_TOOL if platform == "darwin" else "secret-tool"
     program = None if platform == "win32" else shutil.which(name)
     if program is None:
         reason = "Windows has no tool for it" if platform == "win32" else f"it needs {name}"
         raise UsageError(f"there is no keychain that can be used here: {reason}")
-    return partial(_Security if platform == "darwin" else _SecretTool, program)
+    return _Security(program) if platform == "darwin" else _SecretTool(program)
 
 
 class _Program:
-    """A command line tool, run from one thread and stopped from another.
+    """A command line tool. Its subclasses read, write and remove secrets by name.
 
-    Its subclasses read, write and remove secrets by name; they block, and take no line breaks.
+    They take no line breaks. Cancelling kills it: it must not wait for its user any more.
     """
 
     def __init__(self, program: str) -> None:
         self._program = program
-        self._process: subprocess.Popen[str] | None = None
-        self._is_stopped = False
 
-    def stop(self) -> None:
-        """Kill the program that is running, and start no other."""
-        self._is_stopped = True
-        if self._process is not None:
-            with suppress(OSError):
-                self._process.kill()
-
-    def _run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    async def _run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         pipe = subprocess.PIPE
         try:
-            self._process = process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time
                 [self._program, *arguments],
                 stdin=pipe,
                 stdout=pipe,
@@ -388,42 +374,47 @@ class _Program:
                 encoding="utf-8",
                 errors="replace",
             )
-            with process:
-                try:
-                    if self._is_stopped:  # while it was being started
-                        process.kill()
-                    output, errors = process.communicate(given, _TOOL_TIMEOUT)
-                except BaseException:
-                    process.kill()
-                    raise
+            try:
+                output, errors = await call_in_thread(partial(_talk, process, given))
+            except BaseException:
+                process.kill()
+                raise
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             # The message would contain the command line, so only the type is shown.
             raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
         return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 
+def _talk(process: subprocess.Popen[str], given: str) -> tuple[str, str]:
+    with process:
+        try:
+            return process.communicate(given, _TOOL_TIMEOUT)
+        except BaseException:
+            process.kill()
+            raise
+
+
 class _SecretTool(_Program):
     """``secret-tool`` of libsecret."""
 
-    def read(self, name: str) -> str | None:
-        finished = self._run("lookup", *self._attributes(name))
-        if finished.returncode and finished.stderr.strip():
-            raise _refusal(finished)
-        return finished.stdout or None
+    async def read(self, name: str) -> str | None:
+        return (await self._ask("lookup", name)).stdout or None
 
-    def write(self, name: str, secret: str) -> None:
-        label = f"--label={_SERVICE}: {name}"
-        finished = self._run("store", label, *self._attributes(name), given=secret)
-        if finished.returncode:
-            raise _refusal(finished)
+    async def write(self, name: str, secret: str) -> None:
+        await self._ask("store", name, f"--label={_SERVICE}: {name}", given=secret)
 
-    def remove(self, name: str) -> None:
-        finished = self._run("clear", *self._attributes(name))
-        if finished.returncode and finished.stderr.strip():
-            raise _refusal(finished)
+    async def remove(self, name: str) -> None:
+        await self._ask("clear", name)
 
-    def _attributes(self, name: str) -> list[str]:
-        return ["service", _SERVICE, "key", name]
+    async def _ask(
+        self, action: str, name: str, *options: str, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        words = (action, *options, "service", _SERVICE, "key", name)
+        finished = await self._run(*words, given=given)
+        # Without a word, it has not found the name.
+        if finished.returncode and (action == "store" or finished.stderr.strip()):
+            raise _refusal(finished)
+        return finished
 
 
 class _Security(_Program):
@@ -432,8 +423,8 @@ class _Security(_Program):
     So a secret is stored in pieces, and then the list of these under its own name.
     """
 
-    def read(self, name: str) -> str | None:
-        pieces = [self._read_piece(piece) for piece in self._piece_names(name)]
+    async def read(self, name: str) -> str | None:
+        pieces = [await self._read_piece(piece) for piece in await self._piece_names(name)]
         if not pieces or None in pieces:
             return None
         try:
@@ -441,43 +432,43 @@ class _Security(_Program):
         except ValueError:
             return None
 
-    def write(self, name: str, secret: str) -> None:
-        old = self._piece_names(name)
+    async def write(self, name: str, secret: str) -> None:
+        old = await self._piece_names(name)
         encoded = base64.b64encode(secret.encode("utf-8")).decode("ascii")
         number = -(-len(encoded) // _MAX_SECRET_LENGTH)
         generation = secrets.token_hex(4)
         for index in range(number):
             piece = encoded[index * _MAX_SECRET_LENGTH : (index + 1) * _MAX_SECRET_LENGTH]
-            self._write_piece(f"{name} {generation}.{index}", piece)
-        self._write_piece(name, f"{generation}.{number}")
+            await self._write_piece(f"{name} {generation}.{index}", piece)
+        await self._write_piece(name, f"{generation}.{number}")
         for piece_name in old:
-            self._remove_piece(piece_name)
+            await self._remove_piece(piece_name)
 
-    def remove(self, name: str) -> None:
-        for piece in [*self._piece_names(name), name]:
-            self._remove_piece(piece)
+    async def remove(self, name: str) -> None:
+        for piece in [*await self._piece_names(name), name]:
+            await self._remove_piece(piece)
 
-    def _piece_names(self, name: str) -> list[str]:
-        generation, _, number = (self._read_piece(name) or "").partition(".")
+    async def _piece_names(self, name: str) -> list[str]:
+        generation, _, number = (await self._read_piece(name) or "").partition(".")
         count = int(number) if number.isdecimal() else 0
         return [f"{name} {generation}.{index}" for index in range(min(count, 1000))]
 
-    def _read_piece(self, name: str) -> str | None:
-        finished = self._run("find-generic-password", "-s", _SERVICE, "-a", name, "-w")
+    async def _read_piece(self, name: str) -> str | None:
+        finished = await self._run("find-generic-password", "-s", _SERVICE, "-a", name, "-w")
         if finished.returncode not in (0, _NOT_FOUND):
             raise _refusal(finished)
         return finished.stdout.strip() or None
 
-    def _write_piece(self, name: str, piece: str) -> None:
+    async def _write_piece(self, name: str, piece: str) -> None:
         account = name.replace("\\", "\\\\").replace('"', '\\"')
         command = f'add-generic-password -U -s {_SERVICE} -a "{account}" -w "{piece}"\n'
-        finished = self._run("-i", given=command)
+        finished = await self._run("-i", given=command)
         # The exit code is that of the last command only, and not in every version.
-        if self._read_piece(name) != piece:
+        if await self._read_piece(name) != piece:
             raise _refusal(finished)
 
-    def _remove_piece(self, name: str) -> None:
-        self._run("delete-generic-password", "-s", _SERVICE, "-a", name)
+    async def _remove_piece(self, name: str) -> None:
+        await self._run("delete-generic-password", "-s", _SERVICE, "-a", name)
 
 
 def _refusal(finished: subprocess.CompletedProcess[str]) -> AuthError:

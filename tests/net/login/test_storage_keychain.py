@@ -208,7 +208,7 @@ class Security:
         self.answers = list(answers)
         self.given: list[tuple[list[str], str]] = []
 
-    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    async def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
         self.given.append(([*words], given))
         code, printed = self.answers.pop(0)
         return subprocess.CompletedProcess(words, code, printed, "")
@@ -224,9 +224,9 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     monkeypatch.setattr("secrets.token_hex", lambda size: "b")
     monkeypatch.setattr("shutil.which", lambda name: name)
-    macos = storage._find_tool("darwin")()
+    macos = storage._find_tool("darwin")
     assert macos._program == "/usr/bin/security"
-    macos.write("a", "X")
+    run(macos.write("a", "X"))
     add = "add-generic-password -U -s mcpclient"
     assert security.given == [
         ([*find, "a", "-w"], ""),
@@ -237,7 +237,7 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     security.given.clear()
     security.answers = [(0, "b.1\n"), (0, ""), (0, "")]
-    macos.remove("a")
+    run(macos.remove("a"))
     delete = ["delete-generic-password", "-s", "mcpclient", "-a"]
     assert [words for words, _ in security.given] == [
         [*find, "a", "-w"],
