@@ -256,15 +256,7 @@ class _WorkThread(Generic[T]):
             self._given_up_at = time.monotonic()
 
     def _run(self) -> None:
-        loop = asyncio.new_event_loop()
-
-        def work() -> T:
-            try:
-                return loop.run_until_complete(self._bounded())
-            finally:
-                loop.close()
-
-        _run(self.outcome, work)
+        _run(self.outcome, lambda: asyncio.run(self._bounded()))
 
     async def _bounded(self) -> T:
         task = asyncio.ensure_future(self._work)

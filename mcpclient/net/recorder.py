@@ -32,10 +32,6 @@ TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
 
 
-# Channels that are not named like their transports.
-_CHANNELS = {"ws": "websocket"}
-
-
 class Recorder:
     """Records everything that one client sends and receives, with secrets replaced.
 
@@ -140,7 +136,7 @@ class Recorder:
 
     def message_log(self, transport: str) -> transcript.MessageLog:
         """Begin the record of the messages over a transport, by its name."""
-        return transcript.MessageLog(self, _CHANNELS.get(transport, transport))
+        return transcript.MessageLog(self, "websocket" if transport == "ws" else transport)
 
     def http_channel(self) -> transcript.HttpChannel:
         """Begin the record of a request and its response."""

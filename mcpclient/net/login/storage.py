@@ -244,48 +244,44 @@ class NeedsAuthMemory:
     def __init__(self, store: CredentialStore) -> None:
         self._store = store
         # By the name of a server: when it needed a login, in seconds since the epoch.
-        self._since: dict[str, float] = {}
+        self._since: dict[str, object] = {}
         self._read_at: float | None = None
         self._turns = TaskLocks()
 
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
         """Return those of ``server_urls`` that need a login, with one read for all of them."""
-        await self._read()
-        now = seconds_since_epoch()
-        # After the clock was set back, the time may be in the future; such entries do not count.
-        recent = {name for name, at in self._since.items() if 0 <= now - at < NEEDS_AUTH_SECONDS}
+        recent = await self._recent()
         return {url for url in server_urls if store_name(url) in recent}
 
     async def mark(self, server_url: str) -> None:
         """Remember that a server needs a login; forget the servers marked long ago."""
         async with self._store.lock(_KEY):
-            await self._read()
-            now = seconds_since_epoch()
-            recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
-            self._since = {**recent, store_name(server_url): now}
-            await self._store.save(_KEY, dict(self._since))
+            recent = await self._recent()
+            self._since = {**recent, store_name(server_url): seconds_since_epoch()}
+            await self._store.save(_KEY, self._since)
 
     async def clear(self, server_url: str) -> None:
         if not await self.remembered([server_url]):
             return
         async with self._store.lock(_KEY):
-            await self._read()
+            self._since = await self._recent()
             self._since.pop(store_name(server_url), None)
-            await self._store.save(_KEY, dict(self._since))
+            await self._store.save(_KEY, self._since)
 
-    async def _read(self) -> None:
+    async def _recent(self) -> dict[str, object]:
         async with self._turns.lock("read"):
             now = steady_seconds()
             if self._read_at is None or now - self._read_at > _FRESH_FOR:
-                record = await self._store.load(_KEY) or {}
-                # A damaged record is read as far as possible; no clock shows a larger number.
-                self._since = {
-                    server: float(since)
-                    for server, since in record.items()
-                    if isinstance(since, (int, float)) and not isinstance(since, bool)
-                    if abs(since) < 1e15
-                }
+                self._since = dict(await self._store.load(_KEY) or {})
                 self._read_at = now
+        ends = seconds_since_epoch()
+        # A damaged record is read as far as possible. After the clock was set back, a time may be
+        # in the future, which does not count.
+        return {
+            server: since
+            for server, since in self._since.items()
+            if isinstance(since, (int, float)) and ends - NEEDS_AUTH_SECONDS < since <= ends
+        }
 
 
 # By the id of the store; a memory keeps its store alive, so no other object can have that id.
