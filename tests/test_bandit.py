@@ -49,6 +49,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
             "net/session_sockets.py",
         },
     ),
+    "B607": ("taskkill is a program of Windows", {"net/process/stopping.py"}),
     "B606": ("the launcher becomes the server that was judged", {"sandbox/launcher.py"}),
 }
 

@@ -37,11 +37,18 @@ _OPEN = b"\0"
 
 
 class Place(NamedTuple):
-    """The files of a session. ``platform``: as `sys.platform` has it."""
+    """The files of a session.
+
+    ``link``: the socket for JSON lines, or the file that says where it is. ``run``: the socket for
+    commands. ``is_loopback``: it listens at a port, and not at a path.
+    """
 
     folder: str
     name: str
-    platform: str = sys.platform
+    link: str
+    run: str
+    log: str
+    is_loopback: bool
 
     @classmethod
     def of(cls, name: str, environ: Mapping[str, str], platform: str = sys.platform) -> Place:
@@ -50,27 +57,9 @@ class Place(NamedTuple):
             raise UsageError(f"@{name} cannot be the name of a session").advise(
                 "Give up to 40 letters, digits, - and _."
             )
-        return cls(sessions_folder(environ, platform), name, platform)
-
-    @property
-    def link(self) -> str:
-        """The path of the socket for JSON lines, or of the file that says where it is."""
-        return os.path.join(self.folder, f"{self.name}.link")
-
-    @property
-    def run(self) -> str:
-        """The path of the socket for commands."""
-        return os.path.join(self.folder, f"{self.name}.run")
-
-    @property
-    def log(self) -> str:
-        """The path of the log."""
-        return os.path.join(self.folder, f"{self.name}.log")
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether the session listens at a port, and not at a path."""
-        return self.platform == "win32"
+        folder = sessions_folder(environ, platform)
+        link, run, log = (os.path.join(folder, f"{name}.{kind}") for kind in ("link", "run", "log"))
+        return cls(folder, name, link, run, log, platform == "win32")
 
     def port(self) -> tuple[int, str]:
         """Return the port to connect to, 0 for the path, and the token to send. Raises OSError."""

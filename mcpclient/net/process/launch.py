@@ -290,11 +290,6 @@ def windows_launch_plan(
     return LaunchPlan(shell, f'"{shell}" /d /e:on /v:off /s /c "{inner}"')
 
 
-def tree_kill_command(pid: int) -> list[str]:
-    """Return the command that ends process ``pid`` and its descendants on Windows."""
-    return ["taskkill", "/PID", str(pid), "/T", "/F"]
-
-
 def _find_on_windows(
     command: Sequence[str],
     env: Mapping[str, str],

@@ -19,14 +19,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...framing.logs import logger_for
 from ..futures import call_from_thread
-from .launch import CREATE_NO_WINDOW, tree_kill_command
+from .launch import CREATE_NO_WINDOW
 
 if TYPE_CHECKING:
     from ..windows import Job
@@ -112,15 +112,9 @@ class WindowsTree(ProcessGroup):
     and so nothing behind a process that has ended.
     """
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        job: Job | None = None,
-        run: Callable[[Sequence[str]], object] | None = None,
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], job: Job | None = None) -> None:
         super().__init__(process)
         self._job = job
-        self._run = run or _run_unseen
 
     def signal(self, number: int) -> None:
         if number == signal.SIGTERM:  # Windows has no way to ask a program without a window
@@ -134,7 +128,7 @@ class WindowsTree(ProcessGroup):
         elif self.process.returncode is None:
             # This blocks for as long as taskkill runs.
             with suppress(OSError, subprocess.SubprocessError):
-                self._run(tree_kill_command(self.process.pid))
+                _kill_tree(self.process.pid)
             with suppress(OSError):
                 self.process.kill()  # in case taskkill is missing or failed
 
@@ -148,9 +142,9 @@ class WindowsTree(ProcessGroup):
             self._job.close()
 
 
-def _run_unseen(command: Sequence[str]) -> None:
+def _kill_tree(pid: int) -> None:
     subprocess.run(
-        command,
+        ["taskkill", "/PID", str(pid), "/T", "/F"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -14,7 +14,6 @@ from mcpclient.errors import CommandNotFound, UsageError
 from mcpclient.net.process.launch import (
     LaunchPlan,
     child_environment,
-    tree_kill_command,
     windows_launch_plan,
 )
 from tests.support.properties import examples
@@ -244,11 +243,6 @@ def test_of_a_script_that_is_missing_no_path_is_told() -> None:
     with pytest.raises(CommandNotFound, match="no such file") as raised:
         plan("C:\\Tools\\missing.PY")
     assert raised.value.search_path == ""
-
-
-def test_the_kill_command_takes_the_whole_tree() -> None:
-    """F-STD-6"""
-    assert tree_kill_command(42) == ["taskkill", "/PID", "42", "/T", "/F"]
 
 
 def expanded_by_cmd(line: str) -> str:

@@ -156,18 +156,16 @@ class FakeProcess:
         raise PermissionError("as Windows says for a process that has just ended")
 
 
-def windows_tree(process: FakeProcess, commands: list[Sequence[str]]) -> WindowsTree:
-    def run(command: Sequence[str]) -> None:
+def test_on_windows_the_tree_is_killed_before_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-6: taskkill finds the tree only as long as its root lives."""
+    process, commands = FakeProcess(), list[Sequence[str]]()
+
+    def run(command: Sequence[str], **_: object) -> None:
         commands.append(command)
         raise FileNotFoundError("taskkill")
 
-    return WindowsTree(cast("subprocess.Popen[bytes]", process), run=run)
-
-
-def test_on_windows_the_tree_is_killed_before_its_root() -> None:
-    """F-STD-6: taskkill finds the tree only as long as its root lives."""
-    process, commands = FakeProcess(), list[Sequence[str]]()
-    group = windows_tree(process, commands)
+    monkeypatch.setattr(subprocess, "run", run)
+    group = WindowsTree(cast("subprocess.Popen[bytes]", process))
     group.signal(signal.SIGINT)
     assert not commands
     group.signal(signal.SIGTERM)
@@ -212,28 +210,32 @@ def test_on_windows_a_job_is_killed_whether_or_not_its_first_process_lives() -> 
     assert job.calls == ["kill", "close"] and group.is_gone()
 
 
-def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it() -> None:
+def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-STD-2"""
-    commands: list[Sequence[str]] = []
-    group = windows_tree(FakeProcess(), commands)
+    killed: list[int] = []
+    monkeypatch.setattr(stopping, "_kill_tree", killed.append)
+    group = WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()))
     stopping._kill_all()
-    assert len(commands) == 1
+    assert killed == [42]
     stopping._disown_all()
     stopping._kill_all()
-    assert len(commands) == 1 and group.disowned
+    assert killed == [42] and group.disowned
 
 
 def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-5: a loop that still runs must not report one end while the others are awaited."""
     seen: list[list[bool]] = []
 
-    def run(command: Sequence[str]) -> None:
+    def kill(pid: int) -> None:
         seen.append([group.silenced for group in groups])
 
     groups: list[WindowsTree] = []
     monkeypatch.setattr(stopping, "_live", set())
+    monkeypatch.setattr(stopping, "_kill_tree", kill)
     for _ in range(2):
-        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()), run=run))
+        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess())))
     stopping._kill_all()
     assert seen == [[True, True], [True, True]]
 
