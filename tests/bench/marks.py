@@ -45,6 +45,10 @@ class Mark:
 MARKS = (
     Mark("stdio-sequence", times=0.85),
     Mark("bridge-stdio", times=1 / 3, beside="stdio-sequence"),
+    Mark("mcp-bridge", times=1 / 1.5, beside="mcp-direct"),
+    Mark("typescript-bridge", times=1 / 2.5, beside="typescript-direct"),
+    Mark("bridge-http", times=3, beside="mcp-remote-http"),
+    Mark("bridge-http", times=3, beside="fastmcp-http"),
     Mark("stdio-100", times=10, than=OFFICIAL),
     Mark("stdio-100", times=1, than=TYPESCRIPT),
     Mark("stdio-batch", times=1.5, than=TYPESCRIPT),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any
+
+from conformance import peers
 
 from .columns import HERE, ROOT
 from .worker import NothingToMeasureError
@@ -166,8 +167,29 @@ def server_command(*arguments: str) -> list[str]:
     return [sys.executable, "-I", "-S", str(HERE / "servers.py"), *arguments]
 
 
-_FASTMCP_PROXY = "import sys; from fastmcp.server import create_proxy; "
-_FASTMCP_PROXY += "create_proxy(sys.argv[1]).run(show_banner=False, log_level='ERROR')"
+SDK_SERVERS = {"mcp": "mcp2", "typescript": "node-sdks"}
+"""Servers that the official SDKs make, and the environments of these."""
+
+
+def sdk_server_command(name: str) -> list[str]:
+    """The command of a server with the tool `echo`; there may be none on this machine."""
+    folder = ROOT / ".peers" / SDK_SERVERS[name]
+    python, node = folder / "bin" / "python", peers.node()
+    if name == "mcp" and python.exists():
+        return [str(python), "-W", "ignore", str(HERE / "server_mcp.py")]
+    if name == "typescript" and (folder / "node_modules").exists() and node is not None:
+        return [node, str(HERE / "server_typescript.mjs"), str(folder / "node_modules")]
+    raise NothingToMeasureError(f"the server of {name} is not installed")
+
+
+_FASTMCP_PROXY = """
+import sys
+from fastmcp.server import create_proxy
+words = sys.argv[1:]
+entry = {"command": words[1], "args": words[2:]} if words[0] == "--" else {"url": words[0]}
+proxy = create_proxy({"mcpServers": {"server": entry}})
+proxy.run(show_banner=False, log_level="ERROR")
+"""
 
 
 def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
@@ -179,9 +201,10 @@ def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
     python = ROOT / ".peers" / "fastmcp" / "bin" / "python"
     if proxy == "fastmcp" and python.exists():
         return [str(python), "-c", _FASTMCP_PROXY, *server]
-    program = shutil.which("mcp-remote")
-    if proxy == "mcp-remote" and program is not None:
-        return [program, *server, "--allow-http", "--silent"]
+    program = ROOT / ".peers" / "node-hosts" / "node_modules" / "mcp-remote" / "dist" / "proxy.js"
+    node = peers.node()
+    if proxy == "mcp-remote" and program.exists() and node is not None:
+        return [node, str(program), *server, "--allow-http", "--silent"]
     raise NothingToMeasureError(f"{proxy} is not installed")
 
 

@@ -49,6 +49,8 @@ class Row:
     authorized: bool = False
     proxy: str = ""
     """What stands between as a stdio server: ``bridge``, ``fastmcp`` or ``mcp-remote``."""
+    server: str = ""
+    """A server by an official SDK in place of the neutral one, see `processes.SDK_SERVERS`."""
 
     @property
     def is_special(self) -> bool:
@@ -116,6 +118,23 @@ ROWS = (
             ("bridge", "through a bridge"),
             ("fastmcp", "through fastmcp's proxy"),
             ("mcp-remote", "through mcp-remote"),
+        )
+    ),
+    *(
+        Row(
+            f"{sdk}-{proxy or 'direct'}",
+            f"stdio, a server by {title}{through}",
+            "sequence",
+            "stdio",
+            CALLS,
+            proxy=proxy,
+            server=sdk,
+        )
+        for sdk, title in (("mcp", "the Python SDK"), ("typescript", "the TypeScript SDK"))
+        for proxy, through in (
+            ("", ""),
+            ("bridge", ", through a bridge"),
+            ("fastmcp", ", through fastmcp's proxy"),
         )
     ),
     Row("stdio-100", "stdio, 100 at once", "together", "stdio", CALLS),

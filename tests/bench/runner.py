@@ -17,6 +17,7 @@ from .processes import (
     run_command_line,
     run_first_call,
     run_importer,
+    sdk_server_command,
     server_command,
 )
 from .rows import Answer, Row
@@ -137,7 +138,8 @@ class Runner:
 
     def _where(self, row: Row) -> dict[str, Any]:
         if row.transport == "stdio":
-            command = server_command("stdio", "--tools", str(row.tools))
+            own = server_command("stdio", "--tools", str(row.tools))
+            command = sdk_server_command(row.server) if row.server else own
             if row.proxy:
                 command = proxy_command(row.proxy, ["--", *command])
             return {"target": {"command": command}, "era": row.era}
