@@ -19,13 +19,13 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.futures import BackgroundTasks, resolve
+from ..net.futures import BackgroundTasks
 from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
 from .http_messages import Credentials, Fields, HeaderSource, Sending, speaks_of_the_session
-from .http_transport import HttpTransport, Post
+from .http_transport import HttpTransport, Post, PostedMessage
 
 _POST_HEADERS = [
     ("Accept", "application/json, text/event-stream"),
@@ -244,34 +244,23 @@ class StreamableHttpTransport(HttpTransport[Post]):
         headers = [*self._session_headers, ("Mcp-Session-Id", session_id)]
         with suppress(Exception):  # the caller's function may raise; the session expires anyway
             headers += await self._headers.provided_for(None)
-        deletion = _Deletion()
+        deletion = _Deletion(self, Outgoing({}))
         request = HttpRequest("DELETE", self.url, headers)
         # The user must not have to log in only to end a session.
-        exchange = self._start(request, deletion, passive=True)
+        deletion.begin(self._start(request, deletion, passive=True))
         try:
-            await asyncio.wait({deletion.over}, timeout=_DELETE_TIMEOUT)
+            assert deletion.taken is not None
+            await asyncio.wait({deletion.taken}, timeout=_DELETE_TIMEOUT)
         finally:
-            exchange.abort()
+            deletion.abort()
 
     def abort(self) -> None:
         self._tasks.cancel()
         super().abort()
 
 
-class _Deletion:
+class _Deletion(PostedMessage):
     """The answer to DELETE, whatever it is: 2xx, 404 and 405 are all fine."""
 
-    def __init__(self) -> None:
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def head_received(self, head: ResponseHead) -> None:
-        resolve(self.over, None)
-
-    def body_received(self, data: bytes) -> None:
-        pass
-
-    def response_ended(self) -> None:
-        resolve(self.over, None)
-
-    def response_failed(self, error: McpError) -> None:
-        resolve(self.over, None)
+    def fail(self, error: McpError) -> None:
+        self._end()
