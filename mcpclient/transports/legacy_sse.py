@@ -38,7 +38,6 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
     # Some servers keep a receipt open for as long as they are busy with the message.
     most_draining, drains_for = 64, None
 
-    _endpoint: Url | None = None
     _stream: Sending | None = None
     _sink: _Stream | None = None
 
@@ -54,17 +53,17 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
         request = HttpRequest("GET", self.url, headers)
         self._stream = self._start(request, sink)
         try:
-            self._endpoint = await sink.endpoint
+            await sink.endpoint
         except BaseException:
             self.abort()
             raise
 
     def _post(self, outgoing: Outgoing, body: bytes, caller: Fields) -> PostedMessage:
-        assert self._endpoint is not None, "the transport is not open"
-        if not self._is_open:
+        if self._sink is None or not self._is_open:
             raise ConnectionLost("the transport was closed")
+        url = self._sink.endpoint.result()
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
-        request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
+        request = HttpRequest("POST", url, headers, body, repeatable=outgoing.repeatable)
         post = PostedMessage(self, outgoing)
         post.begin(self._start(request, post, outgoing))
         self.posts[post.key] = post
@@ -100,6 +99,7 @@ class _Stream:
         self._transport = transport
         self._receiver = receiver
         self._decoder = EventDecoder(transport.max_message_size)
+        self._shown = transport.description
         self._ended = False
         self._refusal: Refusal | None = None
 
@@ -151,13 +151,6 @@ class _Stream:
             self._fail(ConnectionLost(f"{self._shown} ended the event stream"))
 
     def response_failed(self, error: McpError) -> None:
-        self._fail(error)
-
-    @property
-    def _shown(self) -> str:
-        return self._transport.url.shown
-
-    def _fail(self, error: McpError) -> None:
         if self._ended:
             return
         self._ended = True
@@ -165,6 +158,8 @@ class _Stream:
             self._receiver.connection_lost(error)
         else:
             self.endpoint.set_exception(error)
+
+    _fail = response_failed
 
     def give_up(self) -> None:
         """Stop, since the transport was closed; an `open` that still waits fails."""
