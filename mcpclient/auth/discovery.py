@@ -18,36 +18,20 @@ from .options import ServerTrust
 from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
 
 
-def _text(document: StoredItem, name: str) -> str | None:
+def _value(document: StoredItem, name: str, kind: str) -> object:
+    """Return a field of metadata; ``kind``: the type of a field below, as it is written there."""
     value = document.get(name)
+    if kind == "bool":
+        return value is True
     if value is None:
         return None
-    if not isinstance(value, str) or not value:
-        raise AuthError(f"the metadata field {name} is not a string, or is empty")
-    return value
-
-
-def _texts(document: StoredItem, name: str) -> tuple[str, ...] | None:
-    value = document.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    if kind.startswith("tuple"):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
         raise AuthError(f"the metadata field {name} is not a list of strings")
-    return tuple(value)
-
-
-def _flag(document: StoredItem, name: str) -> bool:
-    return document.get(name) is True
-
-
-# By the type of a field below, as it is written there.
-_READERS: Mapping[str, Callable[[StoredItem, str], object]] = {
-    "str": _text,
-    "str | None": _text,
-    "tuple[str, ...]": _texts,
-    "tuple[str, ...] | None": _texts,
-    "bool": _flag,
-}
+    if isinstance(value, str) and value:
+        return value
+    raise AuthError(f"the metadata field {name} is not a string, or is empty")
 
 
 @dataclass(frozen=True)
@@ -57,7 +41,7 @@ class _Metadata:
     @classmethod
     def parse(cls: type[M], document: Mapping[str, object]) -> M:
         """Read a document. Raises AuthError when a field is missing or has the wrong type."""
-        values = {each.name: _READERS[str(each.type)](document, each.name) for each in fields(cls)}
+        values = {each.name: _value(document, each.name, str(each.type)) for each in fields(cls)}
         missing = [each.name for each in fields(cls) if each.default is MISSING]
         missing = [name for name in missing if not values[name]]
         if missing:
