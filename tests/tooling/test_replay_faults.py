@@ -362,7 +362,9 @@ def test_posts_to_another_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     send = LegacySseTransport.send
 
     def elsewhere(self: LegacySseTransport, outgoing: Any) -> Any:
-        self._endpoint = self.url
+        assert self._sink is not None
+        self._sink.endpoint = asyncio.get_running_loop().create_future()
+        self._sink.endpoint.set_result(self.url)
         return send(self, outgoing)
 
     monkeypatch.setattr(LegacySseTransport, "send", elsewhere)
