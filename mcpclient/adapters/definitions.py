@@ -20,7 +20,7 @@ from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
 from .schemas.normal import normal_schema
 from .schemas.reduced import plain_root
 from .schemas.rewriting import JsonSchema, Rewritten, inlined, rewritten, with_root_kept_apart
-from .schemas.strict import Strict, StrictRules, has_null, strict_schema, without_nulls
+from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,9 @@ class Binding:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for the server."""
-        named = dict(given)
-        if self.properties:
-            named = {self.properties.get(name, name): value for name, value in given.items()}
-        if has_null(named):
-            named = without_nulls(named, self.schema, self.schema)
-        return named
+        named = {self.properties.get(name, name): value for name, value in given.items()}
+        arguments: dict[str, Any] = without_nulls(named, self.schema, self.schema)
+        return arguments
 
 
 class ToolDefinitions(list[dict[str, Any]]):
@@ -86,13 +83,18 @@ class ToolDefinitions(list[dict[str, Any]]):
 
     @classmethod
     def of(
-        cls, shaped: Iterable[dict[str, Any]], definitions: Iterable[Definition]
+        cls,
+        shaped: Iterable[dict[str, Any]],
+        defined: Sequence[Definition],
+        problems: Iterable[ToolProblem] = (),
     ) -> ToolDefinitions:
-        """Combine definitions in a provider's shape with the tools behind them."""
-        known = list(definitions)
-        problems = definitions.problems.copy() if isinstance(definitions, Definitions) else []
-        problems += [problem for definition in known for problem in definition.problems]
-        return cls(shaped, problems, {one.name: one.binding for one in known}, known)
+        """Combine definitions in a provider's shape with the tools behind them.
+
+        ``problems``: those of the whole list.
+        """
+        told = [ToolProblem(one.binding.tool.name, note) for one in defined for note in one.notes]
+        bindings = {one.name: one.binding for one in defined}
+        return cls(shaped, [*problems, *told], bindings, defined)
 
     def replace(self, other: ToolDefinitions) -> None:
         """Replace the content with that of another list, in place."""
@@ -134,7 +136,7 @@ class Definition:
     strict: bool
     deferred: bool
     binding: Binding
-    problems: Sequence[ToolProblem]
+    notes: list[str]
 
 
 class KnownTools(list[Tool]):
@@ -156,14 +158,6 @@ class KnownTools(list[Tool]):
         self.converted = {tool.name: known[tool.name] for tool in self if tool.name in known}
 
 
-class Definitions(list[Definition]):
-    """Definitions, and the problems of the whole list."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.problems: list[ToolProblem] = []
-
-
 def is_for_models(tool: Tool) -> bool:
     """Whether a tool may be offered to models: not if ``_meta.ui.visibility`` excludes them.
 
@@ -180,53 +174,50 @@ def define(
     strict: bool = False,
     inline_refs: bool | None = None,
     defer: Callable[[Tool], bool] | None = None,
-) -> Definitions:
-    """Return tools by the rules of an API. Of tools with one name, only the first is kept.
+) -> tuple[list[Definition], list[ToolProblem]]:
+    """Return tools by the rules of an API, and the problems of the whole list.
+
+    Of tools with one name, only the first is kept.
 
     ``inline_refs``: replace each ``$ref`` with its target; None: if the API needs that. Tools that
     are not for models are left out. The tools themselves are not changed.
     """
     listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
     listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
-    made, by_name = Definitions(), dict[str, Definition]()
-    told: dict[str, list[str]] = {}
+    made: dict[str, Definition] = {}
+    problems: list[ToolProblem] = []
     budget = _StrictBudget(rules.strict)
     for tool in listed:
         if not is_for_models(tool):
-            made.problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
+            problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
             continue
-        if tool.name in by_name:
-            told[tool.name].append("a second tool of this name was left out")
+        if tool.name in made:
+            made[tool.name].notes.append("a second tool of this name was left out")
             continue
         converted = listed.converted.get(tool.name)
         if converted is None or converted.binding.tool.raw != tool.raw:
             converted = _converted(tool, rules, strict, inline_refs)
             listed.converted[tool.name] = converted
         name = listed.names[tool.name]
-        notes = told[tool.name] = []
-        if name != tool.name:
-            notes.append(f"the API does not accept its name; it is called {name}")
-        notes += converted.notes
+        renamed = [f"the API does not accept its name; it is called {name}"]
+        notes = [*(renamed if name != tool.name else []), *converted.notes]
         is_strict = converted.strict is not None and budget.takes(converted.strict, notes)
-        by_name[tool.name] = Definition(
+        made[tool.name] = Definition(
             name,
             converted.description,
             converted.strict.schema if is_strict and converted.strict else converted.schema,
             is_strict,
             rules.defers and defer is not None and defer(tool),
             replace(converted.binding, tool=tool),
-            [],
+            notes,
         )
     if defer is not None and not rules.defers and any(map(defer, listed)):
         note = "defer does nothing: the API has no search for tools; use search="
-        made.problems.append(ToolProblem("", note))
-    if rules.most is not None and len(by_name) > rules.most:
-        note = f"the API takes at most {rules.most} tools, and these are {len(by_name)}"
-        made.problems.append(ToolProblem("", f"{note}; use include= or search="))
-    for name, definition in by_name.items():
-        problems = [ToolProblem(name, note) for note in told[name]]
-        made.append(replace(definition, problems=problems) if problems else definition)
-    return made
+        problems.append(ToolProblem("", note))
+    if rules.most is not None and len(made) > rules.most:
+        note = f"the API takes at most {rules.most} tools, and these are {len(made)}"
+        problems.append(ToolProblem("", f"{note}; use include= or search="))
+    return list(made.values()), problems
 
 
 NOT_FOR_MODELS = "left out: it is not for models"

@@ -113,8 +113,8 @@ class ModelApi(Provider, ABC):
         inline_refs: bool | None = None,
         defer: Callable[[Tool], bool] | None = None,
     ) -> ToolDefinitions:
-        defined = define(tools, self.rules, strict, inline_refs, defer)
-        return ToolDefinitions.of(self._definitions(defined), defined)
+        defined, problems = define(tools, self.rules, strict, inline_refs, defer)
+        return ToolDefinitions.of(self._definitions(defined), defined, problems)
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         return read_calls(filter(None, map(self._call_in, self._blocks(response))), tools)

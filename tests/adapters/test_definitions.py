@@ -88,32 +88,28 @@ def test_a_plain_schema_is_handed_on_without_a_word(provider: str) -> None:
 )
 def test_the_description(fields: dict[str, str], expected: str) -> None:
     """F-TOOL-1: the description, else the title, else the name; it is never empty."""
-    (definition,) = define([tool({}, **fields)], ANY_NAME)
+    ((definition,), _) = define([tool({}, **fields)], ANY_NAME)
     assert definition.description == expected
 
 
 def test_names_that_are_not_taken_lead_back() -> None:
     """F-TOOL-1: a name that is fit belongs to the tool that has it."""
     tools = [tool({}, "web.search"), tool({}, "web_search"), tool({}, "x" * 30)]
-    names = {made.binding.tool.name: made.name for made in define(tools, ANY_NAME)}
+    names = {made.binding.tool.name: made.name for made in define(tools, ANY_NAME)[0]}
     assert names["web_search"] == "web_search"
     assert names["web.search"].startswith("web_search_")
     assert len(names["x" * 30]) == 20
-    told = [str(problem) for made in define(tools, ANY_NAME) for problem in made.problems]
-    assert (
-        told[0]
-        == f"web.search: the API does not accept its name; it is called {names['web.search']}"
-    )
+    told = [str(problem) for problem in ToolDefinitions.of((), define(tools, ANY_NAME)[0]).problems]
+    name = names["web.search"]
+    assert told[0] == f"web.search: the API does not accept its name; it is called {name}"
 
 
 def test_a_second_tool_of_the_same_name() -> None:
     """F-TOOL-1: the first counts, and the other is not lost in silence."""
     first, second = tool({}, "a", description="1"), tool({}, "a", description="2")
-    (definition,) = define([first, second], ANY_NAME)
+    ((definition,), _) = define([first, second], ANY_NAME)
     assert definition.binding.tool is first
-    assert [str(problem) for problem in definition.problems] == [
-        "a: a second tool of this name was left out"
-    ]
+    assert definition.notes == ["a second tool of this name was left out"]
 
 
 def test_too_many_tools_and_long_descriptions_are_told() -> None:

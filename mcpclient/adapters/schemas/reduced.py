@@ -13,12 +13,12 @@ move into the description; other keywords are left out with a note.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
-from .rewriting import JsonSchema, Rewritten, target_of, widened, with_root_kept_apart
+from ...protocol.schema.references import join_pointer
+from .rewriting import JsonSchema, Rewritten, every_part, target_of, widened, with_root_kept_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # A property that a branch does not mention may have any value.
@@ -139,35 +139,19 @@ def _alternatives(options: list[Any]) -> Any:
     if len(distinct) == 1:
         return distinct[0]
     constants = [_constants(option) for option in distinct]
-    if all(constants):
-        return _one_of_constants(distinct, constants)
-    return {"anyOf": distinct}
+    if not all(constants):
+        return {"anyOf": distinct}
+    kind = distinct[0].get("type")
+    is_typed = kind is not None and all(option.get("type") == kind for option in distinct)
+    values = {json.dumps(value): value for group in constants for value in group}
+    return {**({"type": kind} if is_typed else {}), "enum": list(values.values())}
 
 
-def _constants(option: Mapping[str, Any]) -> list[Any]:
+def _constants(option: JsonSchema) -> list[Any]:
     """Return the constants of a schema that lists nothing else, such as a discriminator."""
-    if option.keys() <= {"const", "type", "title", "description"} and "const" in option:
-        return [option["const"]]
-    if option.keys() <= {"enum", "type", "title", "description"}:
-        return list(option.get("enum", []))
-    return []
-
-
-def _one_of_constants(options: list[Any], constants: list[list[Any]]) -> JsonSchema:
-    kinds = [option.get("type") for option in options]
-    result: JsonSchema = {}
-    if kinds[0] is not None and kinds.count(kinds[0]) == len(kinds):
-        result["type"] = kinds[0]
-    values: list[Any] = []
-    for value in (value for group in constants for value in group):
-        if not any(value is known or _same(value, known) for known in values):
-            values.append(value)
-    result["enum"] = values
-    return result
-
-
-def _same(first: object, second: object) -> bool:
-    return first == second and isinstance(first, bool) == isinstance(second, bool)
+    if not option.keys() <= {"const", "enum", "type", "title", "description"}:
+        return []
+    return list(option.get("enum", [option["const"]] if "const" in option else []))
 
 
 def _sentence(schema: JsonSchema, unions: list[str]) -> str:
@@ -221,7 +205,7 @@ def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
 
     ``schema`` is in normal form, without combinations at its root. It is not changed.
     """
-    subset = _Subset(_sum_of_max_items(schema) > _MAX_ITEMS)
+    subset = _Subset(sum(each.get("maxItems", 0) for each in every_part(schema)) > _MAX_ITEMS)
     result = widened(schema, subset.change).schema
     said = ", ".join(sorted(subset.said))
     notes = [f"moved into descriptions: {said}"] if said else []
@@ -258,14 +242,6 @@ class _Subset:
             described = [result["description"]] if result.get("description") else []
             result["description"] = " ".join([*described, f"({'; '.join(sayings)})"])
         return Rewritten(result, exact)
-
-
-def _sum_of_max_items(schema: object) -> float:
-    if not isinstance(schema, dict):
-        return 0
-    own = schema.get("maxItems", 0)
-    inner = sum(_sum_of_max_items(value) for _, value in subschemas(schema, DRAFT_2020_12))
-    return float(own if isinstance(own, (int, float)) else 0) + inner
 
 
 def _with_members_merged(schema: JsonSchema) -> JsonSchema:

@@ -10,7 +10,7 @@ that accepts any value of the same type ends the expansion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -89,20 +89,17 @@ def widened(schema: object, change: Change) -> Rewritten:
 
     If a definition accepts more than before, so does each schema that refers to it.
     """
-    found = False
+    is_widened = False
 
     def watch(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        nonlocal found
+        nonlocal is_widened
+        refers = is_widened and "$ref" in value
         changed = change(value, path)
-        found = found or not changed.exact
-        return changed
-
-    def watch_references(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        changed = change(value, path)
-        return Rewritten(changed.schema, changed.exact and "$ref" not in value)
+        is_widened = is_widened or not changed.exact
+        return Rewritten(changed.schema, changed.exact and not refers)
 
     result = rewritten(schema, watch)
-    return rewritten(schema, watch_references) if found else result
+    return rewritten(schema, watch) if is_widened else result
 
 
 def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], value: Any) -> None:
@@ -163,17 +160,14 @@ def target_of(reference: object, root: object) -> object:
     return value
 
 
-def _all_references(schema: object) -> set[tuple[str, ...]]:
-    found: set[tuple[str, ...]] = set()
+def every_part(schema: object) -> Iterator[JsonSchema]:
+    """Yield a schema and all its subschemas, without booleans."""
     pending = [schema]
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
-            tokens = tokens_of(value.get("$ref"))
-            if tokens is not None:
-                found.add(tokens)
+            yield value
             pending += [inner for _, inner in subschemas(value, DRAFT_2020_12)]
-    return found
 
 
 def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
@@ -234,7 +228,8 @@ def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSch
     definitions.
     """
     changes = {*changing, "properties"}
-    if not any(not tokens or tokens[0] in changes for tokens in _all_references(schema)):
+    references = (tokens_of(value.get("$ref")) for value in every_part(schema))
+    if not any(tokens == () or (tokens and tokens[0] in changes) for tokens in references):
         return schema
     definitions = schema.get("$defs", {})
     name = "arguments"

@@ -246,31 +246,18 @@ def _nullable(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-def has_null(value: Any) -> bool:
-    """Whether a list or a dict contains a null at any depth."""
-    todo = [value]
-    while todo:
-        inner = todo.pop()
-        for item in inner.values() if isinstance(inner, dict) else inner:
-            if item is None:
-                return True
-            if isinstance(item, (dict, list)):
-                todo.append(item)
-    return False
-
-
 def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
     """Return a value without the nulls that models send for missing optional properties.
 
     ``schema``, in the document ``root``, is the server's. A null that it accepts stays.
     """
-    options = list(_options(schema, root))
+    if not isinstance(value, (list, dict)):
+        return value
+    options = _options(schema, root)
     if isinstance(value, list):
         items = [option["items"] for option in options if isinstance(option.get("items"), dict)]
         inner = {"anyOf": items} if len(items) > 1 else (items or [{}])[0]
         return [without_nulls(item, inner, root) for item in value]
-    if not isinstance(value, dict):
-        return value
     result = {}
     for name, item in value.items():
         declaring = [option for option in options if name in option.get("properties", {})]

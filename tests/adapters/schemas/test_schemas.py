@@ -26,7 +26,7 @@ from mcpclient.adapters.schemas.rewriting import (
     widened,
     with_root_kept_apart,
 )
-from mcpclient.adapters.schemas.strict import CLAUDE, has_null, strict_schema, without_nulls
+from mcpclient.adapters.schemas.strict import CLAUDE, strict_schema, without_nulls
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.schema.values import Budget
 from mcpclient.protocol.types import Tool
@@ -772,9 +772,3 @@ def test_the_strict_mode_of_claude() -> None:
     held = normal({"properties": twice, "$defs": itself})
     assert strict_schema(held, CLAUDE)[1] == ["it contains itself"]
     assert strict_schema(held)[1] == []
-
-
-def test_where_there_is_a_null() -> None:
-    assert has_null({"a": [1, {"b": None}]})
-    assert has_null([None])
-    assert not has_null({"a": [1, {"b": ""}], "c": {}})
