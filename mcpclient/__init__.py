@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from .manager.calls import ManagedPrompt as ManagedPrompt
     from .manager.calls import ManagedResource as ManagedResource
     from .manager.calls import ManagedResourceTemplate as ManagedResourceTemplate
-    from .manager.configured import Changes as Changes
+    from .manager.fleet import Changes as Changes
     from .manager.machine import ManagerEvent as ManagerEvent
     from .manager.machine import PinMismatch as PinMismatch
     from .manager.machine import Reconnect as Reconnect
@@ -212,7 +212,7 @@ _MODULES = {
     ".inspector.inspector": "Inspector inspect",
     ".jsonrpc.messages": "ErrorCode",
     ".manager.calls": "ManagedPrompt ManagedResource ManagedResourceTemplate",
-    ".manager.configured": "Changes",
+    ".manager.fleet": "Changes",
     ".manager.machine": "ManagerEvent PinMismatch Reconnect Status StatusChanged ToolsUpdated",
     ".manager.manager": "Manager connect_all",
     ".manager.naming": "parse_tool_name",

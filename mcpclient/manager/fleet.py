@@ -4,19 +4,76 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Callable
+from typing import Any, Callable
 
-from ..client.connection.targets import Target
+from ..client.connection.targets import Target, name_targets
 from ..config.config import Config, ServerConfig
 from ..config.policy.policy import Policy
 from ..errors import UsageError
 from ..gate.gate import Gate
-from .configured import Changes, Shared, compare_servers, configured_servers, same_server
+from ..transports.base import Transport
+from .managed_client import Shared, same_server
 from .naming import ToolNames
 from .pins import Memory, memory_key
 from .server import Server
+
+
+def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
+    """Return servers by name, in their order, as a gate judges them.
+
+    ``servers``: a `Config`, a mapping of names to targets or `ServerConfig`, or targets without
+    names. Raises `UsageError` for anything else.
+    """
+    if isinstance(servers, Config):
+        servers = servers.servers  # which may have been loaded without the policy
+    if isinstance(servers, (str, Transport)) or not isinstance(servers, Iterable):
+        raise UsageError(f"servers are a mapping, a list, a Config or a path, not {servers!r:.100}")
+    named: Mapping[str, Any] = servers if isinstance(servers, Mapping) else name_targets(servers)
+    listed = named.get("mcpServers")
+    if isinstance(listed, Mapping) and len(named) == 1:
+        named = listed
+    gate.look_up_rules()
+    return {name: gate.judge(_configured(name, each)) for name, each in named.items()}
+
+
+def _configured(name: str, server: Any) -> ServerConfig:
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"the name of a server must be a string, not {name!r}")
+    config = server if isinstance(server, ServerConfig) else ServerConfig(name, target=server)
+    try:
+        read = config.with_mapping_read()
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+    return read if read.name == name else replace(read, name=name)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Names of servers that came, went, have another configuration, or stay as they are."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def compare_servers(
+    before: Mapping[str, ServerConfig], after: Mapping[str, ServerConfig]
+) -> Changes:
+    """Return the difference of two configurations, in the order of the second."""
+    same = {name for name in after if name in before and same_server(before[name], after[name])}
+    return Changes(
+        added=tuple(name for name in after if name not in before),
+        removed=tuple(name for name in before if name not in after),
+        changed=tuple(name for name in after if name in before and name not in same),
+        unchanged=tuple(name for name in after if name in same),
+    )
 
 
 class Fleet:

@@ -1,35 +1,47 @@
-"""The client of one server of a manager: its calls survive a reconnection."""
+"""The client of one server of a manager, its options, and what the servers of a manager share.
+
+The calls of such a client survive a reconnection.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+import os
+from collections.abc import Awaitable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from ..auth.options import OAuth
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory
-from ..client.connection.targets import Target
-from ..client.events.callbacks import Observer
+from ..client.connection.targets import Target, runs_here
+from ..client.events.callbacks import Hooks, Observer
 from ..client.requests import ProgressHandler
+from ..config.config import ServerConfig
 from ..errors import (
     AuthorizationRequired,
     ClientClosed,
     ConnectionLost,
     McpError,
+    ServerUnavailable,
     SessionExpired,
+    UsageError,
 )
-from ..net.futures import LoopBound
+from ..gate.gate import strict_sandbox
 from ..net.login.authentication import awaiting_login, expect_login
-from .machine import did_not_run
+from ..net.futures import LoopBound
+from ..transports.base import Transport
+from .machine import NEXT_STEPS, NOT_ALLOWED, Events, Reconnect, did_not_run
+from .pins import Memory, Pins
 
 if TYPE_CHECKING:
     from ..client.connection.caps import Caps
     from ..client.connection.client_options import ClientOptions
     from .server import Server
+    from .tools import Catalog
 
 T = TypeVar("T")
 
@@ -179,3 +191,141 @@ async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> No
         await expect_login(target, auth)
     elif await awaiting_login({target: auth}):
         raise AuthorizationRequired(target)
+
+
+# Options of the clients, and what the servers share
+
+T = TypeVar("T")
+
+
+# Shared options that do not apply to a server are left out for it.
+_FOR_URLS: tuple[str, ...] = ("auth", "headers")
+_FOR_PROCESSES = ("env", "cwd", "sandbox")
+
+
+def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOptions:
+    """Return the options of a server's client. The server's own count more than the shared ones."""
+    options = {**shared}
+    useless = _FOR_URLS if runs_here(server.target) else _FOR_PROCESSES
+    if isinstance(server.target, Transport):
+        useless = (*_FOR_URLS, *_FOR_PROCESSES)
+    for name in useless:
+        options.pop(name, None)
+    common = options.get("sandbox")
+    options.update(server.options)
+    own, common_limits = server.options.get("limits"), shared.get("limits")
+    if own is not None and common_limits is not None:  # an entry can only be stricter
+        options["limits"] = own.within(common_limits)
+    if shared.get("audit") is not None:
+        options["audit"] = (shared["audit"], server.options.get("audit"))
+    if options.get("sandbox") == "required":  # by a policy, which any sandbox satisfies
+        options["sandbox"] = strict_sandbox(common)
+    elif common == "required":
+        options["sandbox"] = strict_sandbox(options["sandbox"])
+    options["name"] = server.name
+    options["trusted"] = server.trusted or bool(options.get("trusted"))
+    hooks = options.get("hooks")
+    if isinstance(hooks, Hooks):  # the manager reports connections itself, with the number of tools
+        options["hooks"] = hooks._replace(on_connect=None)
+    return cast("ClientOptions", options)
+
+
+def refusal_of(config: ServerConfig) -> ServerUnavailable | None:
+    """Return why a server may not be connected, None where it may."""
+    if config.state == "ready":
+        return None
+    status, _ = NOT_ALLOWED[config.state]
+    return ServerUnavailable(config.name, config.state, config.reason or NEXT_STEPS[status])
+
+
+def same_server(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether two configurations make the same connection, variables put in."""
+    facts = [{**vars(each), "decision": ""} for each in (one, other)]
+    return one.target == other.target and _plain(facts[0]) == _plain(facts[1])
+
+
+def _plain(value: object) -> object:
+    """Return a value that can be compared; an object, such as a login, counts as its kind."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (str, int, float, bytes)):
+        return value
+    return value if type(value).__eq__ is not object.__eq__ else type(value)
+
+
+# The most seconds for which a slot is held. A process needs the processor while it starts; then it
+# may wait for something else, and the next can start. Dead remote servers delay no others.
+_LOCAL_SECONDS, _REMOTE_SECONDS = 0.3, 5.0
+# With so many processes in 0.3 s, every processor is busy even if each needs 20 ms of it, as a bare
+# interpreter does. Fewer would leave it idle: with 3 slots, held until a server answered, 50
+# servers took 11 times as long as all at once.
+_LOCAL_PER_PROCESSOR = 16
+_REMOTE = 20
+
+
+class Slots:
+    """Slots for attempts to connect.
+
+    Each attempt holds one until it is over, for 0.3 seconds at most where it starts a process, and
+    for 5 seconds otherwise. ``environ``: ``MCP_SERVER_CONNECTION_BATCH_SIZE`` (16 for each
+    processor) and ``MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`` (20) say how many there are for
+    server processes and for remote servers. Raises `UsageError` where one is not a number.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        most = _LOCAL_PER_PROCESSOR * (os.cpu_count() or 1)
+        local = _size(environ, "MCP_SERVER_CONNECTION_BATCH_SIZE", most)
+        remote = _size(environ, "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", _REMOTE)
+        self._local, self._remote = asyncio.Semaphore(local), asyncio.Semaphore(remote)
+
+    async def run(self, work: Callable[[], Awaitable[T]], *, local: bool) -> T:
+        """Do ``work`` when there is a slot for it, and return its result."""
+        semaphore = self._local if local else self._remote
+        await semaphore.acquire()
+        held = [semaphore]
+
+        def release() -> None:
+            if held:
+                held.pop().release()
+
+        seconds = _LOCAL_SECONDS if local else _REMOTE_SECONDS
+        timer = asyncio.get_running_loop().call_later(seconds, release)
+        try:
+            return await work()
+        finally:
+            timer.cancel()
+            release()
+
+
+def _size(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{name} is a number of servers, 1 or more: {text!r}")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The services and settings that the servers of one manager share.
+
+    ``home``: the event loop they live in. ``admit``: returns the configuration of a server as the
+    gate allows it now; the flag asks for it as if it were enabled. ``eras``: which era each server
+    speaks. ``caps``: those of the servers by name, whose counts outlive clients.
+    """
+
+    home: LoopBound
+    options: Mapping[str, Any]
+    catalog: Catalog
+    events: Events
+    slots: Slots
+    reconnect: Reconnect | None
+    admit: Callable[[ServerConfig, bool], Awaitable[ServerConfig]]
+    pins: Pins | None = None
+    memory: Memory | None = None
+    caps: dict[str, Caps] = field(default_factory=dict)
+    auto_refresh: bool = True
+    eras: EraMemory = field(default_factory=EraMemory)

@@ -25,9 +25,9 @@ from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
-from .configured import Changes, Shared, Slots
-from .fleet import Fleet
+from .fleet import Changes, Fleet
 from .machine import Events, EventStream, ManagerEvent, Reconnect, Status
+from .managed_client import Shared, Slots
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server

@@ -25,7 +25,6 @@ from ..lazy import OnDemand
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.storage import NEEDS_AUTH_SECONDS
-from .configured import Shared, options_for, refusal_of, same_server
 from .machine import (
     NEXT_STEPS,
     NOT_ALLOWED,
@@ -39,7 +38,14 @@ from .machine import (
     lacks_login,
     step,
 )
-from .managed_client import ManagedClient, look_for_login
+from .managed_client import (
+    ManagedClient,
+    Shared,
+    look_for_login,
+    options_for,
+    refusal_of,
+    same_server,
+)
 from .pins import Mismatch, Remembered, ServerOffer
 from .tools import ServerTools, ToolList
 

@@ -25,8 +25,7 @@ from .pins import Mismatch, Remembered, ServerOffer, memory_key, repeated_tools
 if TYPE_CHECKING:
     from ..client.client import Client
     from ..client.contents import Subscription
-    from .configured import Shared
-    from .managed_client import ManagedClient
+    from .managed_client import ManagedClient, Shared
     from .server import Server
 
     _Tools = list["ManagedTool"]

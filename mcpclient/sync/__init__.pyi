@@ -33,7 +33,7 @@ from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.gate import Approvals
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
-from ..manager.configured import Changes
+from ..manager.fleet import Changes
 from ..manager.machine import ManagerEvent, Reconnect, Status
 from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers

@@ -15,7 +15,7 @@ from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.targets import route_to
 from mcpclient.errors import UsageError
 from mcpclient.gate.gate import Gate
-from mcpclient.manager.configured import configured_servers
+from mcpclient.manager.fleet import configured_servers
 from mcpclient.transports.base import Transport
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.stdio import StdioTransport

@@ -11,7 +11,7 @@ import pytest
 import mcpclient
 from mcpclient import ServerConfig, ServerLimits, load_config
 from mcpclient.errors import UsageError
-from mcpclient.manager.configured import options_for
+from mcpclient.manager.managed_client import options_for
 
 
 @pytest.mark.parametrize(

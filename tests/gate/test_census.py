@@ -148,8 +148,8 @@ def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None
         "config.policy.policy.Policy",
         "manager.configured._configured",
     }
-    (named_servers,) = functions("manager.configured", "configured_servers")
-    assert callers("manager.configured", "_configured") == {"configured_servers"}
+    (named_servers,) = functions("manager.managed_client", "configured_servers")
+    assert callers("manager.managed_client", "_configured") == {"configured_servers"}
     calls = [node for node in ast.walk(named_servers) if isinstance(node, ast.Call)]
     (judging,) = (call for call in calls if named(call) == "judge")
     assert named(judging.args[0]) == "_configured"

@@ -15,7 +15,7 @@ from mcpclient.entries.bundles.manifest import open_entry
 from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
-from mcpclient.manager.configured import same_server
+from mcpclient.manager.managed_client import same_server
 from mcpclient.net.login.storage import keep_answer
 from tests.entries.bundles.making import manifest, write_bundle
 

@@ -26,7 +26,7 @@ from mcpclient.config.scopes import Place
 from mcpclient.entries.resolve import HeadersHelper
 from mcpclient.gate import gate
 from mcpclient.gate.gate import Gate
-from mcpclient.manager.configured import same_server
+from mcpclient.manager.managed_client import same_server
 from mcpclient.net.chained_log import read_log, verify_log
 from mcpclient.net.process.programs import HeadersFrom
 from tests.manager.fleet import Member

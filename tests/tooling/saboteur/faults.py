@@ -785,7 +785,7 @@ OTHERS = [
     ),
     Fault("manager.pins", "a hint may change", ', "annotations")', ")"),
     Fault(
-        "manager.configured",
+        "manager.fleet",
         "no policy judges what was loaded without it",
         "servers = servers.servers  #",
         "return dict(servers.servers)  #",

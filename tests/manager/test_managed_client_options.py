@@ -8,7 +8,7 @@ import pytest
 
 from mcpclient import Hooks, ServerConfig
 from mcpclient.client.connection.targets import runs_here
-from mcpclient.manager.configured import options_for
+from mcpclient.manager.managed_client import options_for
 from tests.manager.fleet import Member
 
 SHARED = {"headers": {"A": "1"}, "auth": "token", "env": {"B": "2"}, "cwd": "/", "timeout": 5}

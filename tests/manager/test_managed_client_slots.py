@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.manager.configured import Slots
+from mcpclient.manager.managed_client import Slots
 from tests.support.virtual_time import run
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcpclient import OAuth, ServerConfig
-from mcpclient.manager.configured import Changes, compare_servers, same_server
+from mcpclient.manager.fleet import Changes, compare_servers
+from mcpclient.manager.managed_client import same_server
 
 A = ServerConfig("a", target="https://a.example", options={"headers": {"X": "1"}})
 

@@ -9,7 +9,7 @@ import pytest
 from mcpclient import Config, Policy, ServerConfig
 from mcpclient.errors import UsageError
 from mcpclient.gate.gate import Gate
-from mcpclient.manager.configured import configured_servers
+from mcpclient.manager.fleet import configured_servers
 
 URL = "https://github.example.com/mcp"
 
