@@ -51,7 +51,7 @@ class Limits:
       ``"items[].{id, title}"`` (`mcpclient.formats.pick`), one per line; where it does not fit, the
       model gets all of it.
     - ``structured``: the form of a result with both text and structured content: ``"text"`` adds
-      the structured content only if it holds more than the text; ``"only"`` uses just the
+      the structured content only if the text does not repeat it; ``"only"`` uses just the
       structured content (and media; the text of a failed call); ``"both"`` always uses both.
     """
 

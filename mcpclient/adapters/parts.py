@@ -51,8 +51,6 @@ _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
 # Media types that are text.
 _TEXT_TYPE = re.compile(r"text/.*|.*\+(json|xml|yaml)|application/(json|xml|yaml|javascript)", re.S)
-# A structure with more values is compared as a whole, not value by value.
-_MOST_MENTIONED = 200
 
 
 @dataclass(frozen=True)
@@ -177,9 +175,8 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
     if form == "only" and not result.is_error:
         return [*(part for part in parts if isinstance(part, Media)), _json(structured)]
     texts = [part for part in parts if isinstance(part, str)]
-    if form != "both" and (_repeats(texts, structured) or _mentions(texts, structured, limits)):
-        return parts
-    return [*parts, _json(structured)]
+    is_told = form != "both" and _repeats(texts, structured)
+    return parts if is_told else [*parts, _json(structured)]
 
 
 def _repeats(texts: Sequence[str], value: object) -> bool:
@@ -191,28 +188,6 @@ def _repeats(texts: Sequence[str], value: object) -> bool:
         if _says(texts, value) or value == "\n".join(texts):
             return True
     return False
-
-
-def _mentions(texts: Sequence[str], value: object, limits: Limits) -> bool:
-    """Whether the strings contain each string of a value, and each number with its key."""
-    said = "\n".join(texts)[: limits.max_chars].lower()
-    todo, seen = [("", value)], 0
-    while todo:
-        (key, inner), seen = todo.pop(), seen + 1
-        if isinstance(inner, dict) and inner:
-            todo += [(name.lower(), one) for name, one in inner.items()]
-        elif isinstance(inner, list) and inner:
-            todo += [(key, one) for one in inner]
-        elif inner is not None:
-            is_long = isinstance(inner, str) and len(inner) > 1
-            is_named = is_long or key in said or key.replace("_", " ") in said
-            word = (inner if isinstance(inner, str) else _json(inner)).lower()
-            bounded = rf"(?<![\w.-]){re.escape(word)}(?!\w|\.\d)"
-            if not is_named or word not in said or not re.search(bounded, said):
-                return False
-        if seen > _MOST_MENTIONED:
-            return False
-    return bool(said)
 
 
 def _says(texts: Sequence[str], value: object) -> bool:

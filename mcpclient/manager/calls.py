@@ -51,6 +51,9 @@ class _OfServer(WireObject):
         self.server = server  # type: ignore[misc]  # in the slot of a subclass
 
 
+ItemT = TypeVar("ItemT", bound=_OfServer)
+
+
 class ManagedResource(_OfServer, Resource):
     """A resource of one of many servers; ``server`` is its name in the manager."""
 
@@ -220,25 +223,17 @@ class Calls(abc.ABC):
         found = await self._of_all("resources", lambda client: client.list_resources())
         for server, listed in found.items():
             self._uris[server] = frozenset(each.uri for each in listed)
-        return [
-            ManagedResource(each.raw, server) for server, listed in found.items() for each in listed
-        ]
+        return _managed(ManagedResource, found)
 
     async def list_resource_templates(self) -> list[ManagedResourceTemplate]:
         """Return the resource templates of all connected servers; see `list_resources`."""
         found = await self._of_all("resources", _templates_of)
-        return [
-            ManagedResourceTemplate(each.raw, server)
-            for server, listed in found.items()
-            for each in listed
-        ]
+        return _managed(ManagedResourceTemplate, found)
 
     async def list_prompts(self) -> list[ManagedPrompt]:
         """Return the prompts of all connected servers, in their order; see `list_resources`."""
         found = await self._of_all("prompts", lambda client: client.list_prompts())
-        return [
-            ManagedPrompt(each.raw, server) for server, listed in found.items() for each in listed
-        ]
+        return _managed(ManagedPrompt, found)
 
     async def read_resource(
         self, uri: str, *, server: str | None = None, **options: Unpack[QueryOptions]
@@ -297,6 +292,10 @@ class Calls(abc.ABC):
             else:
                 answers[server.name] = outcome
         return answers
+
+
+def _managed(kind: type[ItemT], found: Mapping[str, Iterable[WireObject]]) -> list[ItemT]:
+    return [kind(each.raw, server) for server, listed in found.items() for each in listed]
 
 
 async def _templates_of(client: Client) -> list[ResourceTemplate]:

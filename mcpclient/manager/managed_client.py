@@ -195,9 +195,6 @@ async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> No
 
 # Options of the clients, and what the servers share
 
-T = TypeVar("T")
-
-
 # Shared options that do not apply to a server are left out for it.
 _FOR_URLS: tuple[str, ...] = ("auth", "headers")
 _FOR_PROCESSES = ("env", "cwd", "sandbox")

