@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .definitions import DefinitionRules, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules, NameRule
 from .model_api import ModelApi, given
 from .parts import MadeCall, MadeResult, Part, without_calls
@@ -40,6 +40,7 @@ class _Anthropic(ModelApi):
         {"image": 3_932_160, "document": 32_000_000},
     )
     joins_results = True
+    schema = "input_schema"
     search: ClassVar = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
@@ -78,15 +79,6 @@ class _Anthropic(ModelApi):
 
     def _stop_reason(self, response: Any) -> Any:
         return first_present(response, "stop_reason")
-
-    def _definition(self, definition: Definition) -> dict[str, Any]:
-        return {
-            "name": definition.name,
-            "description": definition.description,
-            "input_schema": definition.schema,
-            **({"strict": True} if definition.strict else {}),
-            **({"defer_loading": True} if definition.deferred else {}),
-        }
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):

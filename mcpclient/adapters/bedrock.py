@@ -50,6 +50,7 @@ class _Bedrock(ModelApi):
         {"image": 3_932_160, "document": 4_718_592, "video": 25_000_000},
     )
     joins_results = True
+    schema = "inputSchema"
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.converse`` for a sampling request.
@@ -95,13 +96,8 @@ class _Bedrock(ModelApi):
         return first_present(response, "stopReason")
 
     def _definition(self, definition: Definition) -> dict[str, Any]:
-        specification = {
-            "name": definition.name,
-            "description": definition.description,
-            "inputSchema": {"json": definition.schema},
-            **({"strict": True} if definition.strict else {}),
-        }
-        return {"toolSpec": specification}
+        specification = super()._definition(definition)
+        return {"toolSpec": {**specification, "inputSchema": {"json": definition.schema}}}
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):

@@ -456,3 +456,9 @@ def first_present(value: object, *names: str) -> Any:
             if value.get(name) is not None:
                 return value[name]
     return None
+
+
+def first_of(value: object, name: str) -> Any:
+    """Return the first item of a list that a mapping has under a name, as plain data, or None."""
+    items = first_present(value, name)
+    return plain(items[0]) if isinstance(items, list) and items else None

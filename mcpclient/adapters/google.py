@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
 from .parts import MadeCall, MadeResult, Part
@@ -48,6 +48,7 @@ class _Google(ModelApi):
     )
     roles = ("user", "model")
     content = "parts"
+    schema = "parametersJsonSchema"
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of ``client.models.generate_content`` for a sampling request."""
@@ -68,7 +69,7 @@ class _Google(ModelApi):
         whole = plain(response)
         content = whole
         if isinstance(whole, Mapping) and "candidates" in whole:
-            content = plain(first_present(_candidate(whole), "content"))
+            content = plain(first_present(first_of(whole, "candidates"), "content"))
             if content is None:  # blocked, or stopped before it began
                 return []
         is_empty = first_present(content, "role") and first_present(content, "parts") is None
@@ -91,18 +92,11 @@ class _Google(ModelApi):
         return {"_meta": {_SIGNATURE: signature}} if signature else {}
 
     def _stop_reason(self, response: Any) -> Any:
-        reason = first_present(_candidate(response), "finishReason", "finish_reason")
+        reason = first_present(first_of(response, "candidates"), "finishReason", "finish_reason")
         return "max_tokens" if getattr(reason, "value", reason) == "MAX_TOKENS" else None
 
     def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
         return [{"functionDeclarations": list(map(self._definition, defined))}] if defined else []
-
-    def _definition(self, definition: Definition) -> dict[str, Any]:
-        return {
-            "name": definition.name,
-            "description": definition.description,
-            "parametersJsonSchema": definition.schema,
-        }
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -125,11 +119,6 @@ class _Google(ModelApi):
         if outcome.media:
             response["parts"] = [self._part(media) for media in outcome.media]
         return {"functionResponse": response}
-
-
-def _candidate(whole: object) -> Any:
-    candidates = first_present(whole, "candidates")
-    return plain(candidates[0]) if isinstance(candidates, list) and candidates else None
 
 
 _API = _Google()

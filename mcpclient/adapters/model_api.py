@@ -93,7 +93,8 @@ class ModelApi(Provider, ABC):
     ``media``: the media accepted in results and messages of the user; ``media_of_model``: those in
     messages of the model. ``roles``: the names of the user and the model. ``content``: the key of
     the content in a message. ``joins_results``: whether the API refuses two results of one id.
-    ``search``: the definition of the API's own search for tools.
+    ``search``: the definition of the API's own search for tools. ``schema``: the key of the schema
+    in a definition.
     """
 
     name: str
@@ -102,6 +103,7 @@ class ModelApi(Provider, ABC):
     media_of_model: MediaRules = MediaRules()
     roles: tuple[str, str] = ("user", "assistant")
     content: str = "content"
+    schema: str = "parameters"
     joins_results: bool = False
     search: ClassVar[Mapping[str, Any]] = {}
 
@@ -182,8 +184,14 @@ class ModelApi(Provider, ABC):
         searched = [dict(self.search)] if any(each.deferred for each in defined) else []
         return [*searched, *map(self._definition, defined)]
 
-    @abstractmethod
-    def _definition(self, definition: Definition) -> dict[str, Any]: ...
+    def _definition(self, definition: Definition) -> dict[str, Any]:
+        return {
+            "name": definition.name,
+            "description": definition.description,
+            self.schema: definition.schema,
+            **({"strict": True} if definition.strict else {}),
+            **({"defer_loading": True} if definition.deferred else {}),
+        }
 
     @abstractmethod
     def _part(self, part: Part) -> dict[str, Any]: ...

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
+from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import IMAGES, LONE_SURROGATES, MediaRules, NameRule
 from .model_api import ModelApi, given
 from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
@@ -65,7 +65,7 @@ class _OpenAIChat(ModelApi):
         """Return the message, which has the text, and its calls."""
         message = plain(response)
         if isinstance(message, Mapping) and "choices" in message:
-            message = plain(first_present(_choice(message), "message"))
+            message = plain(first_present(first_of(message, "choices"), "message"))
         if not isinstance(message, Mapping) or _MEMBERS.isdisjoint(message):
             raise self._unreadable("choices", response)
         calls = first_present(message, "tool_calls") or []
@@ -86,16 +86,10 @@ class _OpenAIChat(ModelApi):
         return [text] if isinstance(text, str) and text else []
 
     def _stop_reason(self, response: Any) -> Any:
-        return first_present(_choice(response) or response, "finish_reason")
+        return first_present(first_of(response, "choices") or response, "finish_reason")
 
     def _definition(self, definition: Definition) -> dict[str, Any]:
-        function = {
-            "name": definition.name,
-            "description": definition.description,
-            "parameters": definition.schema,
-            **({"strict": True} if definition.strict else {}),
-        }
-        return {"type": "function", "function": function}
+        return {"type": "function", "function": super()._definition(definition)}
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -146,11 +140,6 @@ class _OpenAIChat(ModelApi):
                 parts = [self._part(part) for part in turn.parts]
                 written.append({"role": "user", "content": turn.text if only_text else parts})
         return written
-
-
-def _choice(whole: object) -> Any:
-    choices = first_present(whole, "choices")
-    return plain(choices[0]) if isinstance(choices, list) and choices else None
 
 
 _API = _OpenAIChat()

@@ -63,14 +63,8 @@ class _OpenAIResponses(ModelApi):
         return "max_tokens" if first_present(response, "status") == "incomplete" else None
 
     def _definition(self, definition: Definition) -> dict[str, Any]:
-        return {
-            "type": "function",
-            "name": definition.name,
-            "description": definition.description,
-            "parameters": definition.schema,
-            "strict": definition.strict,
-            **({"defer_loading": True} if definition.deferred else {}),
-        }
+        named = {"type": "function", **super()._definition(definition)}
+        return {**named, "strict": definition.strict}
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):

@@ -15,6 +15,7 @@ from ..client.events.around import SUBJECTS, not_called
 from ..errors import CallRefused, McpError, UsageError, safe_str
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
+from ..net.futures import cancel
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from ..transports.backoff import Retries
@@ -278,8 +279,7 @@ class ServerTools:
     def stop(self) -> None:
         """Cancel the tasks in the background."""
         for task in (self._follower, self._refreshing):
-            if task is not None:
-                task.cancel()
+            cancel(task)
         self._follower = self._refreshing = None
 
     async def list(self) -> Sequence[Mapping[str, Any]]:

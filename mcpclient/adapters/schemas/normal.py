@@ -9,7 +9,6 @@ Sources: the release notes of JSON Schema draft-06, draft-07, 2019-09 and 2020-1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
@@ -25,14 +24,15 @@ from ...protocol.schema.references import (
     pointer_tokens,
     subschemas,
 )
-from ...protocol.schema.values import Budget, SchemaLimits, Stopped
+from ...protocol.schema.values import SchemaLimits
 from ...protocol.types import Tool
 from .rewriting import (
     JsonSchema,
     Rewritten,
     Tokens,
+    every_part,
     put,
-    reference_to,
+    tokens_of,
     widened,
     with_root_kept_apart,
     without_unused,
@@ -126,7 +126,7 @@ def _update_keywords(schema: JsonSchema) -> None:
 _MAX_REPAIRS = 20
 # Far more than honest tools need.
 _LIMITS = SchemaLimits(compilation_steps=200_000)
-_IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
+_IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$vocabulary")
 # Keywords with boolean values that every API accepts.
 _TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
 
@@ -147,8 +147,8 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
             notes.append("numbers that JSON does not have were left out of its schema")
         modern = modern_schema(finite, notes)
         valid = _valid(modern, notes)
-        local = without_unused(widened(valid, _Localizing(valid, notes).change).schema)
-    except (RecursionError, Stopped):
+        local = without_unused(_localized(without_unused(valid), notes))
+    except RecursionError:
         notes.append("its schema is too large or nested too deeply; it takes any arguments")
         local = {}
     return _of_an_object(local, notes), notes
@@ -212,52 +212,27 @@ def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
     return changed
 
 
-class _Localizing:
-    """The rewriting of each reference into a JSON pointer, which makes identifiers unnecessary."""
+def _localized(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Leave out identifiers, and the references to them; those that are JSON pointers stay.
 
-    def __init__(self, schema: JsonSchema, notes: list[str]) -> None:
-        self._notes = notes
-        budget = Budget(_LIMITS.compilation_steps, _LIMITS.seconds, None)
-        self._registry = Registry(_LIMITS, budget)
-        root = self._registry.add_document("", schema)
-        self._positions = dict(_positions(root, ()))
+    Where a part has an ``$id``, a pointer may begin there, so none stays.
+    """
+    has_parts_named = any("$id" in part for part in every_part(schema) if part is not schema)
 
-    def change(self, schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        result = {key: value for key, value in schema.items() if key not in _IDENTIFYING}
-        exact = True
-        for keyword in ("$ref", "$dynamicRef"):
-            if keyword in result:
-                target = self._target(str(result.pop(keyword)), keyword, path)
-                if target is not None and "$ref" not in result:
-                    result["$ref"] = target
-                else:
-                    exact = False
-        return Rewritten(_without_booleans(result), exact)
+    def change(value: JsonSchema, path: Tokens) -> Rewritten:
+        result = {key: inner for key, inner in value.items() if key not in _IDENTIFYING}
+        is_pointer = tokens_of(value.get("$ref")) is not None and not has_parts_named
+        if "$ref" in value and not is_pointer:
+            del result["$ref"]
+        lost = [value[key] for key in ("$ref", "$dynamicRef") if key in value and key not in result]
+        place = join_pointer(path) or "the root"
+        for reference in lost:
+            notes.append(f"at {place}: the reference {reference!r} was left out")
+        return Rewritten(_without_booleans(result), not lost)
 
-    def _target(self, reference: str, keyword: str, path: tuple[str, ...]) -> str | None:
-        position = self._positions.get(path)
-        if position is None:  # inside a value that only a reference treats as a schema
-            return reference if reference.startswith("#/") else None
-        try:
-            target = self._registry.resolve(reference, position)
-        except SchemaError:  # only in a definition that nothing refers to
-            return None
-        anchors = self._registry.dynamic_anchors.get(reference.lstrip("#"), ())
-        is_static = keyword == "$ref" or len(anchors) == 1
-        if is_static and not target.location.partition("#")[0]:
-            return reference_to(_tokens(target.location))
-        note = f"at {join_pointer(path) or 'the root'}: the reference {reference!r} was left out"
-        if note not in self._notes:
-            self._notes.append(note)
-        return None
-
-
-def _positions(
-    position: Position, tokens: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Position]]:
-    yield tokens, position
-    for inner, child in position.children.items():
-        yield from _positions(child, tokens + inner)
+    localized: JsonSchema = widened(schema, change).schema
+    notes[:] = dict.fromkeys(notes)  # a schema may be gone through twice
+    return localized
 
 
 def _without_booleans(schema: JsonSchema) -> JsonSchema:

@@ -255,26 +255,17 @@ def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
         return value
     options = _options(schema, root)
     if isinstance(value, list):
-        items = [option["items"] for option in options if isinstance(option.get("items"), dict)]
-        inner = {"anyOf": items} if len(items) > 1 else (items or [{}])[0]
+        inner = {"anyOf": [option.get("items") for option in options]}
         return [without_nulls(item, inner, root) for item in value]
     result = {}
     for name, item in value.items():
         declaring = [option for option in options if name in option.get("properties", {})]
-        schemas = [option["properties"][name] for option in declaring]
-        if item is None and declaring and not _wants_null(name, declaring, schemas, root):
-            continue
-        inner = {"anyOf": schemas} if len(schemas) > 1 else (schemas or [{}])[0]
-        result[name] = without_nulls(item, inner, root)
+        inner = {"anyOf": [option["properties"][name] for option in declaring]}
+        is_required = any(name in option.get("required", []) for option in declaring)
+        takes_null = is_required or any(map(_takes_null, _options(inner, root)))
+        if item is not None or takes_null or not declaring:
+            result[name] = without_nulls(item, inner, root)
     return result
-
-
-def _wants_null(
-    name: str, declaring: list[JsonSchema], schemas: list[Any], root: JsonSchema
-) -> bool:
-    if any(name in option.get("required", []) for option in declaring):
-        return True
-    return any(_takes_null(option) for schema in schemas for option in _options(schema, root))
 
 
 def _takes_null(schema: JsonSchema) -> bool:
