@@ -1,4 +1,4 @@
-"""The states of a server, the moves between them in one table, and their events.
+"""The states of a server, the moves between them in one table, and the events of a manager.
 
 ``TABLE[state, event]`` is the next state and the actions on the way to it. A pair that is not in
 the table changes nothing. It has neither clock nor connection: `server.Server` acts.

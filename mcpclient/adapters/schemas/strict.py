@@ -251,20 +251,23 @@ def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
 
     ``schema``, in the document ``root``, is the server's. A null that it accepts stays.
     """
-    if not isinstance(value, (list, dict)):
-        return value
-    options = _options(schema, root)
     if isinstance(value, list):
-        inner = {"anyOf": [option.get("items") for option in options]}
+        inner = {"anyOf": [option.get("items") for option in _options(schema, root)]}
         return [without_nulls(item, inner, root) for item in value]
-    result = {}
+    if not isinstance(value, dict):
+        return value
+    result = dict(value)
     for name, item in value.items():
+        if item is not None and not isinstance(item, (list, dict)):
+            continue
+        options = _options(schema, root)
         declaring = [option for option in options if name in option.get("properties", {})]
         inner = {"anyOf": [option["properties"][name] for option in declaring]}
         is_required = any(name in option.get("required", []) for option in declaring)
-        takes_null = is_required or any(map(_takes_null, _options(inner, root)))
-        if item is not None or takes_null or not declaring:
+        if item is not None:
             result[name] = without_nulls(item, inner, root)
+        elif declaring and not (is_required or any(map(_takes_null, _options(inner, root)))):
+            del result[name]
     return result
 
 
