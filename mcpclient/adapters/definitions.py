@@ -1,10 +1,7 @@
 """Definitions of tools by the rules of a model API, and the calls that a model makes by them.
 
-The ``tools`` function of every provider calls `define`, and converts the result to its own shape.
-
-One invalid call in a response does not affect the others. A mistake of the model, such as arguments
-that are not JSON, is not an exception: the call gets a ``problem``, which the model receives as its
-result.
+A mistake of the model, such as arguments that are not JSON, is not an exception, and does not
+affect other calls: the call gets a ``problem``, which the model receives as its result.
 """
 
 from __future__ import annotations
@@ -88,10 +85,7 @@ class ToolDefinitions(list[dict[str, Any]]):
         defined: Sequence[Definition],
         problems: Iterable[ToolProblem] = (),
     ) -> ToolDefinitions:
-        """Combine definitions in a provider's shape with the tools behind them.
-
-        ``problems``: those of the whole list.
-        """
+        """Combine definitions in a provider's shape with the tools, and the list's problems."""
         told = [ToolProblem(one.binding.tool.name, note) for one in defined for note in one.notes]
         bindings = {one.name: one.binding for one in defined}
         return cls(shaped, [*problems, *told], bindings, defined)
@@ -177,10 +171,8 @@ def define(
 ) -> tuple[list[Definition], list[ToolProblem]]:
     """Return tools by the rules of an API, and the problems of the whole list.
 
-    Of tools with one name, only the first is kept.
-
-    ``inline_refs``: replace each ``$ref`` with its target; None: if the API needs that. Tools that
-    are not for models are left out. The tools themselves are not changed.
+    Of tools with one name, only the first is kept; tools that are not for models are left out.
+    ``inline_refs``: replace each ``$ref`` with its target; None: if the API needs that.
     """
     listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
     listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))

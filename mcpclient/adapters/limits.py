@@ -1,8 +1,4 @@
-"""Limits of model APIs: text, images and other media, and the names that they accept.
-
-A valid name is kept. In others, invalid characters become ``_`` and the end is cut if need be; a
-digest is appended, so that a name is always converted in the same way, regardless of other names.
-"""
+"""Limits of model APIs: text, images and other media, and the names that they accept."""
 
 from __future__ import annotations
 
@@ -235,7 +231,8 @@ class NameRule:
     """The names that an API accepts: at most ``longest`` characters out of ``allowed``.
 
     ``allowed`` is the inside of a character class of a regular expression; so is ``first``, if
-    given, for the first character.
+    given, for the first character. A valid name is kept. In others, invalid characters become ``_``
+    and the end is cut if need be; a digest makes the conversion independent of other names.
     """
 
     def __init__(self, allowed: str, longest: int, first: str | None = None) -> None:

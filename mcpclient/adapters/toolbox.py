@@ -205,7 +205,7 @@ class Toolbox:
         self._loop = asyncio.get_running_loop()
         live = self._live()
         tools = list(await self._source.list_tools() if live is None else live)
-        admitted = [tool for tool in tools if is_for_models(tool) and self._admits(tool)]
+        admitted = list(filter(self._admits, tools))
         for start in range(0, len(admitted), _SLICE):
             self._define(self._remembering(admitted[start : start + _SLICE], {}))
             if start + _SLICE < len(admitted):
@@ -259,11 +259,12 @@ class Toolbox:
             self._version = version
 
     def _take(self, tools: Iterable[Tool]) -> None:
-        offered = {tool.name: tool for tool in [*tools][::-1]}  # of two with one name, the first
-        listed = [*offered.values()][::-1]
-        hidden = [tool for tool in listed if not is_for_models(tool)]
-        admitted = [tool for tool in listed if is_for_models(tool) and self._admits(tool)]
-        if listed and not admitted:
+        offered: dict[str, Tool] = {}
+        for tool in tools:
+            offered.setdefault(tool.name, tool)
+        hidden = [tool for tool in offered.values() if not is_for_models(tool)]
+        admitted = list(filter(self._admits, offered.values()))
+        if offered and not admitted:
             _logger.warning(
                 "no tool fits include=%r, exclude=%r: a pattern is server/tool, or the tool's own "
                 "name on any server",
@@ -342,7 +343,7 @@ class Toolbox:
                 return any_pattern(patterns).match(name) is not None
             return any(fits_pair(pattern, server, name) for pattern in patterns)
 
-        if not fits(self._include):
+        if not is_for_models(tool) or not fits(self._include):
             return False
         # An exclusion may also match the model's name: that cannot let a tool in.
         spelled = self._exclude and any_pattern(self._exclude).match(tool.name)

@@ -1,9 +1,8 @@
 """Tool names that are unique across servers, resolved by a table, never by parsing, and filters.
 
-A tool keeps its name for the life of the manager. Names do not depend on the order of connecting:
-servers take them in the order of the configuration, and tools in the order of their own names. A
-name with the prefix of a configured server belongs to it even while it is not connected, and names
-of earlier runs are kept, so a model or a written rule never means another server.
+A tool keeps its name for the life of the manager, and in the next run. A name with the prefix of a
+configured server belongs to it even while it is not connected, so a model or a written rule never
+means another server.
 """
 
 from __future__ import annotations

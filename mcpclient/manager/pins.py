@@ -1,11 +1,8 @@
 """Files of tools: pins, and a memory of servers from one run to the next.
 
-Tools that change after a review are reported or refused. A lock file holds the definition of every
-tool and its digest, so that a change can be shown, and reviewed like any other change of a project
-(``mcpclient lock``).
-
-The memory holds the tools of servers, and their revision: one file of mode 0600, shared by all
-processes of its owner. It is only a cache: an invalid or unreadable file counts as empty.
+A lock file holds the definition of every tool and its digest, so that a change is reported or
+refused, and can be shown and reviewed (``mcpclient lock``). The memory is one file of mode 0600,
+shared by all processes of its owner: a cache, so an invalid or unreadable file counts as empty.
 """
 
 from __future__ import annotations

@@ -260,8 +260,6 @@ class ServerTools:
         self._server = server
         self._shared = shared
         self._tools: Sequence[Mapping[str, Any]] = ()
-        self._refused: dict[str, str] = {}
-        self._withholds = False
         self._follower: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._is_outdated = False
@@ -269,7 +267,9 @@ class ServerTools:
     @property
     def instructions(self) -> str:
         """The instructions of the server; nothing where pins refuse them."""
-        return "" if self._withholds else self.said
+        pins = self._shared.pins
+        is_other = any(not each.tool for each in self.mismatches)
+        return "" if is_other and pins is not None and pins.mode == "refuse" else self.said
 
     def withdraw(self) -> None:
         """Offer no tools any more."""
@@ -319,10 +319,8 @@ class ServerTools:
         if pins is None:
             self.mismatches = repeated_tools(self._tools)
             return
-        mismatches = pins.compare(self._server.name, *self.to_pin())
-        self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
-        self._withholds = pins.mode == "refuse" and any(not each.tool for each in mismatches)
-        for mismatch in mismatches:
+        self.mismatches = tuple(pins.compare(self._server.name, *self.to_pin()))
+        for mismatch in self.mismatches:
             _logger.warning("%s: %s", self._server.name, mismatch)
             self._shared.events.tell(PinMismatch(self._server.name, mismatch))
 
@@ -429,9 +427,10 @@ class ServerTools:
             return None
         if self.stale:  # no other connection, nor another list, says what may be called now
             return "its server has not been compared with the lock file yet"
-        if "" in self._refused:
-            return self._refused[""]
+        refused = pins.refused(self.mismatches)
+        if "" in refused:
+            return refused[""]
         if tool is None:
             return None if pins.knows(self._server.name) else "its server is not in the lock file"
         unlisted = None if pins.knows(self._server.name, tool) else "it is not in the lock file"
-        return self._refused.get(tool, unlisted)
+        return refused.get(tool, unlisted)

@@ -132,10 +132,7 @@ _TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "un
 
 
 def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
-    """Return the normal form of a tool's input schema, and notes on changes of its meaning.
-
-    The original is not changed.
-    """
+    """Return the normal form of a tool's input schema, and notes on changes of its meaning."""
     notes: list[str] = []
     written = tool.raw.get("inputSchema", {})
     if not isinstance(written, (dict, bool)):

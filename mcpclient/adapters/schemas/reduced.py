@@ -46,10 +46,7 @@ class _Shape:
 
 
 def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
-    """Return a schema in normal form without the ``refused`` keywords at its root.
-
-    ``$ref`` is always one of them. The original is not changed.
-    """
+    """Return a schema in normal form without ``$ref`` and the ``refused`` keywords at its root."""
     present = [key for key in schema if key in refused or key == "$ref"]
     if not present:
         return PlainRoot(schema)
@@ -201,10 +198,7 @@ _MAX_SAID_LENGTH = 300
 
 
 def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema with documented keywords only, and notes on the others.
-
-    ``schema`` is in normal form, without combinations at its root. It is not changed.
-    """
+    """Return a schema of `plain_root` with documented keywords only, and notes on the others."""
     subset = _Subset(sum(each.get("maxItems", 0) for each in every_part(schema)) > _MAX_ITEMS)
     result = widened(schema, subset.change).schema
     said = ", ".join(sorted(subset.said))

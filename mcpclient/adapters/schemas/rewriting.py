@@ -2,10 +2,7 @@
 
 A keyword that a model API does not support is removed, so the schema accepts more. Below ``not``,
 ``oneOf`` or ``if``, accepting more inside would mean accepting less outside, so those keywords are
-removed as well. Schemas here are of dialect 2020-12.
-
-A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
-that accepts any value of the same type ends the expansion.
+removed as well. Schemas here are of dialect 2020-12, and none that is given is changed.
 """
 
 from __future__ import annotations
@@ -46,10 +43,7 @@ Change = Callable[[JsonSchema, tuple[str, ...]], Rewritten]
 
 
 def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rewritten:
-    """Apply ``change`` to a schema and all its subschemas, the innermost first.
-
-    The original is not changed. Booleans are returned as they are.
-    """
+    """Apply ``change`` to a schema and all its subschemas but booleans, the innermost first."""
     if not isinstance(schema, dict):
         return Rewritten(schema, True)
     children = [
@@ -250,7 +244,8 @@ _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprec
 def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
     """Return a schema in normal form without references, and notes on those that were cut off.
 
-    Every value that was valid stays valid. The original is not changed.
+    A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
+    that accepts any value of the same type ends the expansion.
     """
     inlining = _Inlining(schema)
     result = inlining.expand(schema, (), ()).schema

@@ -89,7 +89,7 @@ class Strict:
 def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Strict, list[str]]:
     """Return a schema for strict mode, and the reasons why it cannot be used, if any.
 
-    ``schema`` is in normal form and has no combinations at its root. It is not changed.
+    ``schema`` is in normal form and has no combinations at its root.
     """
     making = _Strict(rules)
     result = making.schema(schema, (), 0)
