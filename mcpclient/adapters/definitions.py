@@ -250,8 +250,8 @@ def _converted(
     if inline_refs or (inline_refs is None and not rules.follows_references):
         schema, found = inlined(schema)
         notes += found
-    plain = plain_root(schema, rules.refused)
-    schema, notes = plain.schema, notes + plain.notes
+    root = plain_root(schema, rules.refused)
+    schema, notes = root.schema, notes + root.notes
     if rules.subset is not None:
         schema, found = rules.subset(schema)
         notes += found
@@ -273,7 +273,10 @@ def _converted(
             notes.append("not strict: " + "; ".join(reasons))
         else:
             stricter = replace(found_strict, schema=without_surrogates(found_strict.schema))
-    description = _description(tool, plain.sentence)
+    texts = (tool.description, tool.title, tool.name)
+    # Some APIs reject an empty one.
+    described = next((text for text in texts if text and text.strip()), "tool")
+    description = f"{described}\n\n{root.sentence}" if root.sentence else described
     if rules.long_description is not None and len(description) > rules.long_description:
         notes.append(
             f"its description has {len(description)} characters; "
@@ -283,16 +286,9 @@ def _converted(
         without_surrogates(description),
         without_surrogates(schema),
         stricter,
-        Binding(tool, renamed, plain.schema),
+        Binding(tool, renamed, root.schema),
         notes,
     )
-
-
-def _description(tool: Tool, sentence: str) -> str:
-    """Return the description of a tool; never empty, because some APIs reject that."""
-    texts = (tool.description, tool.title, tool.name)
-    said = next((text for text in texts if text and text.strip()), "tool")
-    return f"{said}\n\n{sentence}" if sentence else said
 
 
 # Keywords at the root that may refer to properties by the server's names.

@@ -68,13 +68,6 @@ class ManagedClient(Client):
         self._home = home
         self._connection.observers.append(_ConnectionObserver(self, server))
 
-    def share_caps(self, known: dict[str, Caps]) -> None:
-        """Continue the counts of an earlier client of the same server."""
-        own = self._connection.caps
-        if own is not None:
-            self._connection.caps = known.setdefault(self._connection.name, own)
-            self._connection.caps.limits = own.limits
-
     async def connect(self) -> ManagedClient:
         """Have the manager connect the server, as `Manager.connect` does.
 

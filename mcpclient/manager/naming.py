@@ -159,8 +159,11 @@ class ToolNames:
         apart = f"{plain[: self._limit // 4]}_{_digest(server)}"
         was_apart = known.record.get("label") == apart
         for label in (apart, plain, apart) if was_apart else (plain, apart):
-            prefix = _prefix(known, label)
-            if not self._is_taken(server, prefix):
+            one, other = known.named(label, "x"), known.named(label, "y")
+            is_first = (one[:-1] + "y", one[-1:]) == (other, "x")
+            prefix = one[:-1] if is_first else ""  # the beginning that all names have, if any
+            is_claimed = self._claims.get(prefix, server) != server
+            if not prefix or not (is_claimed or self._is_in_use(prefix, server)):
                 break
         known.label, known.prefix = label, prefix
         # In another style than its own, a name would be read as this server's all the same.
@@ -169,12 +172,9 @@ class ToolNames:
         if prefix:
             self._claims[prefix] = server
 
-    def _is_taken(self, server: str, prefix: str) -> bool:
-        if not prefix:
-            return False
-        return self._claims.get(prefix, server) != server or any(
-            name.startswith(prefix) and owner[0] != server for name, owner in self._owners.items()
-        )
+    def _is_in_use(self, prefix: str, server: str) -> bool:
+        names = self._owners.items()
+        return any(name.startswith(prefix) and owner[0] != server for name, owner in names)
 
     def _spelling(self, known: _Server) -> str:
         return f"{known.make('server', 'tool')} {self._limit}"
@@ -296,12 +296,6 @@ class ToolNames:
             return name + suffix
         ending = f"_{_digest(server, tool)}{suffix}"
         return name[: self._limit - len(ending)] + ending
-
-
-def _prefix(known: _Server, label: str) -> str:
-    """Return the beginning that all names of a server have; "" where they have none."""
-    one, other = known.named(label, "x"), known.named(label, "y")
-    return one[:-1] if (one[:-1] + "y", one[-1:]) == (other, "x") else ""
 
 
 def _digest(*parts: str) -> str:

@@ -148,8 +148,12 @@ class Server:
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
                 connection_of(client).guard = self._tools.guard
-            client.share_caps(shared.caps)
-            connection_of(client).expect(self._upkeep.version)
+            connection = connection_of(client)
+            own = connection.caps
+            if own is not None:  # continue the counts of an earlier client
+                connection.caps = shared.caps.setdefault(self.name, own)
+                connection.caps.limits = own.limits
+            connection.expect(self._upkeep.version)
             self._client = client
         return client
 

@@ -64,7 +64,7 @@ class LoopThread:
         except RuntimeError as error:
             self.loop.close()
             raise _refusal(error) from error
-        self._ident = self._thread.ident
+        self.ident = self._thread.ident
 
     def _live(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -74,11 +74,6 @@ class LoopThread:
                 self.loop.run_forever()
         self._has_ended = True
         self._refuse_arrived()
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the calling thread is this one."""
-        return threading.get_ident() == self._ident
 
     def to_close(self, closable: Any) -> None:
         """Register an object to be closed before the loop ends; the reference is weak."""
@@ -374,7 +369,7 @@ def loop_thread() -> LoopThread:
     Raises `UsageError` in that thread itself, where waiting would deadlock.
     """
     thread = _current or _begin()
-    if thread.is_current:
+    if thread.ident == threading.get_ident():
         raise UsageError(
             "a blocking call in the event loop of the blocking clients would wait for itself: "
             "make the handler a plain function, which may block, or await the asynchronous client "

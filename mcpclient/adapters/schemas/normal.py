@@ -180,17 +180,13 @@ def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         try:
             compile_schema(schema, limits=_LIMITS)
         except SchemaError as error:
-            tokens = _tokens(error.location)
+            tokens = tuple(pointer_tokens(error.location.partition("#")[2]))
             notes.append(f"at {join_pointer(tokens) or 'the root'}: {error.fault}; left out")
             schema = _without(schema, tokens)
         else:
             return schema
     notes.append("too much of its schema is broken; it takes any arguments")
     return {}
-
-
-def _tokens(location: str) -> tuple[str, ...]:
-    return tuple(pointer_tokens(location.partition("#")[2]))
 
 
 def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:

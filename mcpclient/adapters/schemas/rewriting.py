@@ -69,7 +69,10 @@ def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten
         for keyword in _CONDITIONAL:
             result.pop(keyword, None)
     if "oneOf" in inexact:
-        _use_any_of(result)
+        branches = {"anyOf": result.pop("oneOf")}
+        if "anyOf" in result:
+            branches = {"allOf": [*result.get("allOf", []), branches]}
+        result.update(branches)
     if "contains" in inexact:
         result.pop("maxContains", None)
     if inexact & _IN_PLACE or "if" in inexact:
@@ -106,14 +109,6 @@ def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], v
         result[keyword] = original[keyword].copy()
     container = result[keyword]
     container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
-
-
-def _use_any_of(schema: JsonSchema) -> None:
-    branches = schema.pop("oneOf")
-    if "anyOf" not in schema:
-        schema["anyOf"] = branches
-    else:
-        schema["allOf"] = [*schema.get("allOf", []), {"anyOf": branches}]
 
 
 # Characters that a fragment may contain unquoted. Source: RFC 3986, section 3.5.
