@@ -19,7 +19,7 @@ from .definitions import Definition, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules
 from .model_api import ModelApi, given
 from .openai_chat import RULES as _CHAT_RULES
-from .parts import MadeCall, MadeResult, Part, Turn
+from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
 
 
 class _OpenAIResponses(ModelApi):
@@ -80,7 +80,10 @@ class _OpenAIResponses(ModelApi):
         return {"type": "function_call", **called}
 
     def _result(self, result: MadeResult) -> dict[str, Any]:
-        output = result.prepared.written(self._part)
+        made = result.prepared
+        prefix = ERROR_PREFIX if made.is_error else ""
+        parts = [prefix.strip(), *made.parts] if prefix else made.parts
+        output = list(map(self._part, parts)) if made.media else prefix + made.text
         return {"type": "function_call_output", "call_id": result.id, "output": output}
 
     def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:

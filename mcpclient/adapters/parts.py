@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Union
+from typing import Any, Union
 
 from ..errors import McpError, UsageError
 from ..errors.network import text_without_output
@@ -65,16 +65,6 @@ class Prepared:
         """The text parts, joined by line ends."""
         return "\n".join(part for part in self.parts if isinstance(part, str))
 
-    def written(self, write: Callable[[Part], dict[str, Any]]) -> str | list[dict[str, Any]]:
-        """Return the text or, if there are media, all parts in the shape that ``write`` gives them.
-
-        After a failed call they begin with `ERROR_PREFIX`.
-        """
-        prefix = ERROR_PREFIX if self.is_error else ""
-        if not self.media:
-            return prefix + self.text
-        return list(map(write, [prefix.strip(), *self.parts] if prefix else self.parts))
-
     @property
     def media(self) -> list[Media]:
         """The parts that are not text."""
@@ -90,14 +80,13 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
         return Prepared([_NOT_MADE], True)
     if isinstance(outcome, BaseException):
         return Prepared([limited(text_of(outcome), limits)], True)
-    parts = _with_structured(outcome, limits)
-    parts = _admitted(parts, rules, limits.max_image_bytes)
-    text = "\n".join(part for part in parts if isinstance(part, str))
-    warning = token_warning(text)
+    parts = _admitted(_with_structured(outcome, limits), rules, limits.max_image_bytes)
+    whole = Prepared(parts, outcome.is_error)
+    warning = token_warning(whole.text)
     if warning is not None and warning not in outcome.warnings:
         outcome.warnings.append(warning)
-    if len(text) > limits.max_chars:
-        parts = [limited(text, limits), *(part for part in parts if isinstance(part, Media))]
+    if len(whole.text) > limits.max_chars:
+        parts = [limited(whole.text, limits), *whole.media]
     return Prepared(_joined(parts) or [_NOTHING], outcome.is_error)
 
 
@@ -161,21 +150,20 @@ def _json(value: Any) -> str:
 
 
 def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
-    structured, form = result.structured, limits.structured
+    structured = result.structured
     parts = parts_of(result.content, limits.unknown == "keep")
+    texts = [part for part in parts if isinstance(part, str)]
+    media = [part for part in parts if isinstance(part, Media)]
     if limits.pick is not None and not result.is_error:
-        texts = [part for part in parts if isinstance(part, str)]
         value = _parsed("".join(texts)) if structured is None else structured
         lines = picked_lines(value, limits.pick) if isinstance(value, (dict, list)) else None
         if lines is not None:
-            picked = without_surrogates("\n".join(lines))
-            return [*(part for part in parts if isinstance(part, Media)), picked]
+            return [*media, without_surrogates("\n".join(lines))]
     if structured is None:
         return parts
-    if form == "only" and not result.is_error:
-        return [*(part for part in parts if isinstance(part, Media)), _json(structured)]
-    texts = [part for part in parts if isinstance(part, str)]
-    is_told = form != "both" and _repeats(texts, structured)
+    if limits.structured == "only" and not result.is_error:
+        return [*media, _json(structured)]
+    is_told = limits.structured != "both" and _repeats(texts, structured)
     return parts if is_told else [*parts, _json(structured)]
 
 

@@ -26,6 +26,7 @@ from .loop_thread import loop_thread
 if TYPE_CHECKING:
     from ..adapters.model_api import Provider
     from ..adapters.toolbox import ToolboxOptions
+    from ..client.answers.roots import RootsOption
     from ..client.connection.targets import Target
     from ..typing_compat import Unpack
     from .toolbox import Toolbox
@@ -239,20 +240,8 @@ def _attribute(name: str, doc: str | None = None) -> property:
 
 
 def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
-    parameters = list(inspect.signature(method).parameters.values())[1:]
-    by_position = {
-        place: HANDLERS[parameter.name]
-        for place, parameter in enumerate(parameters)
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in HANDLERS
-    }
-
     @functools.wraps(method)
     def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
-        if by_position:
-            arguments = tuple(
-                by_position[place](value) if place in by_position else value
-                for place, value in enumerate(arguments)
-            )
         return self._run(method, *arguments, **with_workers(options))
 
     return run
@@ -297,6 +286,10 @@ class Client(Owned, of=AsyncClient):
     """
 
     _connecting = "connect"
+
+    def set_roots(self, roots: RootsOption) -> None:
+        """Do the same as `mcpclient.Client.set_roots`; a plain function may block."""
+        self._run(AsyncClient.set_roots, HANDLERS["roots"](roots))
 
     @property
     def async_client(self) -> AsyncClient:
