@@ -50,6 +50,11 @@ class _OfServer(WireObject):
         super().__init__(raw)
         self.server = server  # type: ignore[misc]  # in the slot of a subclass
 
+    def __repr__(self) -> str:
+        keys = ("uri", "uriTemplate", "name")
+        shown = next((self.raw[key] for key in keys if key in self.raw), "")
+        return escape_line(f"<mcpclient.{type(self).__name__} {self.server}:{shown}>")
+
 
 ItemT = TypeVar("ItemT", bound=_OfServer)
 
@@ -59,26 +64,17 @@ class ManagedResource(_OfServer, Resource):
 
     __slots__ = ("server",)
 
-    def __repr__(self) -> str:
-        return escape_line(f"<mcpclient.ManagedResource {self.server}:{self.uri}>")
-
 
 class ManagedResourceTemplate(_OfServer, ResourceTemplate):
     """A resource template of one of many servers; ``server`` is its name in the manager."""
 
     __slots__ = ("server",)
 
-    def __repr__(self) -> str:
-        return escape_line(f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>")
-
 
 class ManagedPrompt(_OfServer, Prompt):
     """A prompt of one of many servers. ``name`` is ``server:prompt``, ``raw_name`` the server's."""
 
     __slots__ = ("server",)
-
-    def __repr__(self) -> str:
-        return escape_line(f"<mcpclient.ManagedPrompt {self.name}>")
 
     @property
     def name(self) -> str:  # type: ignore[override]  # a field of the raw prompt elsewhere
@@ -201,8 +197,6 @@ class Calls(abc.ABC):
         except McpError as error:
             self._servers[server].audit_refusal(error, "tools/call", tool, arguments)
             raise
-        if returns is None:
-            return await client.call_tool(tool, arguments, **options)
         return await client.call_tool(tool, arguments, returns=returns, **options)
 
     async def call_tools(

@@ -287,6 +287,7 @@ class Client(Owned, of=AsyncClient):
 
     _connecting = "connect"
 
+    @functools.wraps(AsyncClient.set_roots)
     def set_roots(self, roots: RootsOption) -> None:
         """Do the same as `mcpclient.Client.set_roots`; a plain function may block."""
         self._run(AsyncClient.set_roots, HANDLERS["roots"](roots))

@@ -158,13 +158,8 @@ def _sentence(schema: JsonSchema, unions: list[str]) -> str:
         groups = [_listed(shape.required or shape.properties) for shape in shapes if shape]
         groups = list(dict.fromkeys(group for group in groups if group))
         if len(groups) > 1:
-            said.append(
-                "Give "
-                + ("one of these groups" if keyword == "oneOf" else "at least one of these groups")
-                + " of arguments: "
-                + " or ".join(groups)
-                + "."
-            )
+            number = "one" if keyword == "oneOf" else "at least one"
+            said.append(f"Give {number} of these groups of arguments: {' or '.join(groups)}.")
     return " ".join(said)
 
 
