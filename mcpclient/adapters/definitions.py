@@ -122,15 +122,19 @@ class DefinitionRules:
 
 @dataclass(frozen=True)
 class Definition:
-    """A tool by the rules of an API, not yet in its shape."""
+    """A tool by the rules of an API, not yet in its shape.
+
+    ``stricter``: the schema for the API's strict mode, if there is one.
+    """
 
     name: str
     description: str
     schema: JsonSchema
-    strict: bool
-    deferred: bool
     binding: Binding
     notes: list[str]
+    stricter: Strict | None = None
+    strict: bool = False
+    deferred: bool = False
 
 
 class KnownTools(list[Tool]):
@@ -143,7 +147,7 @@ class KnownTools(list[Tool]):
     def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
         super().__init__(tools)
         self.names: dict[str, str] = {} if names is None else names
-        self.converted: dict[str, _Converted] = {}
+        self.converted: dict[str, Definition] = {}
 
     def replace(self, tools: Iterable[Tool]) -> None:
         """Replace the tools, and forget the conversions of those that are gone."""
@@ -193,15 +197,16 @@ def define(
         name = listed.names[tool.name]
         renamed = [f"the API does not accept its name; it is called {name}"]
         notes = [*(renamed if name != tool.name else []), *converted.notes]
-        is_strict = converted.strict is not None and budget.takes(converted.strict, notes)
-        made[tool.name] = Definition(
-            name,
-            converted.description,
-            converted.strict.schema if is_strict and converted.strict else converted.schema,
-            is_strict,
-            rules.defers and defer is not None and defer(tool),
-            replace(converted.binding, tool=tool),
-            notes,
+        stricter = converted.stricter
+        is_strict = stricter is not None and budget.takes(stricter, notes)
+        made[tool.name] = replace(
+            converted,
+            name=name,
+            schema=stricter.schema if is_strict and stricter else converted.schema,
+            strict=is_strict,
+            deferred=rules.defers and defer is not None and defer(tool),
+            binding=replace(converted.binding, tool=tool),
+            notes=notes,
         )
     if defer is not None and not rules.defers and any(map(defer, listed)):
         note = "defer does nothing: the API has no search for tools; use search="
@@ -233,19 +238,10 @@ class _StrictBudget:
         return True
 
 
-class _Converted(NamedTuple):
-    """A tool by the rules of an API, independent of the other tools."""
-
-    description: str
-    schema: JsonSchema
-    strict: Strict | None
-    binding: Binding
-    notes: list[str]
-
-
 def _converted(
     tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None
-) -> _Converted:
+) -> Definition:
+    """Return a tool by the rules of an API, independent of the other tools."""
     schema, notes = normal_schema(tool)
     if inline_refs or (inline_refs is None and not rules.follows_references):
         schema, found = inlined(schema)
@@ -282,12 +278,13 @@ def _converted(
             f"its description has {len(description)} characters; "
             f"some models refuse more than {rules.long_description}"
         )
-    return _Converted(
+    return Definition(
+        tool.name,
         without_surrogates(description),
         without_surrogates(schema),
-        stricter,
         Binding(tool, renamed, root.schema),
         notes,
+        stricter,
     )
 
 

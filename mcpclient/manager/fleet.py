@@ -111,16 +111,15 @@ class Fleet:
     def make_all(self, shared: Shared) -> None:
         """Make every server that is configured."""
         self.shared = shared
-        made = {name: Server(config, shared) for name, config in self.configs.items()}
-        self.servers.update(made)
-        self._recall(self.servers.values())
+        self._make(list(self.configs.values()))
 
-    def _make(self, config: ServerConfig) -> Server:
+    def _make(self, configs: Iterable[ServerConfig]) -> list[Server]:
         assert self.shared is not None
-        self._names.add_server(config.name, config.naming)
-        self.configs[config.name] = config
-        made = self.servers[config.name] = Server(config, self.shared)
-        self._recall([made])
+        made = [Server(config, self.shared) for config in configs]
+        for server in made:
+            self._names.add_server(server.name, server.config.naming)
+            self.configs[server.name], self.servers[server.name] = server.config, server
+        self._recall(made)
         return made
 
     def _recall(self, servers: Iterable[Server]) -> None:
@@ -165,7 +164,7 @@ class Fleet:
                     return before
             await self.drop(before)  # meanwhile, another of this name may have been added
         self._require_open()
-        added = self._make(config)
+        (added,) = self._make([config])
         added.start()
         await added.settled()
         self._names.settle()
@@ -191,7 +190,7 @@ class Fleet:
             await asyncio.gather(*(self.drop(server) for server in gone))
             self._require_open()
             new = [name for name in (*changes.added, *changes.changed) if name not in self.servers]
-            made = [self._make(after[name]) for name in new]
+            made = self._make(after[name] for name in new)
             for server in made:
                 server.start()
             for name in after:  # in the order of the file; `Manager.servers` shows this very dict
