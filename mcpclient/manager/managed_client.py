@@ -18,7 +18,7 @@ from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, runs_here
-from ..client.events.callbacks import Hooks, Observer
+from ..client.events.callbacks import Observer
 from ..client.requests import ProgressHandler
 from ..config.config import ServerConfig
 from ..errors import (
@@ -214,9 +214,6 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
         options["sandbox"] = strict_sandbox(options["sandbox"])
     options["name"] = server.name
     options["trusted"] = server.trusted or bool(options.get("trusted"))
-    hooks = options.get("hooks")
-    if isinstance(hooks, Hooks):  # the manager reports connections itself, with the number of tools
-        options["hooks"] = hooks._replace(on_connect=None)
     return cast("ClientOptions", options)
 
 

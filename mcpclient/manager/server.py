@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.targets import runs_here
-from ..client.events.callbacks import Hooks
 from ..client.requests import connection_of
 from ..config.config import ServerConfig
 from ..errors import (
@@ -442,17 +441,7 @@ class Server:
         client = self.client
         connection_of(client).decision = self.config.decision
         await client.open()
-        tools = await self._tools.list()
-        hooks = self._shared.options.get("hooks")
-        if isinstance(hooks, Hooks):
-            hooks.connected(
-                server=self.name,
-                transport=client.transport_name,
-                server_name=client.server_info.name or None,
-                server_version=client.server_info.version or None,
-                tool_count=len(tools),
-            )
-        return tools
+        return await self._tools.list()
 
     async def _judge(self) -> ServerUnavailable | None:
         """Have the gate judge the entry as it is now; return why it may not be connected.

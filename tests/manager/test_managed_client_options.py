@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Hooks, ServerConfig
+from mcpclient import ServerConfig
 from mcpclient.client.connection.targets import runs_here
 from mcpclient.manager.managed_client import options_for
 from tests.manager.fleet import Member
@@ -40,10 +40,3 @@ def test_a_servers_own_options_count_more() -> None:
     own = ServerConfig("a", target="npx x", options={"timeout": 60, "env": {}}, trusted=True)
     options = options_for(own, SHARED)
     assert (options["timeout"], options["env"], options["trusted"]) == (60, {}, True)
-
-
-def test_connecting_is_told_by_the_manager() -> None:
-    """F-SHOW-7: with the number of tools, which a client does not know."""
-    hooks = Hooks(on_connect=print, on_error=print)
-    options = options_for(ServerConfig("a", target="npx x"), {"hooks": hooks})
-    assert options["hooks"] == Hooks(on_error=print)
