@@ -104,8 +104,7 @@ class DefinitionRules:
     ``refused``: keywords that the root of a schema must not have. ``follows_references``: whether
     ``$ref`` may stay. ``needs_items``: whether each array needs ``items``. ``subset``: reduces a
     schema to the keywords that the API accepts. ``strict``: its strict mode, or None. ``defers``:
-    whether it has its own search for tools. ``long_description``: the number of characters above
-    which some models reject a description. ``most``: the maximum number of tools.
+    whether it has its own search for tools. ``most``: the maximum number of tools.
     """
 
     names: NameRule
@@ -116,7 +115,6 @@ class DefinitionRules:
     subset: Callable[[JsonSchema], tuple[JsonSchema, list[str]]] | None = None
     strict: StrictRules | None = None
     defers: bool = False
-    long_description: int | None = None
     most: int | None = None
 
 
@@ -273,11 +271,6 @@ def _converted(
     # Some APIs reject an empty one.
     described = next((text for text in texts if text and text.strip()), "tool")
     description = f"{described}\n\n{root.sentence}" if root.sentence else described
-    if rules.long_description is not None and len(description) > rules.long_description:
-        notes.append(
-            f"its description has {len(description)} characters; "
-            f"some models refuse more than {rules.long_description}"
-        )
     return Definition(
         tool.name,
         without_surrogates(description),

@@ -121,20 +121,10 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
-    (b"II*\x00", "image/tiff"),
-    (b"MM\x00*", "image/tiff"),
     (b"%PDF-", "application/pdf"),
     (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
-    (b"\xff\xf3", "audio/mpeg"),
-    (b"fLaC", "audio/flac"),
-    (b"OggS", "audio/ogg"),
 )
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-_BRANDS = {
-    **{b"avif": "image/avif", b"heic": "image/heic"},
-    **{b"heix": "image/heic", b"mif1": "image/heif"},
-}
 # Other names of the same types.
 _SYNONYMS = {
     "image/jpg": "image/jpeg",
@@ -216,8 +206,6 @@ def media_type_of(data: bytes, declared: str) -> str:
             return media_type
     if data[:4] == b"RIFF" and data[8:12] in _RIFF:
         return _RIFF[data[8:12]]
-    if data[4:8] == b"ftyp" and data[8:12] in _BRANDS:
-        return _BRANDS[data[8:12]]
     written = declared.partition(";")[0].strip().lower()
     return _SYNONYMS.get(written, written) or "application/octet-stream"
 

@@ -5,8 +5,7 @@ names of at most 64 letters, digits, underscores and dashes;
 ``types/chat/chat_completion_tool_message_param.py``: results are text;
 ``types/chat/chat_completion_content_part_param.py``), and error messages of the service: the root
 of a schema is an object without ``oneOf``, ``anyOf``, ``allOf``, ``enum``, ``const`` and ``not``;
-an array says what its items are; at most 128 tools; descriptions of over 1,024 characters are
-refused by some models.
+an array says what its items are; at most 128 tools.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ RULES = DefinitionRules(
     refused=("oneOf", "anyOf", "allOf", "enum", "const", "not"),
     needs_items=True,
     strict=OPENAI,
-    long_description=1024,
     most=128,
 )
 # A message has at least one of these keys.

@@ -23,7 +23,6 @@ RULES = MediaRules({"image/png": "png", "audio/wav": "wav"}, {"image": 100, "aud
         (WAV, "audio/x-wav", "audio/wav"),
         (b"RIFF\0\0\0\0AVI ", "video/x-msvideo", "video/x-msvideo"),
         (b"\0\0\0\0\0\0\0\0WAVE", "text/x-log", "text/x-log"),
-        (b"\0\0\0\x1cftypavif", "", "image/avif"),
         (b"\0\0\0\x1cftypisom", "video/mp4", "video/mp4"),
         (PDF, "text/plain", "application/pdf"),
         (b"ID3", "", "audio/mpeg"),
