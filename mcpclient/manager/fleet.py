@@ -180,7 +180,6 @@ class Fleet:
 
     async def reload(self, config: Config | None, lock: asyncio.Lock) -> Changes:
         """Apply another configuration; see `Manager.reload`."""
-        self._require_open()
         async with lock:  # concurrent changes of the same servers would interfere
             self._require_open()
             after = await self._read_again() if config is None else self._take(config)

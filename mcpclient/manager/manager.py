@@ -62,30 +62,15 @@ class _State:
     """The state of a manager, which other event loops and threads look at.
 
     ``is_wanted``: from an ``open()`` on, until ``close()``. ``changing``: how many of both are
-    under way, in any event loop; one at a time holds the `lock`. ``is_open``: it has servers.
-    ``was_open``: it has been open before.
+    under way, in any event loop; one at a time holds the ``lock``, which is that of the event loop
+    that has the manager. ``is_open``: it has servers. ``was_open``: it has been open before.
     """
 
+    lock: _Lock
+
     def __init__(self) -> None:
-        self._lock: _Lock | None = None
         self.changing = 0
         self.is_wanted = self.is_open = self.was_open = False
-
-    @property
-    def lock(self) -> _Lock:
-        """The lock of the event loop that has the manager."""
-        assert self._lock is not None
-        return self._lock
-
-    @property
-    def is_free(self) -> bool:
-        """Whether another event loop may have the manager, since none uses it."""
-        is_locked = self._lock is not None and self._lock.locked()
-        return not (self.is_wanted or self.is_open or self.changing or is_locked)
-
-    def renew_lock(self) -> None:
-        """Make another lock: that of an event loop that has stopped may be held for ever."""
-        self._lock = _Lock()
 
 
 class Manager(Calls):
@@ -197,9 +182,10 @@ class Manager(Calls):
         """
         state = self._state
         with claiming:
-            if self._home.claim(is_free=state.is_free):
+            is_used = state.is_wanted or state.is_open or state.changing
+            if self._home.claim(is_free=not is_used):
                 self._abort()  # the leftovers of an event loop that has stopped
-                state.renew_lock()
+                state.lock = _Lock()  # that loop may hold the other for ever
             state.is_wanted = True
             state.changing += 1
         try:
@@ -413,6 +399,7 @@ class Manager(Calls):
         made in code stay as they are. Raises `UsageError` when none came from a file and there is
         no ``config``.
         """
+        self._require_open()
         return await self._home.run(self._fleet.reload, config, self._state.lock)
 
     def lock(self, pins: Pins) -> None:
