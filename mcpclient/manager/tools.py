@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from .managed_client import ManagedClient, Shared
     from .server import Server
 
-    _Tools = list["ManagedTool"]
-else:
-    _Tools = list
-
 _logger = logger_for("mcpclient.manager")
 
 
@@ -109,7 +105,7 @@ class ManagedTool(Tool):
         return self._server.trusted and super().idempotent
 
 
-class ToolList(_Tools):
+class ToolList(list[ManagedTool]):
     """Tools as a list that stays the same object: a refresh replaces its content at once.
 
     ``version`` counts the refreshes: a cheap check for caches made from the list.

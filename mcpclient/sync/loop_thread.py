@@ -266,7 +266,7 @@ class _Submitted(_Running):
 
 # The workers
 
-_Job = Callable[[], Callable[[], None]]
+_Job = tuple["asyncio.Future[Any]", Callable[[], Any]]
 
 
 class Workers:
@@ -294,10 +294,9 @@ class Workers:
         The function runs in the caller's context. The future is cancelled if no thread can be
         started any more, because the interpreter is shutting down.
         """
-        loop = asyncio.get_running_loop()
-        outcome = loop.create_future()
+        outcome = asyncio.get_running_loop().create_future()
         work = partial(contextvars.copy_context().run, partial(function, *arguments, **options))
-        if not self._put(partial(_work_for, outcome, loop, work)):
+        if not self._put((outcome, work)):
             outcome.cancel()
         return outcome
 
@@ -321,11 +320,20 @@ class Workers:
             job = self._jobs.get()
             if job is None:
                 return
-            tell = job()
+            outcome, work = job
+            result: Any = None
+            error: BaseException | None = None
+            try:
+                result = work()
+            except BaseException as raised:
+                # SystemExit would end the loop of all clients; futures cannot hold StopIteration.
+                is_fit = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
+                name = type(raised).__name__
+                error = raised if is_fit else RuntimeError(f"a handler raised {name}")
             with self._lock:
                 self._idle += 1  # before telling: the caller may have the next job ready
-            tell()
-            del job, tell  # otherwise they would live until the next job
+            call_from_thread(outcome.get_loop(), resolve, outcome, result, error)
+            del job, outcome, work, result, error  # otherwise they would live until the next job
 
     def stop(self) -> None:
         """Let each worker end once its handler has returned."""
@@ -333,27 +341,6 @@ class Workers:
             count, self._count, self._idle = self._count, 0, 0
         for _ in range(count):
             self._jobs.put(None)
-
-
-def _work_for(
-    outcome: asyncio.Future[Any], loop: asyncio.AbstractEventLoop, work: Callable[[], Any]
-) -> Callable[[], None]:
-    """Run the work; return a function that reports the outcome to the loop."""
-    result: Any = None
-    error: BaseException | None = None
-    try:
-        result = work()
-    except Exception as raised:
-        error = raised
-    except BaseException as raised:  # SystemExit, for example, would end the loop of all clients
-        error = RuntimeError(f"a handler raised {type(raised).__name__}")
-    if isinstance(error, StopIteration):
-        error = RuntimeError("a handler raised StopIteration")  # futures cannot hold it
-
-    def tell() -> None:
-        call_from_thread(loop, resolve, outcome, result, error)
-
-    return tell
 
 
 # The thread of this process
