@@ -81,12 +81,12 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
     if isinstance(outcome, BaseException):
         return Prepared([limited(text_of(outcome), limits)], True)
     parts = _admitted(_with_structured(outcome, limits), rules, limits.max_image_bytes)
-    whole = Prepared(parts, outcome.is_error)
-    warning = token_warning(whole.text)
+    text = "\n".join(part for part in parts if isinstance(part, str))
+    warning = token_warning(text)
     if warning is not None and warning not in outcome.warnings:
         outcome.warnings.append(warning)
-    if len(whole.text) > limits.max_chars:
-        parts = [limited(whole.text, limits), *whole.media]
+    if len(text) > limits.max_chars:
+        parts = [limited(text, limits), *(part for part in parts if isinstance(part, Media))]
     return Prepared(_joined(parts) or [_NOTHING], outcome.is_error)
 
 
@@ -152,6 +152,8 @@ def _json(value: Any) -> str:
 def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
     structured = result.structured
     parts = parts_of(result.content, limits.unknown == "keep")
+    if structured is None and limits.pick is None:
+        return parts
     texts = [part for part in parts if isinstance(part, str)]
     media = [part for part in parts if isinstance(part, Media)]
     if limits.pick is not None and not result.is_error:

@@ -230,21 +230,20 @@ def _blocking(name: str, member: Any) -> Any:
         return _attribute(name, member.__doc__)
     if name == "__anext__":
         return _next_of(member)
-    if inspect.iscoroutinefunction(member):
-        return _waiting(member)
-    return _passed_on(member)
+    is_awaited = inspect.iscoroutinefunction(member)
+
+    @functools.wraps(member)
+    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
+        moved = with_workers(options)
+        if is_awaited:
+            return self._run(member, *arguments, **moved)
+        return twin_of(member(self._object, *arguments, **moved), self)
+
+    return run
 
 
 def _attribute(name: str, doc: str | None = None) -> property:
     return property(lambda self: twin_of(getattr(self._object, name), self), doc=doc)
-
-
-def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
-        return self._run(method, *arguments, **with_workers(options))
-
-    return run
 
 
 def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:
@@ -254,14 +253,6 @@ def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:
             return self._run(method)
         except StopAsyncIteration:
             raise StopIteration from None
-
-    return run
-
-
-def _passed_on(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
-        return twin_of(method(self._object, *arguments, **with_workers(options)), self)
 
     return run
 
