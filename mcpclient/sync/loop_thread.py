@@ -12,7 +12,6 @@ import contextvars
 import os
 import sys
 import threading
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -87,24 +86,54 @@ class LoopThread:
         If the wait is interrupted, for example by Ctrl-C, the coroutine is cancelled. The exception
         is raised once the coroutine has ended, after two seconds, or at a second Ctrl-C.
         """
-        waiting = _Waiting(self, coroutine)
+        ended = threading.Lock()  # which costs half as much as a future
+        ended.acquire()
+        waiting = _Running(self, coroutine, ended.release)
         try:
             self._schedule(waiting)
-            while not waiting.ended.acquire(timeout=_PIECE):
+            while not ended.acquire(timeout=_PIECE):
                 pass
         except BaseException:
             with suppress(RuntimeError):  # the loop is closed
                 self.loop.call_soon_threadsafe(self._cancel, waiting)
-                waiting.ended.acquire(timeout=_TELLING)
+                ended.acquire(timeout=_TELLING)
             raise
-        outcome: T = waiting.outcome()
-        return outcome
+        error, waiting.error = waiting.error, None
+        if error is None:
+            outcome: T = waiting.result
+            return outcome
+        try:
+            if isinstance(error, asyncio.CancelledError):
+                raise concurrent.futures.CancelledError from None
+            raise error
+        finally:
+            del error  # breaks a reference cycle: the error's traceback holds this frame
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine in the loop; cancelling the future cancels it."""
-        submitted = _Submitted(self, coroutine)
-        self._schedule(submitted)
-        return submitted.future
+        future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+        def tell() -> None:
+            error, running.error = running.error, None
+            if isinstance(error, asyncio.CancelledError):
+                future.cancel()
+            if not future.set_running_or_notify_cancel():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(running.result)
+
+        def cancel(_: object) -> None:
+            if future.cancelled():
+                running.is_cancelled = True  # at once, so that the coroutine does not start
+                with suppress(RuntimeError):  # the loop is closed
+                    self.loop.call_soon_threadsafe(running.cancel)
+
+        running = _Running(self, coroutine, tell)
+        future.add_done_callback(cancel)
+        self._schedule(running)
+        return future
 
     def _schedule(self, running: _Running) -> None:
         # Waking the loop costs more than all else here, so one wake-up serves all coroutines that
@@ -166,40 +195,46 @@ class LoopThread:
             await asyncio.wait_for(self.loop.shutdown_asyncgens(), _CANCELLING)
 
 
-class _Running(ABC):
-    """A coroutine that runs in the loop for another thread, in that one's context."""
+class _Running:
+    """A coroutine that runs in the loop for another thread, in that one's context.
 
-    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self.thread = thread
+    ``tell``: reports its end to that thread.
+    """
+
+    def __init__(
+        self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any], tell: Callable[[], None]
+    ) -> None:
         self.result: Any = None
         self.error: BaseException | None = None
+        self.is_cancelled = False
+        self._thread = thread
         self._coroutine = coroutine
+        self._tell = tell
         self._context = contextvars.copy_context()
         self._task: asyncio.Task[Any] | None = None
         self._has_begun = False
-        self._is_cancelled = False
 
     def start(self) -> None:
         """Start the coroutine; called in the loop."""
-        self._task = self._context.run(self.thread.loop.create_task, self._live())
+        self._task = self._context.run(self._thread.loop.create_task, self._live())
 
     async def _live(self) -> None:
         # The coroutine reports its outcome itself: a done callback would take another loop turn.
         self._has_begun = True
         try:
-            if self._is_cancelled:
+            if self.is_cancelled:
                 self._coroutine.close()
                 raise asyncio.CancelledError
             self.result = await self._coroutine
         except BaseException as error:
             own = error.__traceback__  # without this frame, which holds the error
             self.error = error.with_traceback(own and own.tb_next)
-        if not self.thread.is_silenced:
-            self.tell()
+        if not self._thread.is_silenced:
+            self._tell()
 
     def cancel(self) -> None:
         """Cancel the coroutine; called in the loop."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         if self._task is not None and self._has_begun:
             self._task.cancel()
 
@@ -207,61 +242,8 @@ class _Running(ABC):
         """Report that the coroutine will not start."""
         self._coroutine.close()
         self.error = error
-        if not self.thread.is_silenced:
-            self.tell()
-
-    @abstractmethod
-    def tell(self) -> None:
-        """Report the end of the coroutine to the waiting thread."""
-
-
-class _Waiting(_Running):
-    """A coroutine that a thread waits for, by a lock, which costs half as much as a future."""
-
-    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
-        super().__init__(thread, coroutine)
-        self.ended = threading.Lock()
-        self.ended.acquire()
-
-    def tell(self) -> None:
-        self.ended.release()
-
-    def outcome(self) -> Any:
-        error, self.error = self.error, None
-        if error is None:
-            return self.result
-        try:
-            if isinstance(error, asyncio.CancelledError):
-                raise concurrent.futures.CancelledError from None
-            raise error
-        finally:
-            del error  # breaks a reference cycle: the error's traceback holds this frame
-
-
-class _Submitted(_Running):
-    """A coroutine whose outcome a `concurrent.futures.Future` holds."""
-
-    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
-        super().__init__(thread, coroutine)
-        self.future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self.future.add_done_callback(self._cancel)
-
-    def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
-        if future.cancelled():
-            self._is_cancelled = True  # at once, so that the coroutine does not start
-            with suppress(RuntimeError):  # the loop is closed
-                self.thread.loop.call_soon_threadsafe(self.cancel)
-
-    def tell(self) -> None:
-        error, self.error = self.error, None
-        if isinstance(error, asyncio.CancelledError):
-            self.future.cancel()
-        if not self.future.set_running_or_notify_cancel():
-            return
-        if error is not None:
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(self.result)
+        if not self._thread.is_silenced:
+            self._tell()
 
 
 # The workers
