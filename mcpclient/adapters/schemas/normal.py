@@ -55,49 +55,37 @@ def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema
             notes.append("its schema accepts nothing; it takes any arguments")
         return {}
     dialect = schema.get("$schema")
-    hides = isinstance(dialect, str) and any(name in dialect for name in _HIDING)
-    return _Modernizing(hides, notes).schema(schema, ())
+    reference_hides = isinstance(dialect, str) and any(name in dialect for name in _HIDING)
 
-
-class _Modernizing:
-    def __init__(self, reference_hides: bool, notes: list[str]) -> None:
-        self._reference_hides = reference_hides
-        self._notes = notes
-
-    def schema(self, schema: JsonSchema, path: tuple[str, ...]) -> JsonSchema:
-        result = {key: value for key, value in schema.items() if key != "$schema"}
-        if self._reference_hides and "$ref" in result:
+    def modern(value: object, path: Tokens) -> Any:
+        if isinstance(value, bool):
+            return value
+        if not isinstance(value, dict):
+            notes.append(f"at {join_pointer(path)}: not a schema; anything is taken there")
+            return {}
+        result = {key: inner for key, inner in value.items() if key != "$schema"}
+        if reference_hides and "$ref" in result:
             kept = _BESIDE_REFERENCE | {"$defs", "definitions"}
-            result = {key: value for key, value in result.items() if key in kept}
+            result = {key: inner for key, inner in result.items() if key in kept}
         _update_keywords(result)
         for keyword, (shape, *_) in DRAFT_2020_12.places.items():
-            if keyword in result:
-                self._rewrite(result, keyword, shape, path)
+            inner, place = result.get(keyword), (*path, keyword)
+            if shape == MAP and isinstance(inner, dict):
+                result[keyword] = {name: modern(one, (*place, name)) for name, one in inner.items()}
+            elif shape == LIST and isinstance(inner, list) and inner:
+                numbered = enumerate(inner)
+                result[keyword] = [modern(one, (*place, str(index))) for index, one in numbered]
+            elif shape == ONE and isinstance(inner, (dict, bool)):
+                result[keyword] = modern(inner, place)
+            elif keyword in result:
+                notes.append(f"at {join_pointer(place)}: not a schema; left out")
+                del result[keyword]
         if isinstance(result.get("required"), bool):  # a keyword of the property, in draft-03
             del result["required"]
         return result
 
-    def _rewrite(self, result: JsonSchema, keyword: str, shape: str, path: Tokens) -> None:
-        value, place = result[keyword], (*path, keyword)
-        if shape == MAP and isinstance(value, dict):
-            inner = value.items()
-            result[keyword] = {name: self._inner(one, (*place, name)) for name, one in inner}
-        elif shape == LIST and isinstance(value, list) and value:
-            listed = enumerate(value)
-            result[keyword] = [self._inner(one, (*place, str(index))) for index, one in listed]
-        elif shape == ONE and isinstance(value, (dict, bool)):
-            result[keyword] = self._inner(value, place)
-        else:
-            self._notes.append(f"at {join_pointer(place)}: not a schema; left out")
-            del result[keyword]
-
-    def _inner(self, value: object, path: tuple[str, ...]) -> Any:
-        if isinstance(value, dict):
-            return self.schema(value, path)
-        if not isinstance(value, bool):
-            self._notes.append(f"at {join_pointer(path)}: not a schema; anything is taken there")
-            return {}
-        return value
+    modernized: JsonSchema = modern(schema, ())
+    return modernized
 
 
 def _update_keywords(schema: JsonSchema) -> None:

@@ -194,23 +194,15 @@ _MAX_SAID_LENGTH = 300
 
 def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
     """Return a schema of `plain_root` with documented keywords only, and notes on the others."""
-    subset = _Subset(sum(each.get("maxItems", 0) for each in every_part(schema)) > _MAX_ITEMS)
-    result = widened(schema, subset.change).schema
-    said = ", ".join(sorted(subset.said))
-    notes = [f"moved into descriptions: {said}"] if said else []
-    return result, notes + list(dict.fromkeys(subset.notes))
+    said: set[str] = set()
+    notes: list[str] = []
+    sum_of_items = sum(each.get("maxItems", 0) for each in every_part(schema))
+    taken = _TAKEN - {"maxItems"} if sum_of_items > _MAX_ITEMS else _TAKEN
 
-
-class _Subset:
-    def __init__(self, has_too_many_items: bool) -> None:
-        self.said: set[str] = set()
-        self.notes: list[str] = []
-        self._refused = {"maxItems"} if has_too_many_items else set()
-
-    def change(self, schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+    def change(schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         result, exact = _with_members_merged(schema), True
         _use_enum(result)
-        left_out = [key for key in result if key not in _TAKEN or key in self._refused]
+        left_out = [key for key in result if key not in taken]
         if "patternProperties" in result and "additionalProperties" in result:
             left_out.append("additionalProperties")  # it excepts the patterns, which are left out
         if result.get("format", "date") not in _FORMATS:
@@ -222,15 +214,19 @@ class _Subset:
             value = result.pop(keyword)
             exact = exact and keyword in _ANNOTATIONS
             if keyword in _SAID:
-                self.said.add(keyword)
+                said.add(keyword)
                 sayings.append(_saying(keyword, value))
             elif keyword not in _ANNOTATIONS:
                 place = join_pointer(path) or "the root"
-                self.notes.append(f"at {place}: the API does not accept {keyword}; left out")
+                notes.append(f"at {place}: the API does not accept {keyword}; left out")
         if sayings:
             described = [result["description"]] if result.get("description") else []
             result["description"] = " ".join([*described, f"({'; '.join(sayings)})"])
         return Rewritten(result, exact)
+
+    result = widened(schema, change).schema
+    moved = [f"moved into descriptions: {', '.join(sorted(said))}"] if said else []
+    return result, [*moved, *dict.fromkeys(notes)]
 
 
 def _with_members_merged(schema: JsonSchema) -> JsonSchema:

@@ -242,49 +242,40 @@ def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
     A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
     that accepts any value of the same type ends the expansion.
     """
-    inlining = _Inlining(schema)
-    result = inlining.expand(schema, (), ()).schema
-    return dict(result), inlining.notes
+    notes: list[str] = []
+    count = 0
 
-
-class _Inlining:
-    def __init__(self, root: JsonSchema) -> None:
-        self.notes: list[str] = []
-        self._root = root
-        self._count = 0
-
-    def expand(self, value: object, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
+    def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
         """Expand a subschema. ``opened``: the references that led to it."""
+        nonlocal count
         if not isinstance(value, dict):
             return Rewritten(value, True)
-        self._count += 1
-        schema = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
-        reference = schema.pop("$ref", None)
+        count += 1
+        part = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
+        reference = part.pop("$ref", None)
         children = [
-            Child(tokens, *self.expand(inner, path + tokens, opened))
-            for tokens, inner in subschemas(schema, DRAFT_2020_12)
+            Child(tokens, *expand(inner, path + tokens, opened))
+            for tokens, inner in subschemas(part, DRAFT_2020_12)
         ]
-        whole, exact = assembled(schema, children)
+        whole, exact = assembled(part, children)
         if not isinstance(reference, str):
             return Rewritten(whole, exact)
-        target = self._target(reference, path, opened)
-        return Rewritten(_joined(whole, target.schema), exact and target.exact)
-
-    def _target(self, reference: str, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
-        target = target_of(reference, self._root)
-        if reference not in opened and self._count < _MAX_SUBSCHEMAS:
-            return self.expand(target, path, (*opened, reference))
+        target = target_of(reference, schema)
+        if reference not in opened and count < _MAX_SUBSCHEMAS:
+            expanded, is_exact = expand(target, path, (*opened, reference))
+            return Rewritten(_joined(whole, expanded), exact and is_exact)
         name = (tokens_of(reference) or ("the arguments",))[-1]
         place = join_pointer(path) or "the root"
         if reference in opened:
-            self.notes.append(
-                f"at {place}: {name} contains itself; any value of its type is accepted"
-            )
+            notes.append(f"at {place}: {name} contains itself; any value of its type is accepted")
         else:
-            self.notes.append(f"at {place}: the schema is too large with {name} in its place")
-        kept = target if isinstance(target, dict) else {}
-        cut: JsonSchema = {key: kept[key] for key in ("type",) if key in kept}
-        return Rewritten({**cut, "description": f"Of the same form as {name}."}, False)
+            notes.append(f"at {place}: the schema is too large with {name} in its place")
+        cut = {"description": f"Of the same form as {name}."}
+        if isinstance(target, dict) and "type" in target:
+            cut["type"] = target["type"]
+        return Rewritten(_joined(whole, cut), False)
+
+    return dict(expand(schema, (), ()).schema), notes
 
 
 def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
