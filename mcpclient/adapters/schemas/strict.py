@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
-from .rewriting import JsonSchema, target_of
+from .rewriting import JsonSchema, every_part, target_of
 
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
@@ -93,13 +93,16 @@ def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Stri
     """
     making = _Strict(rules)
     result = making.schema(schema, (), 0)
-    if making.properties > _MAX_PROPERTIES:
+    parts = list(every_part(schema))
+    optional = [part.get("properties", {}).keys() - part.get("required", []) for part in parts]
+    unions = sum("anyOf" in part or isinstance(part.get("type"), list) for part in parts)
+    if sum(len(part.get("properties", {})) for part in parts) > _MAX_PROPERTIES:
         making.reasons.append(f"it has over {_MAX_PROPERTIES} properties")
-    if making.enum_values > _MAX_ENUM_VALUES:
+    if sum(len(part.get("enum", [])) for part in parts) > _MAX_ENUM_VALUES:
         making.reasons.append(f"it has over {_MAX_ENUM_VALUES} values in enums")
     if not rules.recursive and _is_recursive(schema, schema, ()):
         making.reasons.append("it contains itself")
-    made = Strict(result, making.optional, making.unions)
+    made = Strict(result, sum(map(len, optional)), unions)
     return made, list(dict.fromkeys(making.reasons))
 
 
@@ -120,10 +123,6 @@ class _Strict:
     def __init__(self, rules: StrictRules) -> None:
         self._rules = rules
         self.reasons: list[str] = []
-        self.optional = 0
-        self.unions = 0
-        self.properties = 0
-        self.enum_values = 0
 
     def schema(self, schema: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
         """Convert one schema. ``level``: the number of objects and arrays around it."""
@@ -137,7 +136,6 @@ class _Strict:
             self._refuse(path, f"{keyword} is not accepted")
         if result.get("format", "date") not in self._rules.formats:
             self._refuse(path, f"the format {result['format']} is not accepted")
-        self.unions += "anyOf" in result or isinstance(result.get("type"), list)
         self._type(result, path)
         for keyword in ("$defs", "definitions"):
             if keyword in result:
@@ -171,7 +169,6 @@ class _Strict:
 
     def _type(self, result: JsonSchema, path: tuple[str, ...]) -> None:
         values = result.get("enum", [result["const"]] if "const" in result else [])
-        self.enum_values += len(values)
         if "type" not in result and values:
             kinds = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
             result["type"] = kinds[0] if len(kinds) == 1 else kinds
@@ -198,17 +195,14 @@ class _Strict:
         properties = result.get("properties", {})
         if path and not properties and "additionalProperties" not in result:
             self._refuse(path, "an object of anything")
-        self.properties += len(properties)
         required = [name for name in result.get("required", []) if isinstance(name, str)]
         for name in set(required) - set(properties):
             self._refuse(path, f"requires {name!r}, which it does not describe")
         converted = {}
         for name, inner in properties.items():
             strict = self.schema(inner, (*path, "properties", name), level + 1)
-            is_optional = name not in required
-            self.optional += is_optional
-            nullable = is_optional and self._rules.all_required
-            converted[name] = _nullable(strict) if nullable else strict
+            is_nullable = name not in required and self._rules.all_required
+            converted[name] = _nullable(strict) if is_nullable else strict
         result["properties"] = converted
         result["required"] = list(converted) if self._rules.all_required else required
         result["additionalProperties"] = False
