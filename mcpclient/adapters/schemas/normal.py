@@ -18,8 +18,6 @@ from ...protocol.schema.references import (
     LIST,
     MAP,
     ONE,
-    Position,
-    Registry,
     join_pointer,
     pointer_tokens,
     subschemas,
