@@ -361,7 +361,11 @@ def without_calls(turn: Turn) -> Turn:
 
 def _blocks(message: PromptMessage | SamplingMessage) -> list[Content]:
     content = message.content
-    return content if isinstance(content, list) else [content]
+    if isinstance(content, list):
+        return content
+    # Only sampling has calls and results: in a prompt they are content of an unknown type.
+    is_call = isinstance(content, (ToolUseContent, ToolResultContent))
+    return [Content(content.raw)] if is_call else [content]
 
 
 def _uses(message: PromptMessage | SamplingMessage) -> list[ToolUseContent]:

@@ -26,7 +26,7 @@ from .loop_thread import loop_thread
 if TYPE_CHECKING:
     from ..adapters.model_api import Provider
     from ..adapters.toolbox import ToolboxOptions
-    from ..client.answers.roots import RootsOption
+    from ..client.answers.answerers import RootsOption
     from ..client.connection.targets import Target
     from ..typing_compat import Unpack
     from .toolbox import Toolbox
