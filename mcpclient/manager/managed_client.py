@@ -31,8 +31,8 @@ from ..errors import (
     UsageError,
 )
 from ..gate.gate import strict_sandbox
-from ..net.login.authentication import awaiting_login, expect_login
 from ..net.futures import LoopBound
+from ..net.login.authentication import awaiting_login, expect_login
 from ..transports.base import Transport
 from .machine import NEXT_STEPS, NOT_ALLOWED, Events, Reconnect, did_not_run
 from .pins import Memory, Pins
