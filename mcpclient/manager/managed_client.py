@@ -1,4 +1,4 @@
-"""The client of one server of a manager, its options, and what the servers of a manager share.
+"""The client of one server of a manager, its options, and the services that all of them share.
 
 The calls of such a client survive a reconnection.
 """
@@ -186,7 +186,7 @@ async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> No
         raise AuthorizationRequired(target)
 
 
-# Options of the clients, and what the servers share
+# Options of the clients, and shared services
 
 # Shared options that do not apply to a server are left out for it.
 _FOR_URLS: tuple[str, ...] = ("auth", "headers")
