@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from textwrap import wrap
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..entries.fields import TRANSPORTS
@@ -38,7 +38,7 @@ from .command import (
     repeated,
 )
 from .main import COMMANDS, command_named
-from .render import writing
+from .render import wrapped, writing
 
 if TYPE_CHECKING:
     from .. import suggestions
@@ -150,11 +150,12 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         usage = " ".join(filter(None, words))
     else:
         usage = command.usage
+    usage = f"mcpclient {command.name} {usage}"
     summary = COMMANDS[command.name]
     paragraphs = [command.details, f"{_SERVER}." if command.takes_server else ""]
     parser = _Parser(
         prog=f"mcpclient {command.name}",
-        usage=_wrapped(f"mcpclient {command.name} {usage}"),
+        usage="\n".join(wrapped(usage, _COLUMNS, " " * 9, "usage: "))[len("usage: ") :],
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog="\n\n".join(filter(None, paragraphs)),
         formatter_class=_Formatter,
@@ -179,26 +180,15 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     return parser
 
 
-def _wrapped(usage: str) -> str:
-    indent = " " * len("usage: ")
-    lines = wrap(indent + usage, _COLUMNS, subsequent_indent=indent + "  ", break_on_hyphens=False)
-    return "\n".join(lines).strip()
-
-
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter that wraps paragraphs, and keeps indented lines and items of lists."""
+    """A formatter that wraps long lines, and keeps the others."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_COLUMNS)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(self._filled(each, width) for each in text.split("\n\n"))
-
-    def _filled(self, paragraph: str, width: int) -> str:
-        lines = paragraph.splitlines()
-        if any(line.startswith((" ", "- ")) for line in lines):
-            return paragraph
-        return "\n".join(self._split_lines(paragraph, width))
+        lines = (wrapped(each, width) if len(each) > width else [each] for each in text.split("\n"))
+        return "\n".join(chain.from_iterable(lines))
 
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")

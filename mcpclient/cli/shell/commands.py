@@ -215,20 +215,16 @@ Arguments: key=value, key:=json, key=@file, or all as one JSON object or @file."
 @_builtin("help [COMMAND]", "show this, or describe a command")
 async def _help(session: Session, words: Sequence[Word]) -> Answer:
     if words:
-        return Answer(text=_about(words[0].text))
+        name = words[0].text
+        command = COMMANDS.get(name)
+        if command is None:
+            otherwise = f"for a tool, see: tool {name}"
+            raise UsageError(there_is_no("command", name, COMMANDS, otherwise=otherwise))
+        told = (f"{name} {command.usage}", command.summary, command.details)
+        return Answer(text="\n".join(filter(None, told)))
     rows = [
         (f"{command.name} {command.usage}".strip(), command.summary)
         for command in COMMANDS.values()
     ]
     columns = session.screen.style.columns
     return Answer(text=f"{definitions(sorted(rows), columns and columns - 1)}\n\n{_NOTES}")
-
-
-def _about(name: str) -> str:
-    command = COMMANDS.get(name)
-    if command is None:
-        otherwise = f"for a tool, see: tool {name}"
-        raise UsageError(there_is_no("command", name, COMMANDS, otherwise=otherwise))
-    return "\n".join(
-        filter(None, (f"{command.name} {command.usage}", command.summary, command.details))
-    )
