@@ -24,16 +24,22 @@ _CORRECT = "Correct the file; mcpclient servers --no-connect lists all its probl
 
 
 def configured(
-    name: str, path: str | None, line: str = "", *, unseen: bool = False
+    name: str,
+    path: str | None,
+    line: str = "",
+    *,
+    unseen: bool = False,
+    otherwise: Server | None = None,
 ) -> tuple[Server, str]:
     """Return the named server, from the file at ``path`` or from those that apply to this folder.
 
     The second item is the tool that ``server.tool`` or ``server__tool`` names, otherwise "".
     ``line``: a suggestion for a name that is not configured. ``unseen``: as `load` has
-    ``foreign``. A disabled server is connected when it is named, with a note that says so. On a
-    terminal the user is asked to agree to a server of a project's file, and for the inputs that it
-    needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
-    and `ServerUnavailable` for a server that may not be connected.
+    ``foreign``. ``otherwise``: the server that the name means by itself, as a path does. A disabled
+    server is connected when it is named, with a note that says so. On a terminal the user is asked
+    to agree to a server of a project's file, and for the inputs that it needs. Raises `UsageError`
+    for a name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for
+    a server that may not be connected.
     """
     config = _asked(name, path, unseen)
     server = config.servers.get(name)
@@ -46,9 +52,13 @@ def configured(
             if own in foreign.servers:
                 return server_of(foreign.servers[own], foreign), ""
     owner, tool = split_name(name, config.servers)
-    if not tool:
+    if tool:
+        return configured(owner, path)[0], tool
+    is_known = name in {each.server for each in config.problems}
+    is_told = path is not None and not config.servers  # the error says why
+    if otherwise is None or is_known or is_told:
         raise _not_there(name, config, line)
-    return configured(owner, path)[0], tool
+    return otherwise, ""
 
 
 def _asked(name: str, path: str | None, foreign: bool) -> Config:
@@ -93,16 +103,6 @@ def server_of(server: ServerConfig, config: Config) -> Server:
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
     return Server(server.target, options, "" if server.enabled else disabled, warnings, server)
-
-
-def is_configured(name: str, path: str | None) -> bool:
-    """Whether the configuration has a server of this name, even one that cannot be used.
-
-    True for any name if the file at ``path`` has no server at all: the error then says so.
-    """
-    config = load(path)
-    is_told = path is not None and not config.servers
-    return is_told or name in config.servers or name in {each.server for each in config.problems}
 
 
 def load(

@@ -236,7 +236,9 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
         joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
         return joined
     in_bundle = is_bundle(first)  # whose command the user has not seen yet, and so not agreed to
-    if not in_bundle and _names_itself(first) and not _is_name(first, options.config):
+    names_itself = not in_bundle and _names_itself(first)
+    is_there = options.config is None and os.path.exists(first)
+    if names_itself and ("://" in first or is_there or not needed):
         return Server(first)
     if not needed and not in_bundle:
         options.named, options.words = [], words
@@ -252,7 +254,8 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     line = shlex.join(["mcpclient", options.command, "--", *words]) if is_program(first) else ""
     server: Server
     name, path = (bundle_name(first), first) if in_bundle else (first, options.config)
-    server, tool = configured(name, path, line, unseen=in_bundle)
+    otherwise = Server(first) if names_itself else None
+    server, tool = configured(name, path, line, unseen=in_bundle, otherwise=otherwise)
     if tool:
         options.named = [server.options["name"]]
         options.words.insert(0, tool)
@@ -315,14 +318,6 @@ def _names_itself(word: str) -> bool:
         return word.lower().startswith(URL_SCHEMES)
     is_path = word.lower().endswith(SCRIPT_ENDINGS) or os.path.dirname(word) != ""
     return is_path and "=" not in word and not word.startswith(("{", "@"))
-
-
-def _is_name(word: str, config: str | None) -> bool:
-    """Whether a word that looks like a path is the name of a server, such as ``maker/server``."""
-    if "://" in word or (config is None and os.path.exists(word)):
-        return False
-    is_configured: bool = import_module(".configured", __package__).is_configured(word, config)
-    return is_configured
 
 
 def _program(command: str) -> list[str]:
