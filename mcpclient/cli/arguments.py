@@ -26,7 +26,7 @@ from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from ..protocol.wire_object import referenced
 from .command import Option, option
-from .render import one_line
+from .render import one_line, reading
 
 if TYPE_CHECKING:
     from .. import suggestions
@@ -287,12 +287,8 @@ def _strict_json(text: str) -> Any:
 
 
 def _from_file(path: str) -> str:
-    try:
-        with open(open_regular(path, limit=_MAX_FILE_SIZE), encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeError) as error:
-        reason = str((isinstance(error, OSError) and error.strerror) or error)
-        raise UsageError(f"cannot read {path!r}: {reason}") from None
+    with reading(path), open(open_regular(path, limit=_MAX_FILE_SIZE), encoding="utf-8") as file:
+        return file.read()
 
 
 PICK_HELP = """\

@@ -7,7 +7,7 @@ import argparse
 from ..errors import UsageError
 from ..net.chained_log import read_log, verify_log
 from .command import Answer, LocalCommand, LocalWork, option
-from .render import one_line, table
+from .render import one_line, reading, table
 from .screen import Screen
 
 _SHOWN = ("time", "user", "server", "kind", "method", "name", "decision", "outcome", "reason")
@@ -31,10 +31,8 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         raise UsageError("--head is for audit verify")
 
     async def work(screen: Screen) -> Answer:
-        try:
+        with reading(path):
             return _verified(path, options.head) if action == "verify" else _shown(path, screen)
-        except OSError as error:
-            raise UsageError(f"cannot read {path!r}: {error.strerror or error}") from None
 
     return work
 

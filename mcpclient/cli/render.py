@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Optional
 
@@ -411,13 +412,17 @@ def media_in(result: CallToolResult) -> Iterator[bytes]:
 
 
 @contextmanager
-def writing(path: str, what: str = "") -> Iterator[None]:
-    """Raise `UsageError` in place of the OSError of a file that cannot be written."""
+def writing(path: str, what: str = "", verb: str = "write") -> Iterator[None]:
+    """Raise `UsageError` in place of the error of a file that cannot be written."""
     try:
         yield
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         named = f"{what} {path!r}".strip()
-        raise UsageError(f"cannot write {named}: {error.strerror or error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot {verb} {named}: {reason}") from None
+
+
+reading = partial(writing, verb="read")
 
 
 def _numbered(path: str, number: int) -> str:

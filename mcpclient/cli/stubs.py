@@ -19,7 +19,7 @@ from .connecting import client_for
 from .features import templates_of
 from .main import FAILED
 from .parsing import only_server
-from .render import writing
+from .render import reading, writing
 from .screen import Screen
 
 _MAX_FILE = 64 * 1024 * 1024
@@ -93,10 +93,8 @@ def _target(server: Server) -> str | Sequence[str]:
 
 
 def _changes(path: str, source: str) -> list[str]:
-    try:
+    with reading(path):
         before = read_file(path, limit=_MAX_FILE).decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"cannot read {path!r}: {error.strerror or error}") from None
     lines = difflib.unified_diff(
         before.splitlines(), source.splitlines(), path, "as the server is now", lineterm="", n=1
     )
