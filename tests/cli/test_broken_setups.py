@@ -20,6 +20,7 @@ import pytest
 
 from mcpclient.cli.main import main
 from tests.cli.test_doctor import DEMO, FINE, STDIO, answering, free_port, offering, python
+from tests.cli.test_mistakes import PYTHON_ONLY
 from tests.net.certificates import Authority
 
 pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
@@ -51,6 +52,7 @@ def check(row: Row, capsys: Capture) -> None:
     )
     lines = errors.splitlines()
     assert len(lines) == len(set(lines)), "something is said twice"
+    assert row.code == 0 or not PYTHON_ONLY.search(lines[-1])
 
 
 def ending(text: str, code: int = 1) -> list[str]:
@@ -298,7 +300,9 @@ USAGE = {
     "another scheme": Row(["ftp://h/x"], 2, "'ftp://h/x'", "begins with http://"),
     "no host": Row(["http:///mcp"], 2, "without a host"),
     "a port that is none": Row(["http://h:99999/mcp"], 2, "bad host, port"),
-    "a header for a process": Row(["--header", "A: b", *SEARCH], 2, "--header needs an HTTP"),
+    "a header for a process": Row(
+        ["--header", "A: b", *SEARCH], 2, "--header needs an HTTP", "Leave out --header"
+    ),
     "a header without a value": Row(["--header", "A", "http://h/"], 2, "takes NAME:VALUE"),
     "a variable without a value": Row(["--env", "A", *SEARCH], 2, "takes NAME=VALUE"),
     "a timeout that is no number": Row(["--timeout", "x", *SEARCH], 2, "--timeout"),
