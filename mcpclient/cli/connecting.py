@@ -36,8 +36,8 @@ else:
 
 # Options of the command line that are those of a client.
 _SAME = (
-    *("timeout", "max_timeout", "protocol_version", "transport", "cwd", "trace", "audit"),
-    *("ca_file", "proxy"),
+    *("timeout", "max_timeout", "protocol_version", "transport"),
+    *("cwd", "trace", "ca_file", "proxy"),
 )
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
@@ -73,26 +73,19 @@ def client_options(
         )
     for note in server.notes:
         screen.say(note)
+    own, headers, env = server.options, dict(options.header), dict(options.env)
     given = {
         **{name: getattr(options, name) for name in _SAME},
-        "headers": dict(options.header) or None,
-        "env": dict(options.env) or None,
+        "headers": _with_headers(own.get("headers", {}), headers) if headers else None,
+        "env": {**own.get("env", {}), **env} if env else None,
+        "audit": options.audit and (own.get("audit"), options.audit),
         "sandbox": _sandbox(server, options),
         "verify": False if options.insecure else None,
         "proxy_auth": Negotiate() if options.proxy_negotiate else None,
         "auth": options.bearer or _login(server, options, screen, show_login),
     }
-    merged = {"strict_version": True, **server.options}
-    for name, value in given.items():
-        if value is None:
-            continue
-        if name == "headers":
-            value = _with_headers(merged.get(name, {}), value)
-        elif name == "env":
-            value = {**merged.get(name, {}), **value}
-        elif name == "audit":
-            value = (merged.get(name), value)
-        merged[name] = value
+    named = {name: value for name, value in given.items() if value is not None}
+    merged = {"strict_version": True, **own, **named}
     if options.account and merged.get("auth") is not given["auth"]:
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
