@@ -10,6 +10,7 @@ from typing import Any
 from ..config.reading import MAX_FILE_SIZE, DocumentError, read_document
 from ..config.writing import add_server, remove_server
 from ..entries.applications import kind_of, project_of
+from ..entries.bundles.archive import Bundle
 from ..entries.bundles.manifest import open_entry
 from ..entries.bundles.registry import FoundEntry, find_entry
 from ..entries.entry import EntryError
@@ -149,6 +150,15 @@ def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     return {**entry, **({"env": env} if env else {})}
 
 
+def _bundles_of(path: str | None) -> dict[str, Bundle]:
+    """Return the bundles that servers of a file are in; None: of all files found here."""
+    try:
+        servers = load(path, foreign=True).servers
+    except UsageError:
+        return {}
+    return {name: each.bundle for name, each in servers.items() if each.bundle is not None}
+
+
 @LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
 def _prepare_remove(options: argparse.Namespace) -> LocalWork:
     if len(options.words) != 1:
@@ -157,9 +167,13 @@ def _prepare_remove(options: argparse.Namespace) -> LocalWork:
     path = file_named(options)
 
     async def work(screen: Screen) -> Answer:
+        bundle = _bundles_of(path).get(name)
         with writing(path):
             remove_server(path, name)
         told = f"removed {one_line(name)} from {one_line(path)}"
+        left = [*_bundles_of(path).values(), *_bundles_of(None).values()]
+        if bundle is not None and all(each.sha256 != bundle.sha256 for each in left):
+            bundle.remove_unpacked()
         return Answer({"removed": name, "file": path}, told)
 
     return work

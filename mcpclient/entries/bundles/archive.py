@@ -110,6 +110,12 @@ class Bundle(NamedTuple):
                 reason = error.strerror or "unknown reason"
                 raise EntryError(f"the bundle cannot be unpacked: {reason}", "bundle") from None
 
+    def remove_unpacked(self) -> None:
+        """Remove the folder that it was unpacked into; it is unpacked again when it is needed."""
+        for folder, _, _ in os.walk(self.folder):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
 
 def _remove_unfinished(parent: Path) -> None:
     """Remove what processes have left that were killed."""

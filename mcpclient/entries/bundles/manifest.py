@@ -22,7 +22,16 @@ from ...framing.escaping import escape_line
 from ...net.paths import absolute_path, home_folder
 from ...suggestions import there_is_no
 from ..entry import EntryError, kind_of_value
-from ..variables import Inputs, InputSpec, Literals, has_references, input_specs, references
+from ..variables import (
+    Inputs,
+    InputSpec,
+    Literals,
+    Variables,
+    folders_of,
+    has_references,
+    input_specs,
+    references,
+)
 from .archive import MANIFEST, Archive, Bundle, read_archive
 from .shapes import fitted
 
@@ -83,7 +92,7 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
             if field in written:
                 message = f"{field} cannot be combined with a bundle"
                 raise EntryError(message, field, hint="remove it")
-        path = absolute_path(os.path.join(base, os.path.expanduser(path)))
+        path = absolute_path(os.path.join(base, _expanded(path, absolute_path(base))))
         archive = read_archive(path)
         if written.get("sha256", archive.sha256) != archive.sha256:
             message = f"the bundle is another one now, of SHA-256 {archive.sha256}"
@@ -95,6 +104,17 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
     key = f"input {hashlib.sha256(text).hexdigest()}"
     kept = (replace(spec, kept=f"{key} {spec.id}") for spec in opened.inputs)
     return opened._replace(inputs=tuple(kept))
+
+
+def _expanded(path: str, base: str) -> str:
+    """Return the path of a bundle with the values of its variables, of this process."""
+    folders = folders_of(base, base, str(home_folder(os.environ)))
+    variables = Variables(os.environ, Inputs(None, None), folders, lambda file: file)
+    found = variables.expand(path, is_path=True)
+    if found.missing:
+        hint = "set it, or write the path itself"
+        raise EntryError(f"{', '.join(found.missing)} has no value", "bundle", hint=hint)
+    return found.text
 
 
 def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: Inputs) -> None:

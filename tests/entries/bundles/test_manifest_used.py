@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
+from mcpclient.net.paths import state_folder
 from tests.entries.bundles.making import (
     Entry,
     in_loop,
@@ -149,3 +151,39 @@ async def test_a_bundle_in_a_sandbox(folder: Path) -> None:
     path = write_bundle(folder / "x.mcpb", manifest(server=python_server(command=sys.executable)))
     async with mcpclient.connect({"bundle": path, "sandbox": True}) as client:
         assert shown(await client.call_tool("show"))["argv"] == []
+
+
+def test_variables_in_the_path_of_a_bundle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-18: as in other fields of an entry; one without a value is named."""
+    (folder / "kept").mkdir()
+    described = manifest(server=python_server(command=sys.executable))
+    path = Path(write_bundle(folder / "kept" / "x.mcpb", described))
+    monkeypatch.setenv("BUNDLES", str(path.parent))
+    ways = ("${BUNDLES}/x.mcpb", "${NOWHERE:-kept}/x.mcpb", "${workspaceFolder}/kept/x.mcpb")
+    for number, way in enumerate((*ways, "${NOWHERE}/x.mcpb")):
+        entry = {"mcpServers": {f"x{number}": {"bundle": way}}}
+        Path("servers.json").write_text(json.dumps(entry))
+        config = mcpclient.load_config("servers.json")
+        if way in ways:
+            bundle = config.servers[f"x{number}"].bundle
+            assert bundle is not None
+            assert bundle.path == str(path)
+        else:
+            (problem,) = config.problems
+            assert "${NOWHERE} has no value" in problem.message
+
+
+def test_the_last_entry_takes_what_was_unpacked_with_it(folder: Path) -> None:
+    """F-MANY-18: `remove` leaves a bundle that another entry refers to."""
+    described = manifest(server=python_server(command=sys.executable))
+    path = write_bundle(folder / "x.mcpb", described, Entry("data.txt", b"x"))
+    for name in ("one", "two"):
+        assert main(["add", "--scope", "user", name, str(path)]) == 0
+    assert main(["call", "one", "show"]) == 0
+    (unpacked,) = (state_folder(os.environ) / "bundles").iterdir()
+    assert (unpacked / "data.txt").exists()
+    assert main(["remove", "--scope", "user", "one"]) == 0
+    assert (unpacked / "data.txt").exists()
+    assert main(["call", "two", "show"]) == 0
+    assert main(["remove", "--scope", "user", "two"]) == 0
+    assert not unpacked.exists()
