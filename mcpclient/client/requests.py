@@ -241,8 +241,6 @@ class Requests:
         share one task, and one write where the transport has one connection.
         """
         asked = [(name, checked_arguments(arguments)) for name, arguments in calls]
-        if self._listed.secret_schemas:
-            asked = [(name, self._listed.conceal(name, each)) for name, each in asked]
         if not self._can_share(asked, options):
             return await gather_outcomes(
                 self.call_tool(name, arguments, **options) for name, arguments in asked
@@ -254,7 +252,8 @@ class Requests:
             headers=options.get("headers"),
         )
         meta = options.get("meta")
-        params = [{"name": name, "arguments": arguments} for name, arguments in asked]
+        conceal = self._listed.conceal
+        params = [{"name": name, "arguments": conceal(name, each)} for name, each in asked]
         if meta:
             params = [with_meta(each, meta) for each in params]
         answers = await self._in_owner_loop(

@@ -33,8 +33,6 @@ TEST_FILES = {
     "__init__.py": "test_exports",
     # One table of options, with what reads it.
     "client/connection/client_options.py": "test_options",
-    # The caller's side of the two designs of tasks, which its tests try with both.
-    "client/tasks.py": "test_task",
 }
 
 # Packages that are one machine in several files: what their tests are called follows what goes in

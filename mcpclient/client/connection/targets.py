@@ -144,30 +144,28 @@ class _Launches:
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
         self._options = options
-        self._first: tuple[FirstStart, Transport] | None = None
-        self._complaint: WithheldComplaint | None = None
+        self._first: tuple[WithheldComplaint, FirstStart, Transport] | None = None
 
     def first(self) -> Transport:
         """Return a transport that starts the server."""
-        self._complaint = WithheldComplaint(self._options.stderr, PROBE)
-        stderr = FirstStart(self._complaint)
+        complaint = WithheldComplaint(self._options.stderr, PROBE)
+        stderr = FirstStart(complaint)
         transport = self._transport(stderr)
-        self._first = stderr, transport
+        self._first = complaint, stderr, transport
         return transport
 
     def again(self) -> Transport:
         """Return a transport that starts the server again after it exited at the first start."""
         assert self._first is not None, "there was no first start"
-        stderr, transport = self._first
-        if self._complaint is not None:
-            self._complaint.restarted()
+        complaint, stderr, transport = self._first
+        complaint.restarted()
         return self._transport(SecondStart(stderr), transport.skipped)
 
     def opened(self, version: str | None) -> None:
         """Show the server's output about the probe, unless it refused the probe."""
-        if self._complaint is not None:
-            is_refused = version is not None and era_of(version) is Era.HANDSHAKE
-            self._complaint.decide(is_unknown=is_refused)
+        assert self._first is not None, "there was no start"
+        is_refused = version is not None and era_of(version) is Era.HANDSHAKE
+        self._first[0].decide(is_unknown=is_refused)
 
     def _transport(self, stderr: StderrTarget, known: Sequence[str] = ()) -> Transport:
         options = self._options
