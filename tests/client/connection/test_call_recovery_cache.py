@@ -106,31 +106,31 @@ def test_the_cache_can_be_switched_off() -> None:
     assert len(server.sent("tools/list")) == 2
 
 
-@pytest.mark.parametrize("ttl", [0, -1])
-def test_by_default_nothing_is_kept_that_the_server_does_not_allow(ttl: int) -> None:
-    """F-API-15, F-API-19: without a time, one request per call."""
-    server = caching_server(ttl=ttl)
+@pytest.mark.parametrize(
+    ("of_server", "of_client", "asked"),
+    [
+        ({"ttl": 0}, {}, 2),
+        ({"ttl": -1}, {}, 2),
+        ({"version": HANDSHAKE}, {}, 2),
+        ({}, {"headers": lambda: {}}, 2),
+        ({"scope": "public"}, {"headers": lambda: {}}, 1),
+    ],
+)
+def test_an_answer_is_kept_where_the_server_allows_it_to_all_who_may_ask(
+    of_server: dict[str, Any], of_client: dict[str, Any], asked: int
+) -> None:
+    """F-API-15, F-API-19: without a time, one request per call; the handshake era has no hints, and
+    what looks like one means something else; headers that may differ are no context to share in.
+    """
+    server = caching_server(**of_server)
 
     async def main() -> None:
-        async with server.client() as client:
+        async with server.client(**of_client) as client:
             await client.list_tools()
             await client.list_tools()
 
     virtual_time.run(main())
-    assert len(server.sent("tools/list")) == 2
-
-
-def test_the_handshake_era_has_no_cache() -> None:
-    """F-API-15: its results carry no hints; what looks like one means something else."""
-    server = caching_server(version=HANDSHAKE)
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            await client.list_tools()
-
-    virtual_time.run(main())
-    assert len(server.sent("tools/list")) == 2
+    assert len(server.sent("tools/list")) == asked
 
 
 def test_a_change_of_the_list_makes_it_stale() -> None:
@@ -194,21 +194,6 @@ def test_headers_of_a_single_call_make_a_context_of_their_own() -> None:
             assert len(set(texts)) == 3
 
     virtual_time.run(main())
-
-
-def test_a_provider_of_headers_keeps_private_results_out() -> None:
-    """F-API-15: headers that may differ each time are no context to share in."""
-    private, public = caching_server(), caching_server(scope="public")
-
-    async def main() -> None:
-        for server in (private, public):
-            async with server.client(headers=lambda: {}) as client:
-                await client.list_tools()
-                await client.list_tools()
-
-    virtual_time.run(main())
-    assert len(private.sent("tools/list")) == 2
-    assert len(public.sent("tools/list")) == 1
 
 
 @pytest.mark.parametrize(("scope", "asked"), [("private", 2), ("public", 1)])
