@@ -206,7 +206,11 @@ class TaskCalls:
 
 
 class ProgressRelay(Observer):
-    """Passes on the progress of tasks, which outlives the call that asked for it."""
+    """Passes on the progress of tasks, which outlives the call that asked for it.
+
+    It holds no reference to the client, so that a client that the caller drops is closed although
+    the connection, with its observers, still lives.
+    """
 
     def __init__(self) -> None:
         self._callbacks = BackgroundTasks()
