@@ -250,6 +250,8 @@ class PostedMessage:
         if self in transport.draining:
             return
         transport.draining[self] = None
+        if self._timer is not None:
+            self._timer.cancel()  # it was accepted
         if transport.drains_for is not None:
             self._start_timer(transport.drains_for, self.abort)
         if len(transport.draining) > transport.most_draining:

@@ -7,13 +7,27 @@ from typing import Any, cast
 
 import pytest
 
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.http_messages import Sending
 from mcpclient.transports.http_transport import HttpTransport, PostedMessage
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.support.virtual_time import run
+
+from .receivers import RecordingReceiver
+
+
+class Exchange:
+    """A request under way."""
+
+    url = parse_url("http://h/")
+
+    def abort(self) -> None:
+        """Nothing is open."""
 
 
 class Response(PostedMessage):
@@ -67,5 +81,21 @@ def test_one_that_ends_by_itself_makes_room(monkeypatch: pytest.MonkeyPatch) -> 
         second.receive()
         await asyncio.sleep(10_000)
         assert (first.closed_at, second.closed_at) == (None, None)
+
+    run(main())
+
+
+def test_a_notification_that_was_accepted_does_not_fail_later() -> None:
+    """F-HTTP-13: some servers leave the receipt open for as long as they are busy with it."""
+
+    async def main() -> None:
+        transport = LegacySseTransport(parse_url("http://h/"))
+        transport.receiver = receiver = RecordingReceiver()
+        note = Response(transport, Outgoing(messages.notification("vendor/note", None)))
+        note.begin(cast(Sending, Exchange()))
+        note.head_received(ResponseHead(202, "", Headers(), "1.1"))
+        await asyncio.sleep(100)
+        assert note.closed_at is None
+        assert not receiver.failed
 
     run(main())
