@@ -36,7 +36,8 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
 
     name = "sse"
     # Some servers keep a receipt open for as long as they are busy with the message.
-    most_draining, drains_for = 64, None
+    most_draining: int = 64
+    drains_for: float | None = None
 
     _stream: Sending | None = None
     _sink: _Stream | None = None
