@@ -22,7 +22,7 @@ from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
 from ..framing.uri import LOOPBACK_HOSTS
 from . import effects
 from .discovery import AuthorizationServer
-from .effects import Flow, StoredItem, string_of
+from .effects import Flow, StoredItem, string_of, strings_of
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
 from .signing import Signer, base64url, sign_jwt
 from .tokens import raise_for_error
@@ -186,7 +186,7 @@ def identify_client(
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
     """Return the redirect URIs of the stored registration at ``issuer``."""
     record = yield from effects.Load(_client_key(issuer))
-    return _redirects(record) if record is not None else ()
+    return strings_of(record or {}, "redirect_uris") or ()
 
 
 def forget_registration(issuer: str) -> Flow[None]:
@@ -198,18 +198,13 @@ def _client_key(issuer: str) -> str:
     return f"client {issuer}"
 
 
-def _redirects(record: StoredItem) -> tuple[str, ...]:
-    uris = record.get("redirect_uris")
-    return tuple(uri for uri in uris if isinstance(uri, str)) if isinstance(uris, list) else ()
-
-
 def _stored_client(
     server: AuthorizationServer, redirect_uri: str | None
 ) -> Flow[RegisteredClient | None]:
     record = yield from effects.Load(_client_key(server.issuer))
     if record is None:
         return None
-    redirects = _redirects(record)
+    redirects = strings_of(record, "redirect_uris") or ()
     if redirect_uri not in redirects and (redirect_uri is not None or redirects):
         return None
     expires_at = record.get("secret_expires_at")
