@@ -12,7 +12,7 @@ sequences of more than white space; no calls and results where no tools are decl
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import DefinitionRules, RawCall, first_present, plain
@@ -98,5 +98,9 @@ class _Anthropic(ModelApi):
 
 
 _API = _Anthropic()
-tools, calls, results = _API.tools, _API.calls, _API.results
-messages, request, answer = _API.messages, _API.request, _API.answer
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

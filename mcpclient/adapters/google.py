@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
@@ -122,5 +122,9 @@ class _Google(ModelApi):
 
 
 _API = _Google()
-tools, calls, results = _API.tools, _API.calls, _API.results
-messages, request, answer = _API.messages, _API.request, _API.answer
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
@@ -141,5 +141,9 @@ class _OpenAIChat(ModelApi):
 
 
 _API = _OpenAIChat()
-tools, calls, results = _API.tools, _API.calls, _API.results
-messages, request, answer = _API.messages, _API.request, _API.answer
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

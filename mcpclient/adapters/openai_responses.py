@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, RawCall, first_present, plain
@@ -101,5 +101,9 @@ class _OpenAIResponses(ModelApi):
 
 
 _API = _OpenAIResponses()
-tools, calls, results = _API.tools, _API.calls, _API.results
-messages, request, answer = _API.messages, _API.request, _API.answer
+tools: Final = _API.tools
+calls: Final = _API.calls
+results: Final = _API.results
+messages: Final = _API.messages
+request: Final = _API.request
+answer: Final = _API.answer

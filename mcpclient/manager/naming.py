@@ -162,15 +162,15 @@ class ToolNames:
             one, other = known.named(label, "x"), known.named(label, "y")
             is_first = (one[:-1] + "y", one[-1:]) == (other, "x")
             prefix = one[:-1] if is_first else ""  # the beginning that all names have, if any
+            known.label, known.prefix = label, prefix
             is_claimed = self._claims.get(prefix, server) != server
             if not prefix or not (is_claimed or self._is_in_use(prefix, server)):
                 break
-        known.label, known.prefix = label, prefix
         # In another style than its own, a name would be read as this server's all the same.
-        for claim in (f"{label}__", f"mcp__{label}__"):
+        for claim in (f"{known.label}__", f"mcp__{known.label}__"):
             self._claims.setdefault(claim, server)
-        if prefix:
-            self._claims[prefix] = server
+        if known.prefix:
+            self._claims[known.prefix] = server
 
     def _is_in_use(self, prefix: str, server: str) -> bool:
         names = self._owners.items()

@@ -63,7 +63,7 @@ class LoopThread:
         except RuntimeError as error:
             self.loop.close()
             raise _refusal(error) from error
-        self.ident = self._thread.ident
+        self.ident: int | None = self._thread.ident
 
     def _live(self) -> None:
         asyncio.set_event_loop(self.loop)
