@@ -94,18 +94,6 @@ class BinaryMessage(NamedTuple):
     data: bytes
 
 
-class Ping(NamedTuple):
-    """The server sent a ping. The `Write` before this event answers it, unless we are closing."""
-
-    data: bytes
-
-
-class Pong(NamedTuple):
-    """The server answered a ping. ``data`` is that of the ping."""
-
-    data: bytes
-
-
 class Write(NamedTuple):
     """Bytes that must be written now: the answer to a ping, or a close frame."""
 
@@ -142,7 +130,7 @@ class Fault(NamedTuple):
         return f"WebSocket error {self.code}: {self.reason}"
 
 
-Event = Union[TextMessage, BinaryMessage, Ping, Pong, Write, Closed, Fault]
+Event = Union[TextMessage, BinaryMessage, Write, Closed, Fault]
 
 
 class WebSocketProtocol:
@@ -346,13 +334,9 @@ class WebSocketProtocol:
             self._message = None
 
     def _take_control(self, opcode: int, payload: bytes, events: list[Event]) -> None:
-        if opcode == frames.PING:
-            if not self._close_sent:
-                events.append(Write(self._frame(frames.FINAL | frames.PONG, payload)))
-            events.append(Ping(payload))
-        elif opcode == frames.PONG:
-            events.append(Pong(payload))
-        else:
+        if opcode == frames.PING and not self._close_sent:
+            events.append(Write(self._frame(frames.FINAL | frames.PONG, payload)))
+        elif opcode == frames.CLOSE:
             code, reason = frames.parse_close(payload)
             if not self._close_sent:
                 # The answer repeats the code (section 5.5.1); the server knows its own reason.

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .assertions import required_with
+from .assertions import missing_member
 from .evaluation import (
     ANY,
     ARRAY,
@@ -114,22 +114,28 @@ def _if(site: Site) -> Rule:
 
 
 def _dependencies(site: Site) -> Rule:
-    """Compile ``dependentSchemas``, or ``dependencies``, whose values may be names as well.
+    """Compile ``dependentRequired``, ``dependentSchemas``, or ``dependencies``, which is both.
 
     The latter is of draft-07; 2020-12 has split it in two and still tolerates it.
     """
     required: list[tuple[str, tuple[str, ...]]] = []
     children: list[tuple[str, Check]] = []
     for name, dependency in site.members().items():
-        if isinstance(dependency, list) and site.keyword == "dependencies":
+        has_names = isinstance(dependency, list) and site.keyword == "dependencies"
+        if has_names or site.keyword == "dependentRequired":
             required.append((name, site.names(dependency)))
         else:
             children.append((name, site.child(name, in_place=True)))
-    check_required = required_with(site, required)
 
     def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
+        for name, others in required:
+            if name in value:
+                run.spend(len(others) // ENTRIES_PER_STEP)
+                for other in others:
+                    if other not in value:
+                        return site.fail(f"{missing_member(other)}, which {describe(name)} needs")
         present = (child for name, child in children if name in value)
-        return check_required(value, run, seen) or all_failures(present, value, run, seen)
+        return all_failures(present, value, run, seen)
 
     return Rule(OBJECT, check)
 
@@ -309,6 +315,7 @@ APPLICATORS: Mapping[str, Build] = {
     "oneOf": _some_of,
     "not": _not,
     "if": _if,
+    "dependentRequired": _dependencies,
     "dependentSchemas": _dependencies,
     "dependencies": _dependencies,
     "properties": _properties,

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .evaluation import (
     ANY,
     ARRAY,
-    ENTRIES_PER_STEP,
     NUMBER,
     OBJECT,
     TEXT,
-    Check,
     Evaluated,
     Failures,
     Rule,
@@ -166,33 +164,14 @@ def _required(site: Site) -> Rule | None:
         if value.keys() >= required:
             return None
         missing = [name for name in names if name not in value][: run.violations]
-        return [failure for name in missing for failure in site.fail(_missing(name))]
+        return [failure for name in missing for failure in site.fail(missing_member(name))]
 
     return Rule(OBJECT, check) if names else None
 
 
-def _missing(name: str) -> str:
+def missing_member(name: str) -> str:
+    """Return the message for a member that is not there."""
     return f"the required member {describe(name)} is missing"
-
-
-def _dependent_required(site: Site) -> Rule:
-    dependencies = [(name, site.names(names)) for name, names in site.members().items()]
-    return Rule(OBJECT, required_with(site, dependencies))
-
-
-def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -> Check:
-    """Return the check of members that are required when another one is present."""
-
-    def check(value: dict[str, object], run: Run, seen: Evaluated | None) -> Failures:
-        for name, required in dependencies:
-            if name in value:
-                run.spend(len(required) // ENTRIES_PER_STEP)
-                for other in required:
-                    if other not in value:
-                        return site.fail(f"{_missing(other)}, which {describe(name)} needs")
-        return None
-
-    return check
 
 
 # The formats, as tests of strings, that forms have; they apply only where formats are asserted, and
@@ -314,5 +293,4 @@ ASSERTIONS: Mapping[str, Build] = {
     "maxProperties": _bound(OBJECT, operator.le, "{} members are more than {}", len),
     "minProperties": _bound(OBJECT, operator.ge, "{} members are less than {}", len),
     "required": _required,
-    "dependentRequired": _dependent_required,
 }
