@@ -9,6 +9,7 @@ could be read in two ways, is refused: anchors, aliases, tags, directives, compl
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 # The most characters of front matter and of a number in it; the deepest nesting.
@@ -309,18 +310,11 @@ class FlowReader:
         return self._quoted() if character in "\"'" else scalar(self._plain())
 
     def _list(self, depth: int) -> list[Any]:
-        self.position += 1
-        items: list[Any] = []
-        while self._peek() != "]":
-            items.append(self._value(depth + 1))
-            self._separate("]")
-        self.position += 1
-        return items
+        return [self._value(depth + 1) for _ in self._entries("]")]
 
     def _object(self, depth: int) -> dict[str, Any]:
-        self.position += 1
         items: dict[str, Any] = {}
-        while self._peek() != "}":
+        for _ in self._entries("}"):
             key = self._quoted() if self._peek() in "\"'" else self._plain()
             if key in items:
                 raise FrontMatterError(f"the key {key!r} is there twice")
@@ -328,16 +322,19 @@ class FlowReader:
             if self._peek() == ":":
                 self.position += 1
                 items[key] = None if self._peek() in ",}" else self._value(depth + 1)
-            self._separate("}")
-        self.position += 1
         return items
 
-    def _separate(self, closing: str) -> None:
-        character = self._peek()
-        if character == ",":
-            self.position += 1
-        elif character != closing:
-            raise FrontMatterError(f"{character!r} found instead of , or {closing}")
+    def _entries(self, closing: str) -> Iterator[None]:
+        """Yield where each entry of a collection begins, which is read before the next one."""
+        self.position += 1
+        while self._peek() != closing:
+            yield
+            character = self._peek()
+            if character == ",":
+                self.position += 1
+            elif character != closing:
+                raise FrontMatterError(f"{character!r} found instead of , or {closing}")
+        self.position += 1
 
     def _peek(self) -> str:
         """Return the next character of any meaning."""

@@ -31,13 +31,6 @@ _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
-class InformationalHead(NamedTuple):
-    """An interim response, status 100 to 199 except 101; the final one follows."""
-
-    status: int
-    headers: Headers
-
-
 class ResponseHead(NamedTuple):
     """The answer's status line and header fields; ``http_version`` is like ``"1.1"``.
 
@@ -75,7 +68,7 @@ class Fault(NamedTuple):
     reason: str
 
 
-Event = Union[InformationalHead, ResponseHead, BodyChunk, ResponseEnd, Fault]
+Event = Union[ResponseHead, BodyChunk, ResponseEnd, Fault]
 
 _NO_TRAILERS = Headers()
 
@@ -205,8 +198,7 @@ class ResponseParser:
         version, code, reason = status_line.groups("")
         status = int(code)
         headers = parse_fields(text[status_line.end() : -2 if text[-2] == "\r" else -1])
-        if status < 200 and status != 101:
-            events.append(InformationalHead(status, headers))
+        if status < 200 and status != 101:  # an interim response; the final one follows
             return position
         head = ResponseHead(status, reason, headers, version)
         events.append(head)

@@ -10,7 +10,6 @@ from mcpclient.framing.http1 import (
     BodyChunk,
     Event,
     Fault,
-    InformationalHead,
     ResponseEnd,
     ResponseHead,
     ResponseParser,
@@ -24,7 +23,7 @@ METHODS = ("GET", "HEAD", "CONNECT")
 class Answer(NamedTuple):
     """What one answer came to. When a broken rest is noticed, and how it is called, may differ."""
 
-    heads: list[ResponseHead | InformationalHead]
+    heads: list[ResponseHead]
     body: bytes
     trailers: Headers | None
     trailing: bytes
@@ -48,7 +47,7 @@ def read(chunks: list[bytes], method: str) -> Answer:
     )
     ends = [event for event in events if isinstance(event, ResponseEnd)]
     return Answer(
-        [event for event in events if isinstance(event, (ResponseHead, InformationalHead))],
+        [event for event in events if isinstance(event, ResponseHead)],
         b"".join([event.data for event in events if isinstance(event, BodyChunk)]),
         ends[0].trailers if ends else None,
         bytes(parser.trailing),
@@ -57,8 +56,8 @@ def read(chunks: list[bytes], method: str) -> Answer:
 
 
 def check_order(events: list[Event]) -> None:
-    """Interim heads, one head, pieces of the body, one end."""
-    steps = {InformationalHead: 0, ResponseHead: 1, BodyChunk: 2, ResponseEnd: 3, Fault: 4}
+    """One head, pieces of the body, one end."""
+    steps = {ResponseHead: 1, BodyChunk: 2, ResponseEnd: 3, Fault: 4}
     order = [steps[type(event)] for event in events]
     assert order == sorted(order)
     assert all(order.count(step) <= 1 for step in (1, 3, 4))
