@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
 from .outgoing import Outgoing
+from .wire_object import object_in
 
 Params = Mapping[str, Any]
 
@@ -113,6 +114,5 @@ def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str,
 
 def extensions_of(capabilities: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the extensions that a server declares, with their settings."""
-    declared = capabilities.get("extensions")
-    found = declared if isinstance(declared, dict) else {}
+    found = object_in(capabilities.get("extensions"))
     return {name: value for name, value in found.items() if isinstance(value, dict)}

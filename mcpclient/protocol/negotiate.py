@@ -51,6 +51,7 @@ from .negotiation import (
     is_outdated,
     is_past_handshakes,
 )
+from .wire_object import object_in, string_at
 
 # Seconds that a server may leave the probe unanswered until `initialize` is sent as well. One that
 # merely starts slowly then gets two opening requests, see `_confirm`.
@@ -139,8 +140,7 @@ class _Negotiation:
         if version is None:
             names = ", ".join(map(str, supported))
             raise ProtocolViolation(f"the server speaks no revision this client knows: {names}")
-        meta = result.get("_meta")
-        known = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+        known = object_in(result.get("_meta")).get("io.modelcontextprotocol/serverInfo")
         era = StatelessEra(version, self._plan.identity)
         return _agreement(era, result, known or result.get("serverInfo"))
 
@@ -409,12 +409,10 @@ def _is_plain(error: Exception) -> bool:
 
 
 def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Agreement:
-    capabilities = result.get("capabilities")
-    instructions = result.get("instructions")
     return Agreement(
         era,
-        server_info if isinstance(server_info, dict) else {},
-        capabilities if isinstance(capabilities, dict) else {},
-        instructions if isinstance(instructions, str) else None,
+        object_in(server_info),
+        object_in(result.get("capabilities")),
+        string_at(result, "instructions"),
         result,
     )

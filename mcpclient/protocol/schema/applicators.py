@@ -70,7 +70,7 @@ def _some_of(site: Site) -> Rule:
             return site.fail(f"{describe(value)} matches {shown}")
         for evaluated in matched.values():
             if seen is not None and evaluated is not None:
-                seen.add(evaluated, run)
+                run.merge(seen, evaluated)
         return None
 
     return Rule(ANY, check)
@@ -107,7 +107,7 @@ def _if(site: Site) -> Rule:
         if found is not None:
             return None if alternative is None else alternative(value, run, seen)
         if seen is not None and dealt_with is not None:
-            seen.add(dealt_with, run)
+            run.merge(seen, dealt_with)
         return None if consequence is None else consequence(value, run, seen)
 
     return Rule(ANY, check)
@@ -143,16 +143,18 @@ def _dependencies(site: Site) -> Rule:
 # Schemas for parts of a value: its members or items.
 
 Part = tuple["str | int", object, Check]
-# Yields the parts that a keyword deals with, and records them.
 Parts = Callable[[Any, Run, Optional[Evaluated]], Iterable[Part]]
+"""Returns the parts that a keyword deals with, and so evaluates."""
 
 
-def _each(types: Sequence[type], parts: Parts) -> Rule:
+def _each(types: Sequence[type], parts: Parts, *, evaluates: bool = True) -> Rule:
     """Return the rule that checks each of these parts by its schema."""
 
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         failures: Failures = None
         for token, part, child in parts(value, run, seen):
+            if seen is not None and evaluates:
+                seen.add(token)
             found = child(part, run, None)
             if found is not None:
                 for failure in found:
@@ -169,10 +171,7 @@ def _properties(site: Site) -> Rule:
     children = [(name, site.child(name)) for name in site.members()]
 
     def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
-        present = [(name, value[name], child) for name, child in children if name in value]
-        if seen is not None:
-            seen.properties.update([name for name, _, _ in present])
-        return present
+        return [(name, value[name], child) for name, child in children if name in value]
 
     return _each(OBJECT, parts)
 
@@ -184,8 +183,6 @@ def _pattern_properties(site: Site) -> Rule:
         for name, member in value.items():
             for pattern, child in children:
                 if pattern.search(name, run.spend):
-                    if seen is not None:
-                        seen.properties.add(name)
                     yield name, member, child
 
     return _each(OBJECT, parts)
@@ -199,43 +196,29 @@ def _additional_properties(site: Site) -> Rule:
     patterns = [site.compiler.pattern(text) for text in texts]
     child = site.child()
 
-    def others(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
-        for name, member in value.items():
-            if name in names or any(pattern.search(name, run.spend) for pattern in patterns):
-                continue
-            if seen is not None:
-                seen.properties.add(name)
-            yield name, member, child
-
-    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
         run.spend(len(value) // ENTRIES_PER_STEP)
-        return () if names.issuperset(value) else others(value, run, seen)
+        for name in () if names.issuperset(value) else value:
+            if name not in names and not any(each.search(name, run.spend) for each in patterns):
+                yield name, value[name], child
 
     return _each(OBJECT, parts)
 
 
 def _property_names(site: Site) -> Rule:
     child = site.child()
-    return _each(OBJECT, lambda value, run, seen: zip(value, value, repeat(child)))
+    return _each(OBJECT, lambda value, run, seen: zip(value, value, repeat(child)), evaluates=False)
 
 
 def _first_items(site: Site, schemas: Sequence[object]) -> Rule:
     children = [site.child(index) for index in range(len(schemas))]
-
-    def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
-        if seen is not None:
-            seen.items.update(range(min(len(children), len(value))))
-        return zip(count(), value, children)
-
-    return _each(ARRAY, parts)
+    return _each(ARRAY, lambda value, run, seen: zip(count(), value, children))
 
 
 def _items_from(site: Site, start: int) -> Rule:
     child = site.child()
 
     def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
-        if seen is not None:
-            seen.items.update(range(start, len(value)))
         return zip(count(start), value[start:] if start else value, repeat(child))
 
     return _each(ARRAY, parts)
@@ -265,7 +248,7 @@ def _contains(site: Site) -> Rule:
     def check(value: list[object], run: Run, seen: Evaluated | None) -> Failures:
         found = [index for index, item in enumerate(value) if child(item, run, None) is None]
         if seen is not None:
-            seen.items.update(found)
+            seen.update(found)
         if len(found) < least:
             return site.fail(f"{len(found)} items match what at least {least} must match")
         if most is not None and len(found) > most:
@@ -275,34 +258,18 @@ def _contains(site: Site) -> Rule:
     return Rule(ARRAY, check)
 
 
-# The parts that no other keyword has evaluated. The compiler puts these keywords last.
-
-
-def _unevaluated_properties(site: Site) -> Rule:
+def _unevaluated(site: Site) -> Rule:
+    """Compile the keyword for parts that no other one has evaluated; the compiler puts it last."""
     child = site.child()
+    is_of_objects = site.keyword == "unevaluatedProperties"
 
-    def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
+    def parts(value: Any, run: Run, seen: Evaluated | None) -> Iterable[Part]:
         assert seen is not None
         run.spend(len(value) // ENTRIES_PER_STEP)
-        left = [(name, value[name], child) for name in value if name not in seen.properties]
-        seen.properties.update(value)
-        return left
+        members = value.items() if is_of_objects else enumerate(value)
+        return [(token, part, child) for token, part in members if token not in seen]
 
-    return _each(OBJECT, parts)
-
-
-def _unevaluated_items(site: Site) -> Rule:
-    child = site.child()
-
-    def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
-        assert seen is not None
-        run.spend(len(value) // ENTRIES_PER_STEP)
-        indexed = enumerate(value)
-        left = [(index, item, child) for index, item in indexed if index not in seen.items]
-        seen.items.update(range(len(value)))
-        return left
-
-    return _each(ARRAY, parts)
+    return _each(OBJECT if is_of_objects else ARRAY, parts)
 
 
 APPLICATORS: Mapping[str, Build] = {
@@ -329,6 +296,6 @@ APPLICATORS: Mapping[str, Build] = {
 }
 
 UNEVALUATED: Mapping[str, Build] = {
-    "unevaluatedProperties": _unevaluated_properties,
-    "unevaluatedItems": _unevaluated_items,
+    "unevaluatedProperties": _unevaluated,
+    "unevaluatedItems": _unevaluated,
 }

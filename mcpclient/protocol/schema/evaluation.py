@@ -32,21 +32,9 @@ Failures = Optional[list[Failure]]
 ENTRIES_PER_STEP = 8
 
 
-@dataclass(eq=False)
-class Evaluated:
-    """The members and items of one value that some keyword has evaluated.
-
-    Only kept where an ``unevaluatedProperties`` or ``unevaluatedItems`` will ask.
-    """
-
-    properties: set[str] = field(default_factory=set)
-    items: set[int] = field(default_factory=set)
-
-    def add(self, other: Evaluated, run: Run) -> None:
-        """Add the members and items that a subschema has evaluated."""
-        run.spend((len(other.properties) + len(other.items)) // ENTRIES_PER_STEP)
-        self.properties |= other.properties
-        self.items |= other.items
+# The names and indexes of one value's parts that some keyword has evaluated. Only kept where an
+# ``unevaluatedProperties`` or ``unevaluatedItems`` will ask.
+Evaluated = set["str | int"]
 
 
 class Run(Budget):
@@ -62,6 +50,11 @@ class Run(Budget):
         self.depth: int = limits.validation_depth
         self.violations: int = limits.violations
         self.scope: list[Resource] = [root]
+
+    def merge(self, seen: Evaluated, other: Evaluated) -> None:
+        """Add the parts that a subschema has evaluated."""
+        self.spend(len(other) // ENTRIES_PER_STEP)
+        seen.update(other)
 
     def check_limits(self) -> None:
         """Raise `Stopped` when one of the counters has run out."""
@@ -122,7 +115,7 @@ class TrackingNode(Node):
         own = Evaluated()
         failures = super().check(value, run, own)
         if seen is not None and failures is None:
-            seen.add(own, run)
+            run.merge(seen, own)
         return failures
 
 
