@@ -68,7 +68,12 @@ class WireObjectList(Converted[list[R]]):
     """A property that reads ``key`` as a list of records; what is not an object is left out."""
 
     def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
-        super().__init__(key, lambda value: [make(item) for item in objects_in(value)], doc)
+        def convert(value: object) -> list[R]:
+            if not isinstance(value, list):
+                return []
+            return [make(item) for item in value if isinstance(item, dict)]
+
+        super().__init__(key, convert, doc)
 
 
 def object_in(value: object) -> dict[str, Any]:
