@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -41,94 +41,57 @@ def offering(tools: Any, version: str = "2025-11-25") -> list[str]:
     return python(STDIO % (version, tools))
 
 
-# (words, the check that fails or warns, its status, the exit code, a part of the hint)
-LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
-    "no such command": (["--", "no-such-command"], "command", "failed", 3, "Install it"),
-    "a wrong path": (["--", "./no/such/file"], "command", "failed", 3, "Check the path"),
-    "a command line in one word": (
-        ["--", "npx -y x"],
-        "command",
-        "failed",
-        3,
-        "words of the command apart",
+class Found(NamedTuple):
+    """What is typed, a part of the hint, and the check that fails or warns."""
+
+    words: list[str]
+    hint: str
+    check: str = "command"
+    status: str = "failed"
+    code: int = 3
+
+
+LOCAL = {
+    "no such command": Found(["--", "no-such-command"], "Install it"),
+    "a wrong path": Found(["--", "./no/such/file"], "Check the path"),
+    "a command line in one word": Found(["--", "npx -y x"], "words of the command apart"),
+    "a script that is not there": Found(
+        ["--", sys.executable, "gone.py"], "Check the path of the script"
     ),
-    "a script that is not there": (
-        ["--", sys.executable, "gone.py"],
-        "command",
-        "failed",
-        3,
-        "Check the path of the script",
+    "a script as a target": Found(["gone.py"], "path of the script"),
+    "a package as a command": Found(["--", "@scope/server"], "npx -y @scope/server"),
+    "a URL as a command": Found(["--", "localhost:3000/mcp"], "http://localhost:3000"),
+    "a missing module": Found(python("import no_such_module"), "no_such_module"),
+    "a missing variable": Found(
+        python("import os; os.environ['MY_API_KEY']"), "--env with MY_API_KEY"
     ),
-    "a script as a target": (["gone.py"], "command", "failed", 3, "path of the script"),
-    "a package as a command": (
-        ["--", "@scope/server"],
-        "command",
-        "failed",
-        3,
-        "npx -y @scope/server",
+    "a variable that it asks for": Found(
+        python("import sys; sys.exit('Error: GITHUB_TOKEN is not set')"), "--env with GITHUB_TOKEN"
     ),
-    "a URL as a command": (
-        ["--", "localhost:3000/mcp"],
-        "command",
-        "failed",
-        3,
-        "http://localhost:3000",
+    "a crash at the start": Found(python("1/0"), "Run the command in a terminal"),
+    "an end without a word": Found(python("pass"), "has to run until its stdin"),
+    "a syntax error": Found(python("def"), "Correct the server's program"),
+    "a folder that is not there": Found(
+        ["--cwd", "/no/such/folder", *python("")], "--cwd", check="config", code=2
     ),
-    "a missing module": (python("import no_such_module"), "command", "failed", 3, "no_such_module"),
-    "a missing variable": (
-        python("import os; os.environ['MY_API_KEY']"),
-        "command",
-        "failed",
-        3,
-        "--env with MY_API_KEY",
+    "a folder that is a file": Found(["--cwd", DEMO, *python("")], "--cwd", check="config", code=2),
+    "a name that is not configured": Found(["nobody"], "", check="config", code=2),
+    "an option that makes no sense": Found(
+        ["--header", "A: b", *python("")], "", check="config", code=2
     ),
-    "a variable that it asks for": (
-        python("import sys; sys.exit('Error: GITHUB_TOKEN is not set')"),
-        "command",
-        "failed",
-        3,
-        "--env with GITHUB_TOKEN",
-    ),
-    "a crash at the start": (
-        python("1/0"),
-        "command",
-        "failed",
-        3,
-        "Run the command in a terminal",
-    ),
-    "an end without a word": (python("pass"), "command", "failed", 3, "has to run until its stdin"),
-    "a syntax error": (python("def"), "command", "failed", 3, "Correct the server's program"),
-    "a folder that is not there": (
-        ["--cwd", "/no/such/folder", *python("")],
-        "config",
-        "failed",
-        2,
-        "--cwd",
-    ),
-    "a folder that is a file": (["--cwd", DEMO, *python("")], "config", "failed", 2, "--cwd"),
-    "a name that is not configured": (["nobody"], "config", "failed", 2, ""),
-    "an option that makes no sense": (
-        ["--header", "A: b", *python("")],
-        "config",
-        "failed",
-        2,
-        "",
-    ),
-    "noise on stdout": (
+    "noise on stdout": Found(
         python(f"import runpy; print('a banner'); runpy.run_path({DEMO!r}, run_name='__main__')"),
-        "command",
-        "warning",
-        0,
         "log to stderr",
+        status="warning",
+        code=0,
     ),
-    "log lines of JSON on stdout": (
+    "log lines of JSON on stdout": Found(
         python("print('{\"level\": 30}', flush=True)\n" + STDIO % ("2025-11-25", [FINE])),
-        "command",
-        "warning",
-        0,
         "log to stderr",
+        status="warning",
+        code=0,
     ),
-    "revisions of another time": (
+    "revisions of another time": Found(
         python(
             "import json, sys\n"
             "for line in sys.stdin:\n"
@@ -137,35 +100,36 @@ LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
             "    answer = {'jsonrpc': '2.0', 'id': json.loads(line)['id'], 'error': error}\n"
             "    print(json.dumps(answer), flush=True)"
         ),
-        "era",
-        "failed",
-        3,
         "speaks only 2031-01-01, 2030-01-01",
+        check="era",
     ),
-    "a revision that is none": (offering([FINE], "1.0"), "era", "failed", 3, ""),
-    "tools as an object": (offering({"t": FINE}), "tools", "failed", 5, ""),
-    "two tools of one name": (offering([FINE, FINE]), "tools", "warning", 0, "a unique name"),
-    "a schema that is none": (
+    "a revision that is none": Found(offering([FINE], "1.0"), "", check="era"),
+    "tools as an object": Found(offering({"t": FINE}), "", check="tools", code=5),
+    "two tools of one name": Found(
+        offering([FINE, FINE]), "a unique name", check="tools", status="warning", code=0
+    ),
+    "a schema that is none": Found(
         offering([{"name": "t", "inputSchema": {"type": "object", "properties": 5}}]),
-        "schemas",
-        "warning",  # the adapters repair it
-        0,
         "Correct the schema",
+        check="schemas",
+        status="warning",
+        code=0,
     ),
-    "a tool without a schema": (offering([{"name": "t"}]), "schemas", "warning", 0, "Correct"),
-    "an output schema that is none": (
+    "a tool without a schema": Found(
+        offering([{"name": "t"}]), "Correct", check="schemas", status="warning", code=0
+    ),
+    "an output schema that is none": Found(
         offering([{**FINE, "outputSchema": {"type": "object", "properties": 5}}]),
-        "schemas",
-        "failed",
-        5,
         "cannot be checked",
+        check="schemas",
+        code=5,
     ),
-    "a schema of another type": (
+    "a schema of another type": Found(
         offering([{"name": "t", "inputSchema": {"type": "string"}}]),
-        "schemas",
-        "warning",
-        0,
         "Correct the schema",
+        check="schemas",
+        status="warning",
+        code=0,
     ),
 }
 
@@ -179,27 +143,24 @@ def examined(words: list[str], capsys: Capture) -> tuple[int, dict[str, dict[str
     return code, checks
 
 
-def expect(
-    words: list[str], check: str, status: str, code: int, hint: str, capsys: Capture
-) -> None:
-    found, checks = examined(words, capsys)
+def expect(row: Found, capsys: Capture) -> None:
+    found, checks = examined(row.words, capsys)
     shown = json.dumps(checks, indent=1)
-    assert checks[check]["status"] == status, shown
-    assert found == code, shown
-    assert hint in checks[check]["hint"], shown
-    assert checks[check]["found"], shown
-    before = list(checks.values())[: CHECKS.index(check)]
+    check = checks[row.check]
+    assert (check["status"], found) == (row.status, row.code), shown
+    assert row.hint in check["hint"], shown
+    assert check["found"], shown
+    before = list(checks.values())[: CHECKS.index(row.check)]
     assert all(each["status"] in ("ok", "skipped") for each in before), shown
-    if status == "failed":
-        assert checks[check]["hint"], shown
+    if row.status == "failed":
+        assert check["hint"], shown
 
 
 @pytest.mark.parametrize("name", LOCAL)
 @pytest.mark.usefixtures("nothing_configured")
 def test_what_is_wrong_with_a_command(name: str, capsys: Capture) -> None:
     """F-SHOW-1: named, with the exit code of the first check that fails, and a hint."""
-    words, check, status, code, hint = LOCAL[name]
-    expect(words, check, status, code, hint, capsys)
+    expect(LOCAL[name], capsys)
 
 
 Answer = tuple[int, Mapping[str, str], str]
@@ -269,7 +230,7 @@ def test_what_is_wrong_with_a_url(
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
     answer, check, code, hint = REMOTE[name]
     with answering(answer) as place:
-        expect([f"http://{place}/mcp"], check, "failed", code, hint, capsys)
+        expect(Found([f"http://{place}/mcp"], hint, check, code=code), capsys)
 
 
 def free_port() -> int:
@@ -282,32 +243,32 @@ def free_port() -> int:
 def test_nothing_listens(capsys: Capture) -> None:
     """F-SHOW-1"""
     url = f"http://127.0.0.1:{free_port()}/mcp"
-    expect([url], "tcp", "failed", 3, "Start the server", capsys)
+    expect(Found([url], "Start the server", "tcp"), capsys)
 
 
 def test_a_name_without_an_address(capsys: Capture) -> None:
     """F-SHOW-1: .invalid never has one (RFC 2606)."""
-    expect(["http://nobody.invalid/mcp"], "dns", "failed", 3, "name of the host", capsys)
+    expect(Found(["http://nobody.invalid/mcp"], "name of the host", "dns"), capsys)
 
 
 def test_a_proxy_that_is_down_or_refuses(capsys: Capture) -> None:
     """F-SHOW-1"""
     down = f"http://127.0.0.1:{free_port()}"
     words = ["https://a.invalid/mcp", "--proxy"]
-    expect([*words, down], "proxy", "failed", 3, "--proxy", capsys)
+    expect(Found([*words, down], "--proxy", "proxy"), capsys)
     with answering((403, {}, "")) as place:
-        expect([*words, f"http://{place}"], "proxy", "failed", 3, "--proxy", capsys)
+        expect(Found([*words, f"http://{place}"], "--proxy", "proxy"), capsys)
 
 
 def test_https_for_http_and_a_certificate_of_its_own(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-1"""
     with answering((200, {}, "")) as place:
-        expect([f"https://{place}/mcp"], "tls", "failed", 3, "http://", capsys)
+        expect(Found([f"https://{place}/mcp"], "http://", "tls"), capsys)
     authority = Authority(tmp_path)
     with answering((404, {}, ""), authority.server_context()) as place:
         url = f"https://{place}/mcp"
-        expect([url], "tls", "failed", 3, "--ca-file", capsys)
-        expect([url, "--insecure"], "path", "failed", 3, "/mcp", capsys)
+        expect(Found([url], "--ca-file", "tls"), capsys)
+        expect(Found([url, "--insecure"], "/mcp", "path"), capsys)
 
 
 def test_variables_with_authorities_are_told(
@@ -403,11 +364,11 @@ def test_for_people(capsys: Capture) -> None:
 
 def test_a_failed_command_says_the_same(capsys: Capture) -> None:
     """F-SHOW-1: one diagnosis for all commands."""
-    assert main(["tools", *LOCAL["a missing variable"][0]]) == 3
+    assert main(["tools", *LOCAL["a missing variable"].words]) == 3
     assert "--env with MY_API_KEY" in capsys.readouterr().err
 
 
 def test_a_revision_that_is_none_is_refused_by_every_command(capsys: Capture) -> None:
     """F-SHOW-2"""
-    assert main(["ping", *LOCAL["a revision that is none"][0]]) == 3
+    assert main(["ping", *LOCAL["a revision that is none"].words]) == 3
     assert "'1.0'" in capsys.readouterr().err
