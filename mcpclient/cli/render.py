@@ -17,8 +17,8 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Optional
@@ -422,7 +422,7 @@ def writing(path: str, what: str = "", verb: str = "write") -> Iterator[None]:
         raise UsageError(f"cannot {verb} {named}: {reason}") from None
 
 
-reading = partial(writing, verb="read")
+reading: Callable[[str], AbstractContextManager[None]] = partial(writing, verb="read")
 
 
 def _numbered(path: str, number: int) -> str:
