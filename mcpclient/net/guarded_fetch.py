@@ -15,18 +15,16 @@ from ..auth.effects import Fetch, Response
 from ..auth.url_guard import check_address, origin_of
 from ..display import shown_url
 from ..errors import AuthError, CallTimeout, ConnectFailed, McpError, ProtocolViolation
-from ..framing.http1 import ResponseHead, encode_request
+from ..framing.http1 import ResponseHead
 from ..framing.uri import parse_url
 from ..lazy import OnDemand
 from .dialing import Dialer
 from .futures import resolve
-from .http_connection import HttpConnection
+from .http import HttpClient, HttpRequest
 from .network_options import NetworkOptions
 
 if TYPE_CHECKING:
     import ssl
-
-    from ..recording.transcript import HttpChannel
 else:
     ssl = OnDemand("ssl")
 
@@ -67,43 +65,30 @@ class GuardedFetcher:
 
     async def _fetch(self, request: Fetch) -> Response:
         url = parse_url(request.url)
-        exchange = _Exchange(request.max_body, asyncio.get_running_loop().create_future())
         is_own = origin_of(request.url) == request.policy.server_origin
-        dialer = self._to_server if is_own else self._to_others
-        target, hop_headers = dialer.request_target(url)
-        headers = [
-            ("Host", url.authority),
-            ("Accept-Encoding", "identity"),
-            ("Connection", "close"),
-            *hop_headers,
-            *request.headers.items(),
-        ]
-        message = encode_request(request.method, target, headers, request.body)
-        recorder = self._options.recorder
-        if recorder is not None and recorder.is_on:
-            exchange.channel = recorder.http_channel()
-            exchange.channel.sent(message)
-        connection: HttpConnection | None = None
+        client = HttpClient(
+            self._to_server if is_own else self._to_others,
+            lambda address: check_address(address, str(url), request.policy),
+        )
+        headers = (("Accept-Encoding", "identity"), ("Connection", "close"))
+        sent = HttpRequest(
+            request.method,
+            url,
+            (*headers, *request.headers.items()),
+            request.body,
+            repeatable=False,
+        )
+        sink = _Sink(request.max_body)
+        exchange = client.request(sent, sink)
         try:
-            connection = await dialer.dial(
-                url,
-                lambda: HttpConnection(None, url),
-                lambda address: check_address(address, str(url), request.policy),
-            )
-            connection.run(exchange, request.method, message)
-            return await exchange.response
-        except McpError as error:
-            if exchange.channel is not None:
-                exchange.channel.end(str(error), error)
-            if isinstance(error, ConnectFailed) and self._has_own_checks and not is_own:
+            return await sink.response
+        except ConnectFailed as error:
+            if self._has_own_checks and not is_own:
                 raise _with_advice(error) from error
             raise
         finally:
-            exchange.response.cancel()
-            if exchange.channel is not None:
-                exchange.channel.end("closed")
-            if connection is not None:
-                connection.abort()
+            exchange.abort()
+            client.abort()
 
 
 def _with_advice(error: ConnectFailed) -> ConnectFailed:
@@ -118,21 +103,19 @@ def _with_advice(error: ConnectFailed) -> ConnectFailed:
     return ConnectFailed(error.target, reason, error.attempts, error.kind)
 
 
-class _Exchange:
-    """One request and its response on a connection of its own."""
+class _Sink:
+    """Gathers one response."""
 
-    def __init__(self, max_body: int, response: asyncio.Future[Response]) -> None:
-        self.response = response
-        self.channel: HttpChannel | None = None
+    def __init__(self, max_body: int) -> None:
+        self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._max_body = max_body
-        self._head: ResponseHead | None = None
         self._body = bytearray()
 
     def head_received(self, head: ResponseHead) -> None:
         self._head = head
         if head.headers.get("content-encoding", "identity").lower() != "identity":
             violation = ProtocolViolation("the server used an unsupported Content-Encoding")
-            resolve(self.response, None, violation)
+            self.response_failed(violation)
 
     def body_received(self, data: bytes) -> None:
         # One byte over the limit, which tells the flow that the body is longer.
@@ -141,14 +124,8 @@ class _Exchange:
             self.response_ended()
 
     def response_ended(self) -> None:
-        if self.response.done() or self._head is None:
-            return
-        head, body = self._head, bytes(self._body)
-        if self.channel is not None:
-            self.channel.head_received(head)
-            self.channel.body_received(body)
-            self.channel.end()
-        self.response.set_result(Response(head.status, head.headers.pairs(), body))
+        head = self._head
+        resolve(self.response, Response(head.status, head.headers.pairs(), bytes(self._body)))
 
-    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
+    def response_failed(self, error: McpError) -> None:
         resolve(self.response, None, error)

@@ -19,7 +19,7 @@ from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
 from ..lazy import OnDemand
-from .dialing import Dialer
+from .dialing import AddressCheck, Dialer
 from .futures import BackgroundTasks, cancel
 from .http_connection import HttpConnection
 from .recorder import Recorder
@@ -73,11 +73,13 @@ class HttpRequest(NamedTuple):
 class HttpClient:
     """A pool of connections, and the requests running on them.
 
-    While the recorder of the dialer is on, every request and response is recorded.
+    While the recorder of the dialer is on, every request and response is recorded. ``check``: of
+    each address, see `Dialer.dial`; with one no redirect is followed, and no cookie is kept.
     """
 
-    def __init__(self, dialer: Dialer) -> None:
+    def __init__(self, dialer: Dialer, check: AddressCheck | None = None) -> None:
         self._dialer = dialer
+        self.check = check
         self._recorder = dialer.recorder or Recorder()
         self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
         self._connections: set[HttpConnection] = set()
@@ -151,7 +153,7 @@ class HttpClient:
 
     async def new_connection(self, url: Url) -> HttpConnection:
         """Open a connection. Raises `ConnectFailed`."""
-        connection = await self._dialer.dial(url, lambda: HttpConnection(self, url))
+        connection = await self._dialer.dial(url, lambda: HttpConnection(self, url), self.check)
         self._connections.add(connection)
         return connection
 
@@ -320,9 +322,10 @@ class Exchange:
         self._head = head
         if self._channel is not None:
             self._channel.head_received(head)
-        if "set-cookie" in head.headers:
+        is_guarded = self._client.check is not None
+        if "set-cookie" in head.headers and not is_guarded:
             self._client.store_cookies(self._request.url, head)
-        if head.status in (307, 308):
+        if head.status in (307, 308) and not is_guarded:
             self._redirect = self._redirect_target(head)
             if self._redirect is not None:
                 return

@@ -99,6 +99,25 @@ def test_a_request_and_its_answer() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_within_the_origin_is_not_followed_and_no_cookie_is_kept(status: int) -> None:
+    """F-AUTH-10: unlike what a client sends to its own server."""
+
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            head = f"HTTP/1.1 {status} Moved\r\nLocation: /other\r\nSet-Cookie: a=b\r\n"
+            answer.raw(f"{head}Content-Length: 0\r\n\r\n".encode())
+
+        fetcher = GuardedFetcher()
+        async with HttpServer({"/t": handler}) as server:
+            for _ in range(2):
+                assert (await fetcher.fetch(fetch(str(server.url("/t"))))).status == status
+            assert [request.target for request in server.requests] == ["/t", "/t"]
+            assert not any("cookie" in request.headers for request in server.requests)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_body_is_read_only_so_far(chunked: bool) -> None:
     """F-AUTH-10: one byte more than allowed tells that there is more, even of an endless one."""

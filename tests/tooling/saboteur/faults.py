@@ -768,8 +768,8 @@ OTHERS = [
     Fault(
         "net.guarded_fetch",
         "other servers are reached as the client's own",
-        "dialer = self._to_server if is_own else self._to_others",
-        "dialer = self._to_server",
+        "self._to_server if is_own else self._to_others,",
+        "self._to_server,",
     ),
     Fault(
         "net.http",
