@@ -36,19 +36,31 @@ _HEAD_END = b"\r\n\r\n"
 
 
 class AsgiTransport(StreamableHttpTransport):
-    """Talks to one endpoint of ``application``, which starts and ends with the connection."""
+    """Talks to one endpoint of ``application``, which starts and ends with the connection.
+
+    ``state`` belongs to the application; empty where it does not support lifespans.
+    """
 
     def __init__(
         self, url: Url, application: Application, network: NetworkOptions, **options: Any
     ) -> None:
-        self._lifespan = Lifespan(application)
-        dialer = _Dialer(network, application, self._lifespan.state)
+        self.state: dict[str, Any] = {}
+        self._application = application
+        self._lifespan: asyncio.Task[None] | None = None
+        self._told: asyncio.Queue[_Event]
+        self._answers: asyncio.Queue[object]
         self._is_closing = False
-        super().__init__(url, dialer=dialer, **options)
+        super().__init__(url, dialer=_Dialer(network, application, self.state), **options)
 
     async def open(self, receiver: Receiver) -> None:
         """Let the application start. Raises `ConnectFailed` when it fails to."""
-        await self._lifespan.start(self.description)
+        self._told, self._answers = asyncio.Queue(), asyncio.Queue()
+        self._lifespan = task = asyncio.ensure_future(self._run())
+        answer = await self._say("lifespan.startup", task)
+        if answer.get("type") == "lifespan.startup.failed":
+            await self._shut_down(task)
+            reason = f"the application did not start: {answer.get('message') or 'no reason given'}"
+            raise ConnectFailed(self.description, reason)
         await super().open(receiver)
 
     async def close(self) -> None:
@@ -57,71 +69,21 @@ class AsgiTransport(StreamableHttpTransport):
             await super().close()
         finally:
             self._is_closing = False
-            await self._lifespan.end()
+            if self._lifespan is not None:
+                await self._shut_down(self._lifespan)
 
     def abort(self) -> None:
         super().abort()
         if not self._is_closing:
-            self._lifespan.abort()
+            cancel(self._lifespan)
 
-
-class _Dialer(Dialer):
-    """Connects every URL to one application; ``state``: set up by its lifespan."""
-
-    def __init__(
-        self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
-    ) -> None:
-        super().__init__(options)
-        self.application = application
-        self.state = state
-
-    async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
-        made = protocol()
-        made.connection_made(_Connection(self, url, made))
-        return made
-
-    def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
-        return url.target, []
-
-
-class Lifespan:
-    """The lifespan of an application: its work before the first request and after the last.
-
-    ``state`` belongs to the application; empty without support for lifespans.
-    """
-
-    def __init__(self, application: Application) -> None:
-        self.state: dict[str, Any] = {}
-        self._application = application
-        self._task: asyncio.Task[None] | None = None
-        self._told: asyncio.Queue[_Event]
-        self._answers: asyncio.Queue[object]
-
-    async def start(self, shown: str) -> None:
-        """Let the application start. Raises `ConnectFailed` when it fails to."""
-        self._told, self._answers = asyncio.Queue(), asyncio.Queue()
-        self._task = task = asyncio.ensure_future(self._run())
-        answer = await self._say("lifespan.startup", task)
-        if answer.get("type") == "lifespan.startup.failed":
-            await self.end()
-            reason = f"the application did not start: {answer.get('message') or 'no reason given'}"
-            raise ConnectFailed(shown, reason)
-
-    async def end(self) -> None:
-        """Shut the application down, and cancel its task. Idempotent."""
-        task = self._task
-        if task is None:
-            return
+    async def _shut_down(self, task: asyncio.Task[None]) -> None:
         try:
             if not task.done():
                 await self._say("lifespan.shutdown", task)
         finally:
             task.cancel()
         await asyncio.wait({task})
-
-    def abort(self) -> None:
-        """Cancel it."""
-        cancel(self._task)
 
     async def _say(self, kind: str, task: asyncio.Task[None]) -> _Event:
         """Send the application an event and wait for its reply; {} if there is none."""
@@ -143,6 +105,25 @@ class Lifespan:
         except Exception as error:
             # It does not support lifespans (the specification has it raise), or reported a failure.
             _logger.debug("the application's lifespan: %r", error)
+
+
+class _Dialer(Dialer):
+    """Connects every URL to one application; ``state``: set up by its lifespan."""
+
+    def __init__(
+        self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
+    ) -> None:
+        super().__init__(options)
+        self.application = application
+        self.state = state
+
+    async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
+        made = protocol()
+        made.connection_made(_Connection(self, url, made))
+        return made
+
+    def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
+        return url.target, []
 
 
 class _Connection(asyncio.Transport):

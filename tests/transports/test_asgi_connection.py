@@ -13,8 +13,10 @@ from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.http import HttpClient, HttpRequest
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.transports.asgi import Lifespan, _Dialer
+from mcpclient.transports.asgi import AsgiTransport, _Dialer
 from tests.support.virtual_time import run
+
+from .receivers import RecordingReceiver
 
 URL = parse_url("http://127.0.0.1:8000/a%20b?c=d")
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -189,11 +191,11 @@ def test_a_lifespan_starts_and_ends_with_its_state() -> None:
             await send({"type": f"{told[-1]}.complete"})
 
     async def main() -> None:
-        lifespan = Lifespan(app)
-        await lifespan.start("x")
-        assert lifespan.state == {"pool": "made"}
-        await lifespan.end()
-        await lifespan.end()
+        transport = AsgiTransport(URL, app, NetworkOptions())
+        await transport.open(RecordingReceiver())
+        assert transport.state == {"pool": "made"}
+        await transport.close()
+        await transport.close()
 
     run(main())
     assert told == ["lifespan.startup", "lifespan.shutdown"]
@@ -209,9 +211,9 @@ def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> No
             await send(answer)
 
     async def main() -> None:
-        lifespan = Lifespan(app)
-        await lifespan.start("x")
-        await lifespan.end()
+        transport = AsgiTransport(URL, app, NetworkOptions())
+        await transport.open(RecordingReceiver())
+        await transport.close()
 
     run(main())
 
@@ -221,9 +223,9 @@ def test_an_application_without_lifespans_works() -> None:
         assert scope["type"] == "http"
 
     async def main() -> None:
-        lifespan = Lifespan(app)
-        await lifespan.start("x")
-        await lifespan.end()
+        transport = AsgiTransport(URL, app, NetworkOptions())
+        await transport.open(RecordingReceiver())
+        await transport.close()
 
     run(main())
 
@@ -235,7 +237,7 @@ def test_an_application_that_does_not_start_says_why() -> None:
 
     async def main() -> None:
         with pytest.raises(ConnectFailed, match="did not start: no database"):
-            await Lifespan(app).start("x")
+            await AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
 
     run(main())
 
@@ -245,10 +247,10 @@ def test_an_application_that_never_answers_delays_only_so_long() -> None:
         await asyncio.Event().wait()
 
     async def main() -> None:
-        lifespan = Lifespan(app)
-        await lifespan.start("x")
-        lifespan.abort()
-        await lifespan.end()
+        transport = AsgiTransport(URL, app, NetworkOptions())
+        await transport.open(RecordingReceiver())
+        transport.abort()
+        await transport.close()
         assert asyncio.get_running_loop().time() < 30
 
     run(main())
