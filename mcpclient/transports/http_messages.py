@@ -187,35 +187,6 @@ def _checked(headers: Mapping[str, str]) -> Fields:
     return [(name, value) for name, value in headers.items() if name.lower() not in _RESERVED]
 
 
-def answer_error(
-    head: ResponseHead,
-    body: bytes,
-    url: Url,
-    request_id: RequestId | None = None,
-    *,
-    in_session: bool = False,
-    has_worked: bool = False,
-) -> McpError:
-    """Return the exception for a response whose status is not a success.
-
-    When the body is a JSON-RPC error that answers this very request, that is the exception, as on
-    any other transport, with the HTTP error as its cause. Everything else is an `HttpError`: a
-    `SessionExpired` for a 404 ``in_session``, and for a 400 that speaks of the session where that
-    ``has_worked`` before, so that the request itself cannot be at fault.
-    """
-    says_so = head.status == 400 and has_worked and speaks_of_the_session(body)
-    is_expired = in_session and (head.status == 404 or says_so)
-    error_type = SessionExpired if is_expired else HttpError
-    error = http_error(head, body[:ERROR_BODY_LIMIT], url, error_type)
-    if head.status in (401, 403) or error_type is SessionExpired:
-        return error
-    refusal = refusal_of(request_id, _json_or_none(body))
-    if refusal is None:
-        return error
-    refusal.__cause__ = error
-    return refusal
-
-
 class Refusal:
     """A response that is not a success: its head, and the beginning of its body."""
 
@@ -228,9 +199,32 @@ class Refusal:
         self.body += data[: ERROR_BODY_LIMIT - len(self.body)]
         return len(self.body) == ERROR_BODY_LIMIT
 
-    def error(self, url: Url, request_id: RequestId | None = None, **session: bool) -> McpError:
-        """Return the exception for it; see `answer_error`."""
-        return answer_error(self.head, bytes(self.body), url, request_id, **session)
+    def error(
+        self,
+        url: Url,
+        request_id: RequestId | None = None,
+        *,
+        in_session: bool = False,
+        has_worked: bool = False,
+    ) -> McpError:
+        """Return the exception for it.
+
+        When the body is a JSON-RPC error that answers this very request, that is the exception, as
+        on any other transport, with the HTTP error as its cause. Everything else is an `HttpError`:
+        a `SessionExpired` for a 404 ``in_session``, and for a 400 that speaks of the session where
+        that ``has_worked`` before, so that the request itself cannot be at fault.
+        """
+        status, body = self.head.status, bytes(self.body)
+        says_so = status == 400 and has_worked and speaks_of_the_session(body)
+        is_expired = in_session and (status == 404 or says_so)
+        error = http_error(self.head, body, url, SessionExpired if is_expired else HttpError)
+        if status in (401, 403) or is_expired:
+            return error
+        refusal = refusal_of(request_id, _json_or_none(body))
+        if refusal is None:
+            return error
+        refusal.__cause__ = error
+        return refusal
 
 
 def speaks_of_the_session(body: bytes) -> bool:

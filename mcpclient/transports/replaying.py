@@ -31,7 +31,7 @@ from ..recording.conversation import (
 from ..recording.script import Script, client_is_ready
 from ..recording.transcript import Transcript, error_of, read_transcripts
 from .base import Abandoned, Receiver, Transport
-from .http_messages import answer_error
+from .http_messages import Refusal
 
 
 class Recording(Transport):
@@ -166,12 +166,11 @@ class Recording(Transport):
             return
         if isinstance(step, Refused):
             assert part.call is not None
-            head = ResponseHead(step.status, "", step.headers, "1.1")
+            refusal = Refusal(ResponseHead(step.status, "", step.headers, "1.1"))
+            refusal.add(step.body)
             recorded_id = part.call.request["id"]
-            refusal = answer_error(
-                head, step.body, self._url, recorded_id, in_session=step.in_session
-            )
-            receiver.request_failed(request_id, refusal)
+            error = refusal.error(self._url, recorded_id, in_session=step.in_session)
+            receiver.request_failed(request_id, error)
             return
         error = error_of(step.error)
         if isinstance(step, Failed) and step.lost:

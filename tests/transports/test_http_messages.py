@@ -26,7 +26,6 @@ from mcpclient.transports.http_messages import (
     CallerHeaders,
     HeaderSource,
     Refusal,
-    answer_error,
     refusal_of,
     speaks_of_the_session,
 )
@@ -170,8 +169,9 @@ def error_of(
     status: int, body: object = b"", request_id: int | None = 1, *, in_session: bool = False
 ) -> Any:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    head = ResponseHead(status, "", Headers([("Retry-After", "5")]), "1.1")
-    return answer_error(head, raw, URL, request_id, in_session=in_session)
+    refusal = Refusal(ResponseHead(status, "", Headers([("Retry-After", "5")]), "1.1"))
+    refusal.add(raw)
+    return refusal.error(URL, request_id, in_session=in_session)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 429, 500, 503])

@@ -223,7 +223,7 @@ VISIBLE = [
     Fault(
         "transports.http_messages",
         "no session ever expires",
-        "is_expired = in_session and (head.status == 404 or says_so)",
+        "is_expired = in_session and (status == 404 or says_so)",
         "is_expired = False",
     ),
     Fault("transports.connected", "lines are not ended", 'message + b"\\n"', "message"),
