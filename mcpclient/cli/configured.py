@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
@@ -74,13 +74,6 @@ def _asked(name: str, path: str | None, foreign: bool) -> Config:
         return ask_for_input(spec, terminal) if spec.id in wanted else None
 
     return load(path, enabled=name, inputs=ask, foreign=foreign)
-
-
-def found_servers() -> Iterator[tuple[str, ServerConfig]]:
-    """Yield the servers in files of other applications, as ``NAME@application``."""
-    for place in discover_configs():
-        for name, server in load(place.path, foreign=True).servers.items():
-            yield f"{name}@{place.application}", server
 
 
 def split_name(name: str, servers: Iterable[str]) -> tuple[str, str]:

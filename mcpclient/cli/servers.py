@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..config.config import Config, ServerConfig
+from ..config.scopes import discover_configs
 from ..errors import ConnectFailed, McpError, ServerUnavailable, UsageError
 from ..framing.escaping import escape
 from ..hints import SHELL, hint_for
@@ -18,7 +19,7 @@ from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, LocalWork, flag, option
-from .configured import found_servers, load, none_configured, shown_target
+from .configured import load, none_configured, shown_target
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
 from .running import text_and_hint
@@ -62,7 +63,11 @@ def _prepare_servers(options: argparse.Namespace) -> LocalWork:
 
 
 async def _list_found(screen: Screen) -> Answer:
-    found = [{**_written(server), "name": name} for name, server in found_servers()]
+    found = [
+        {**_written(server), "name": f"{name}@{place.application}"}
+        for place in discover_configs()
+        for name, server in load(place.path, foreign=True).servers.items()
+    ]
     rows = [(each["name"], each["status"], each["target"], each["file"]) for each in found]
     header = ("SERVER", "STATUS", "TARGET", "FILE")
     text = listing(header, rows, screen.style, "no servers found", whole=True)

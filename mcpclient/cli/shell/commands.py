@@ -165,16 +165,11 @@ for _name in ("resources", "read", "prompts", "prompt", "complete", "info", "pin
     _as_outside(_name)
 
 
-@_builtin("tools [PATTERN]", "list the tools, or those that match")
-async def _tools(session: Session, words: Sequence[Word]) -> Answer:
-    """List the tools; a word without wildcards matches anywhere in their names."""
-    typed = words[0].text if words else "*"
-    pattern = typed if any(character in typed for character in "*?[") else f"*{typed}*"
-    return await _ask(session, "tools", [Word(pattern, pattern, 0)])
-
-
 @_builtin("tool NAME", "describe the arguments and the result of a tool")
-async def _tool(session: Session, words: Sequence[Word]) -> Answer:
+@_builtin("tools [NAME-OR-PATTERN]", "list the tools, or those that match, or describe one")
+async def _tools(session: Session, words: Sequence[Word]) -> Answer:
+    if not words or not set("*?[").isdisjoint(words[0].text):
+        return await _ask(session, "tools", words)
     tool = Tool((await session.find_tool(words[0].text)).raw)
     line = " ".join(map(quoted, example_words(tool)))
     return Answer(text=tools.described(tool, session.screen.style, line), value=tool)

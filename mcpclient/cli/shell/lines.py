@@ -136,9 +136,6 @@ _MAX_LINES = 1000
 _MAX_LINE_BYTES = 4096  # longer ones are not written
 _MAX_HISTORY_BYTES = 4 * 1024 * 1024
 
-SchemaOf = Callable[[Sequence[Word]], Any]
-"""Returns the input schema of the tool that the words of a line call, None when there is none."""
-
 
 class History:
     """The lines of this and of earlier sessions, oldest first.
@@ -191,8 +188,11 @@ class History:
         self._path = None
 
 
-def without_secrets(line: str, schema_of: SchemaOf) -> str:
-    """Return a line with empty values where secrets were."""
+def without_secrets(line: str, schema_of: Callable[[Sequence[Word]], Any]) -> str:
+    """Return a line with empty values where secrets were.
+
+    ``schema_of`` returns the input schema of the tool that words call, None if there is none.
+    """
     words = split_words(line, unfinished=True)
     schema = schema_of(words)
     redact = Redactor().text

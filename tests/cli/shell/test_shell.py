@@ -377,6 +377,8 @@ def test_what_a_built_in_needs_is_said() -> None:
         assert "usage: call" in (await world.fail("call"))[1]
         assert "write the arguments, or @FILE" in (await world.fail("echo -"))[1]
         assert "echo" in (await world.run("tool echo"))[0]
-        assert "echo" in (await world.run("tools ec"))[0]
+        assert "echo" in (await world.run("tools *ec*"))[0]
+        assert await world.run("tools echo") == await world.run("tool echo")
+        assert "did you mean 'echo'?" in (await world.fail("tools ecko"))[1]
 
     in_shell(work)
