@@ -25,14 +25,14 @@ check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	$(python) -m tests.tooling.public_types
-	$(python) -m tests.tooling.page_lint
+	$(python) -m tests.tools.public_types
+	$(python) -m tests.tools.page_lint
 	$(python) -m pytest tests/test_floors.py
 	$(python) -m pytest -n auto --dist loadfile --cov --cov-report=
-	$(python) -m tests.tooling.coverage_gate
+	$(python) -m tests.tools.coverage_gate
 
 test-all: ## run the tests on every supported Python of this machine
-	@set -e; $(PYTHON) -m tests.tooling.pythons | while read -r version interpreter; do \
+	@set -e; $(PYTHON) -m tests.tools.pythons | while read -r version interpreter; do \
 		echo "== Python $$version"; \
 		$(MAKE) --no-print-directory test PYTHON="$$interpreter" VENV=".venv-$$version" </dev/null; \
 	done
@@ -41,16 +41,16 @@ test-all: ## run the tests on every supported Python of this machine
 	else echo "PyPy is not installed"; fi
 
 browser: $(stamp) ## install a Chromium for the tests of the page, where PATH has none
-	$(python) -m tests.tooling.browser
+	$(python) -m tests.tools.browser
 
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
-	$(PYTHON) -m tests.tooling.distribution
+	$(PYTHON) -m tests.tools.distribution
 
 vendored: $(stamp) ## run the tests on a copy under another name (PATHS="tests/net" PARTS="stdio,http")
-	$(python) -m tests.tooling.vendored $(if $(PARTS),--parts $(PARTS)) $(PATHS)
+	$(python) -m tests.tools.vendored $(if $(PARTS),--parts $(PARTS)) $(PATHS)
 
 windows: $(stamp) ## run demo, replay, servers and tests by Windows Pythons (needs wine; PATHS="tests/net")
-	$(python) -m tests.tooling.windows $(PATHS)
+	$(python) -m tests.tools.windows $(PATHS)
 
 # Needs nothing but Python, so that it runs, as far as it can, on a machine that has nothing else.
 conformance: ## transcripts, reference servers, the official suite (STRICT=1: what cannot run fails)
@@ -67,10 +67,10 @@ hosts: $(stamp) ## the blocking twin in notebooks, web servers and workers; serv
 	$(python) -m conformance.hosts
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed
-	$(python) -m tests.bench
+	$(python) -m tests.tools.bench
 
 sabotage: $(stamp) ## put faults into a copy, and see that tests and replay notice (NAMES="auth")
-	$(python) -m tests.tooling.saboteur $(NAMES)
+	$(python) -m tests.tools.saboteur $(NAMES)
 
 SECONDS ?= 300
 SEED ?=
@@ -78,19 +78,19 @@ SEED ?=
 REFRESHES ?= 10000
 
 soak: $(stamp) ## random calls, kills, reconnects and logins (SECONDS=300, REFRESHES=10000, SEED=a number)
-	$(python) -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
-	$(python) -m tests.soak.logins --refreshes $(REFRESHES) $(if $(SEED),--seed $(SEED))
+	$(python) -m tests.tools.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	$(python) -m tests.tools.soak.logins --refreshes $(REFRESHES) $(if $(SEED),--seed $(SEED))
 
 fuzz: SECONDS = 60
 fuzz: .venv-fuzz/.installed ## look for inputs that break a parser (SECONDS=60 for each, TARGETS="sse uri")
-	.venv-fuzz/bin/python -m tests.fuzz --seconds $(SECONDS) $(TARGETS)
+	.venv-fuzz/bin/python -m tests.tools.fuzz --seconds $(SECONDS) $(TARGETS)
 
 # The fuzzer has wheels for some Pythons only; the first of them that is on this machine will do.
-.venv-fuzz/.installed: tests/fuzz/requirements.txt
-	@interpreter=$$($(PYTHON) -m tests.tooling.pythons | sed -n 's/^3\.1[234] //p' | head -n 1); \
+.venv-fuzz/.installed: tests/tools/fuzz/requirements.txt
+	@interpreter=$$($(PYTHON) -m tests.tools.pythons | sed -n 's/^3\.1[234] //p' | head -n 1); \
 	test -n "$$interpreter" || { echo "make fuzz needs Python 3.12, 3.13 or 3.14" >&2; exit 1; }; \
 	"$$interpreter" -m venv --clear .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check -r tests/fuzz/requirements.txt
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check -r tests/tools/fuzz/requirements.txt
 	touch $@
 
 $(stamp): tests/requirements.txt

@@ -1,7 +1,7 @@
 """What a peer can make larger costs in proportion, counted and not timed.
 
 Each row prepares work of some size. It is done at two sizes, one four times the other, by a copy of
-the package that counts its steps and the bytes it goes through (`tests.tooling.work_counter`).
+the package that counts its steps and the bytes it goes through (`tests.tools.work_counter`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 import pytest
 
-from tests.tooling.work_counter import Task, WorkCounter, growth
+from tests.tools.work_counter import Task, WorkCounter, growth
 
 Work = Callable[[], object]
 

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from tests.net.process_helpers import is_alive, wait_until
-from tests.soak.lanes import SERVER, free_port
 from tests.support.subprocesses import TOP, lines_of
+from tests.tools.soak.lanes import SERVER, free_port
 
 pytestmark = pytest.mark.needs_posix
 

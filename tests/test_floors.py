@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from mcpclient import errors
-from tests.tooling.imports import Import, imports_of, read_sources, standard_library
+from tests.tools.imports import Import, imports_of, read_sources, standard_library
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 

@@ -23,9 +23,9 @@ from mcpclient import Client, McpError, ProcessExited, StopLadder
 from mcpclient.cli.main import main
 from mcpclient.client.connection.client_options import TransportName
 from mcpclient.net.process.server_process import spawn
-from tests.soak.lanes import SERVER, free_port
 from tests.support.leaks import Resources, left_behind
 from tests.support.subprocesses import TOP
+from tests.tools.soak.lanes import SERVER, free_port
 
 pytestmark = pytest.mark.needs_posix
 

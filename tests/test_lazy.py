@@ -12,7 +12,7 @@ from mcpclient.errors import UsageError
 from mcpclient.lazy import OnDemand, import_part
 from mcpclient.vendoring import parts
 from tests.support.subprocesses import run_python
-from tests.tooling.imports import read_sources
+from tests.tools.imports import read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
 

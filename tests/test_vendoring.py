@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mcpclient
 from tests.support.subprocesses import TOP, run_python
-from tests.tooling.imports import all_imports, read_sources
+from tests.tools.imports import all_imports, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from conformance import peers
-from tests.tooling import pythons
+from tests.tools import pythons
 
 _CUT_OFF = re.compile(
     r"(?i)temporary failure in name resolution|name or service not known|nodename nor servname"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.peers import INSTALLED
 from conformance.peers.install import CannotInstall
-from tests.tooling import pythons
+from tests.tools import pythons
 
 REQUIREMENTS = Path(__file__).with_name("requirements-autobahn.txt")
 ENVIRONMENT = INSTALLED / "autobahn"

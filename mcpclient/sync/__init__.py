@@ -9,7 +9,7 @@
 
 Every call runs in one event loop, in one background thread of the process. The classes are made
 from the asynchronous ones, so both have the same methods. Their types are in ``__init__.pyi``,
-which ``python -m tests.tooling.sync_stub`` writes.
+which ``python -m tests.tools.sync_stub`` writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The blocking classes for type checkers. Written by tests/tooling/sync_stub.py."""
+"""The blocking classes for type checkers. Written by tests/tools/sync_stub.py."""
 
 from __future__ import annotations
 

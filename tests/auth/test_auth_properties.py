@@ -1,6 +1,6 @@
 """What servers say about authorization: read as it was meant, or refused; nothing else is raised.
 
-The documents, tokens and challenges of an adversary are also those of ``tests/fuzz/targets``.
+The documents, tokens and challenges of an adversary are also those of ``tests/tools/fuzz/targets``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mcpclient.auth.url_guard import (
 )
 from mcpclient.errors import SsrfError, TokenRequestFailed
 from mcpclient.framing.browser_url import parse_canonical_ipv4
-from tests.fuzz.targets import metadata, url_guard
-from tests.fuzz.targets import tokens as fuzzed_tokens
 from tests.support.properties import examples
 from tests.support.strategies import hostile_json, texts, tokens
+from tests.tools.fuzz.targets import metadata, url_guard
+from tests.tools.fuzz.targets import tokens as fuzzed_tokens
 
 POLICY = UrlPolicy()
 

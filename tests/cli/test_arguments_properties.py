@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mcpclient.cli.arguments import parse_arguments as parse_untyped
 from mcpclient.cli.arguments import parse_text_arguments, unchecked_arguments
-from tests.fuzz.targets import arguments
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_objects, json_values, texts
+from tests.tools.fuzz.targets import arguments
 
 keys = st.text("ab-_.é", min_size=1, max_size=5).filter(lambda key: key != "-")
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
-from tests.fuzz.targets import configuration
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, hostile_json, texts
+from tests.tools.fuzz.targets import configuration
 
 NAMES = ["command", "args", "env", "cwd", "url", "headers", "type", "mcpServers", "transport"]
 places = st.sampled_from(

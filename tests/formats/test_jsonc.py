@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpclient.formats.jsonc import JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from tests.support.strategies import json_values, texts
-from tests.tooling.work_counter import WorkCounter, growth
+from tests.tools.work_counter import WorkCounter, growth
 
 # Four times the size is at most so many times the work; quadratic work would be sixteen times.
 MOST = 5.5

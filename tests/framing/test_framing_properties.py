@@ -1,7 +1,7 @@
 """What is written one way is read back, however the network cuts it: every framer.
 
 That no bytes at all raise, and that cuts change nothing, is also said by the targets of
-``tests/fuzz``, which meet other bytes.
+``tests/tools/fuzz``, which meet other bytes.
 """
 
 from __future__ import annotations

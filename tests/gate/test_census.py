@@ -16,8 +16,8 @@ from typing import Union
 import pytest
 
 import mcpclient
-from tests.tooling.imports import read_sources
-from tests.tooling.reach import Graph, Node, graph_of
+from tests.tools.imports import read_sources
+from tests.tools.reach import Graph, Node, graph_of
 
 STARTS = re.compile(
     r"subprocess\.(?:Popen|run|call|check_call|check_output|getoutput|getstatusoutput)"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.cookies import CookieJar
-from tests.fuzz.targets import cookies
 from tests.support.properties import examples
 from tests.support.strategies import tokens
+from tests.tools.fuzz.targets import cookies
 
 HOME = parse_url("https://h.example/a/b")
 NOW = 1_000_000_000.0

@@ -1,7 +1,8 @@
 """The parsers and the small machines of the protocol: what goes in comes out, and nothing raises.
 
-That any JSON can be read as any object of the protocol is said by ``tests/fuzz/targets/records.py``
-and tried here with objects that have the names of the protocol.
+That any JSON can be read as any object of the protocol is said by
+``tests/tools/fuzz/targets/records.py``, and tried here with objects that have the names of the
+protocol.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
 from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value
 from mcpclient.protocol.tasks import RELATED_TASK, related_task_of, with_related_task
-from tests.fuzz.targets import records
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values, texts
+from tests.tools.fuzz.targets import records
 
 NAMES = {
     *("content", "type", "text", "data", "mimeType", "resource", "uri", "blob", "isError", "name"),

@@ -1,6 +1,6 @@
 """A program with open clients over every transport that ends in the way its arguments name.
 
-Arguments: the way, the file for the server's ledger, the port of a server of `tests.soak.server`.
+Arguments: the way, the file for the server's ledger, the port of a `tests.tools.soak.server`.
 It tells the ids of its server processes as one line each. On every client a call is in flight and
 a subscription open, and where there are pings, the next is an hour away. Ways: ``return``,
 ``raise``, ``exit``, ``terminate``, ``interrupt``, ``thread`` (a loop that still runs in a daemon
@@ -36,7 +36,7 @@ atexit.register(linger)  # what is registered first is called last
 from mcpclient import Client, Subscription  # noqa: E402
 from mcpclient.client.connection.client_options import TransportName  # noqa: E402
 
-FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "soak", "server.py"))
+FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "tools", "soak", "server.py"))
 PATHS: tuple[tuple[str, str, TransportName | None], ...] = (
     ("http://127.0.0.1:{}/json", "2026-07-28", None),
     ("http://127.0.0.1:{}/sse", "2025-11-25", None),

@@ -194,7 +194,7 @@ def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:
 SLOW = {
     "tests/adapters/test_provider_sdks.py": "importing the SDKs takes seconds",
     "tests/adapters/test_provider_types.py": "importing the SDKs takes seconds",
-    "tests/bench/test_bench.py": "runs every row of the benchmark",
+    "tests/tools/bench/test_bench.py": "runs every row of the benchmark",
     "tests/cli/test_completion.py": "starts the command line in three shells",
     "tests/adapters/test_recipes.py": "imports five frameworks",
     "tests/inspector/test_snippets.py": "starts Node and shells",
@@ -203,9 +203,9 @@ SLOW = {
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
-    "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
-    "tests/tooling/test_distribution.py": "builds, and installs into environments",
-    "tests/tooling/test_saboteur.py": "runs the tests of a copy",
+    "tests/tools/test_coverage_gate.py": "measures the coverage of a project",
+    "tests/tools/test_distribution.py": "builds, and installs into environments",
+    "tests/tools/test_saboteur.py": "runs the tests of a copy",
 }
 
 

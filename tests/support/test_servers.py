@@ -25,7 +25,7 @@ APART = {
     ),
     # The protocols below it: none of these says anything of MCP's own.
     "tests/support/http_server.py:HttpServer": "HTTP only: what it answers are handlers",
-    "tests/tooling/test_capture.py:HttpServer": "answers every request with the same bytes",
+    "tests/tools/test_capture.py:HttpServer": "answers every request with the same bytes",
     "tests/net/websocket_peer.py:Peer": "WebSocket frames only, right and wrong ones",
     "tests/framing/test_websocket_peer.py:Peers": "two state machines of WebSocket, without I/O",
     "tests/framing/test_websocket_frames_deflate.py:Server": "a compressor, straight on zlib",
@@ -43,11 +43,11 @@ APART = {
     "conformance/replay/http_peer.py:HttpPeer": "plays what was recorded, and knows no MCP",
     "conformance/replay/stdio_peer.py:StdioPeer": "plays what was recorded, and knows no MCP",
     "conformance/peers/__init__.py:Server": "says how a server of others is started",
-    "tests/bench/processes.py:HttpServer": "the process of the server that is measured against",
-    "tests/bench/idle_hour.py:_Server": "the server that is measured against, in simulated time",
+    "tests/tools/bench/processes.py:HttpServer": "the server's process",
+    "tests/tools/bench/idle_hour.py:_Server": "the server, in simulated time",
     "tests/manager/test_managed_client.py:RecordingServer": "the server of a manager, not of MCP",
-    "tests/bench/many_servers.py:NamedServer": "a class of fastmcp with another name",
-    "tests/soak/managed_lane.py:ManagedServer": "a server of a manager, in the form of a client",
+    "tests/tools/bench/many_servers.py:NamedServer": "a class of fastmcp with another name",
+    "tests/tools/soak/managed_lane.py:ManagedServer": "a client that a manager has",
 }
 
 # Code that answers an opening by itself. Tests that give a single result need no row.
@@ -56,10 +56,10 @@ OPENINGS_APART = {
     "conformance/websocket/servers/websockets_server.py": (
         "runs in an environment that has the websockets package and nothing of this project"
     ),
-    "tests/bench/servers.py": "answers with prepared bytes, so that it takes next to no time",
+    "tests/tools/bench/servers.py": "answers with prepared bytes, so that it takes next to no time",
     "tests/entries/bundles/making.py": "is packed into bundles, and runs from there",
     "tests/inspector/faulty_server.py": "says what no server may say",
-    "tests/fuzz/targets/conversation.py": "gives a fuzzer results to spoil",
+    "tests/tools/fuzz/targets/conversation.py": "gives a fuzzer results to spoil",
 }
 
 GENERAL = {"OpenedServer", "McpServer", "DemoServer"}

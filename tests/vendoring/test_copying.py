@@ -25,7 +25,7 @@ from mcpclient.vendoring.copying import (
 )
 from mcpclient.vendoring.manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from mcpclient.vendoring.parts import PARTS, TOGETHER, missing_part, parts_of
-from tests.tooling.imports import all_imports, read_sources
+from tests.tools.imports import all_imports, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
 DEMO = PACKAGE.parent / "mcpclient" / "testing" / "demo_server.py"

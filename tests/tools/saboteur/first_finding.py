@@ -1,0 +1,59 @@
+"""``python -m tests.tools.saboteur.first_finding [NAME ...]``: replay until something is found.
+
+Each session in one chunking, and no further than the first that does not go as recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+
+from conformance import replay
+from mcpclient.recording.transcript import Transcript
+
+_AT_ONCE = 8
+
+
+async def first_finding(names: Sequence[str]) -> str | None:
+    """Return what was found first; None when all goes as recorded."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def meet(name: str, transcript: Transcript) -> str | None:
+        async with turns:
+            try:
+                report = await replay.replay(name, transcript, replay.chunkings_of(transcript)[0])
+            except Exception as error:
+                return f"{name}: {type(error).__name__}: {error}"
+        if report.checks and not report.findings:
+            return None
+        return f"{name}: {'; '.join(report.findings[:2]) or 'nothing was checked'}"
+
+    meetings = [
+        asyncio.ensure_future(meet(name, transcript))
+        for name, transcript in replay.transcripts(names).items()
+    ]
+    try:
+        for meeting in asyncio.as_completed(meetings):
+            found = await meeting
+            if found is not None:
+                return found
+    finally:
+        for each in meetings:
+            each.cancel()
+        await asyncio.wait(meetings)
+    return None
+
+
+def main() -> int:
+    """Print the finding, if any."""
+    logging.getLogger("mcpclient").addHandler(logging.NullHandler())
+    found = asyncio.run(first_finding(sys.argv[1:]))
+    if found is not None:
+        print(f"found in {found}"[:500])
+    return 0 if found is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
