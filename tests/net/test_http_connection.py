@@ -207,7 +207,9 @@ def with_slow_dialer(meanwhile: Callable[[HttpServer], None]) -> list[McpError |
     async def work(server: HttpServer, client: HttpClient) -> None:
         dial = client._dialer.dial
 
-        async def slow_dial(url: Url, protocol: Callable[[], HttpConnection]) -> HttpConnection:
+        async def slow_dial(
+            url: Url, protocol: Callable[[], HttpConnection], check: None
+        ) -> HttpConnection:
             connection = await dial(url, protocol)
             meanwhile(server)
             await asyncio.sleep(1)

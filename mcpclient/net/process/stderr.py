@@ -163,13 +163,15 @@ def _stream_sink(stream: Any) -> Callable[[bytes], None]:
 
     def take(data: bytes) -> None:
         nonlocal write
-        if write is None:
+        passing = write
+        if passing is None:
             try:
                 stream.write("")
-                write = _text_sink(stream.write)
+                passing = _text_sink(stream.write)
             except TypeError:
-                write = stream.write
-        write(data)
+                passing = stream.write
+            write = passing
+        passing(data)
         if hasattr(stream, "flush"):
             stream.flush()
 
