@@ -180,7 +180,7 @@ def define(
     listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
     made: dict[str, Definition] = {}
     problems: list[ToolProblem] = []
-    budget = _StrictBudget(rules.strict)
+    used, most = [0, 0, 0], (rules.strict or StrictRules()).most
     for tool in listed:
         if not is_for_models(tool):
             problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
@@ -196,7 +196,7 @@ def define(
         renamed = [f"the API does not accept its name; it is called {name}"]
         notes = [*(renamed if name != tool.name else []), *converted.notes]
         stricter = converted.stricter
-        is_strict = stricter is not None and budget.takes(stricter, notes)
+        is_strict = stricter is not None and _takes(most, used, stricter, notes)
         made[tool.name] = replace(
             converted,
             name=name,
@@ -218,22 +218,15 @@ def define(
 NOT_FOR_MODELS = "left out: it is not for models"
 
 
-class _StrictBudget:
-    def __init__(self, rules: StrictRules | None) -> None:
-        self._rules = rules or StrictRules()
-        self._tools = self._optional = self._unions = 0
-
-    def takes(self, strict: Strict, notes: list[str]) -> bool:
-        """Count a tool; if it exceeds a limit, add a note and return False."""
-        used = (self._tools + 1, self._optional + strict.optional, self._unions + strict.unions)
-        rules = self._rules
-        most = (rules.most_tools, rules.most_optional, rules.most_unions)
-        for count, limit, kind in zip(used, most, ("tools", "optional properties", "unions")):
-            if count > limit:
-                notes.append(f"not strict: a request takes at most {limit} {kind} in strict mode")
-                return False
-        self._tools, self._optional, self._unions = used
-        return True
+def _takes(most: Sequence[float], used: list[int], strict: Strict, notes: list[str]) -> bool:
+    """Count a tool in ``used``; if it exceeds a limit, add a note and return False."""
+    more = [used[0] + 1, used[1] + strict.optional, used[2] + strict.unions]
+    for count, limit, kind in zip(more, most, ("tools", "optional properties", "unions")):
+        if count > limit:
+            notes.append(f"not strict: a request takes at most {limit} {kind} in strict mode")
+            return False
+    used[:] = more
+    return True
 
 
 def _converted(

@@ -145,13 +145,12 @@ class Fleet:
         """Remember the tools and their names; in a thread, since another process may write too."""
         if self.memory is None:
             return
-        for server in self.servers.values():
-            names = self._names.to_record(server.name)
-            self.memory.note_names(memory_key(server.config), names)
+        servers = self.servers.values()
+        names = {memory_key(each.config): self._names.to_record(each.name) for each in servers}
         try:
-            await asyncio.get_running_loop().run_in_executor(None, self.memory.save)
+            await asyncio.get_running_loop().run_in_executor(None, self.memory.save, names)
         except RuntimeError:  # the interpreter ends, and begins no thread any more
-            self.memory.save()
+            self.memory.save(names)
 
     async def add(self, name: str, server: Target | ServerConfig) -> Server:
         """Add a server and connect it; see `Manager.add`."""

@@ -235,14 +235,13 @@ class Manager(Calls):
         required = self._servers if self._required is True else self._required or ()
         good = (Status.CONNECTED, Status.DEFERRED)
         failed = [self._servers[each] for each in required]
-        reasons = {each.name: each.unavailable() for each in failed if each.status not in good}
+        reasons: dict[str, McpError] = {}
+        for each in failed:
+            if each.status not in good:
+                why, name = each.unavailable(), each.name
+                reasons[name] = why if isinstance(why, McpError) else UsageError(f"{name}: {why!r}")
         if reasons:
-            raise ServersFailed(
-                {
-                    name: why if isinstance(why, McpError) else UsageError(f"{name}: {why!r}")
-                    for name, why in reasons.items()
-                }
-            )
+            raise ServersFailed(reasons)
 
     async def close(self) -> None:
         """Disconnect every server, within 5 seconds however many there are. Idempotent.

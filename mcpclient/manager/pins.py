@@ -335,17 +335,15 @@ class Memory:
         self._changes.pop(key, None)
         self._changes[key] = remembered
 
-    def note_names(self, key: str, names: Mapping[str, Any]) -> None:
-        """Remember the full names of a server's tools, if its tools are remembered."""
-        if key in self._changes:
-            self._changes[key] = replace(self._changes[key], names=names)
-
-    def save(self) -> None:
+    def save(self, names: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """Write what was noted, waiting up to ten seconds for another process that does.
 
-        A file that cannot be written is a warning in the log.
+        ``names``: the full names of each server's tools. A file that cannot be written is a warning
+        in the log.
         """
-        changes, self._changes = self._changes, {}
+        noted, self._changes = self._changes, {}
+        named = names or {}
+        changes = {key: replace(each, names=named.get(key, {})) for key, each in noted.items()}
         if not changes:
             return
 

@@ -107,7 +107,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """What is set when another process lets go of the file, in time."""
     free = threading.Event()
     in_time: list[bool] = []
-    monkeypatch.setattr(Memory, "save", lambda memory: in_time.append(free.wait(10)))
+    monkeypatch.setattr(Memory, "save", lambda memory, names: in_time.append(free.wait(10)))
     yield free
     assert in_time == [True]
 
@@ -231,9 +231,7 @@ def test_names_are_remembered_with_their_server(tmp_path: Path) -> None:
     """F-SAFE-4: those that the tools had at the end of the run, and of known servers only."""
     memory = Memory(tmp_path / "tools.json")
     memory.note("a", Remembered([tool("x")]))
-    memory.note_names("a", {"label": "a_1", "names": {"x": "a__x_2"}})
-    memory.note_names("b", {"label": "b"})
-    memory.save()
+    memory.save({"a": {"label": "a_1", "names": {"x": "a__x_2"}}, "b": {"label": "b"}})
     (found,) = Memory(tmp_path / "tools.json").recall().items()
     assert (found[0], found[1].names) == ("a", {"label": "a_1", "names": {"x": "a__x_2"}})
 

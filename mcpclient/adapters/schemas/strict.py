@@ -13,8 +13,9 @@ anthropic 2.12.0, which moves bounds into descriptions.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
@@ -50,8 +51,8 @@ class StrictRules:
     ``taken``: the accepted keywords; ``formats``: the accepted values of ``format``. ``described``:
     keywords that move into the description. ``all_required``: whether optional properties are
     required ones that may be null. ``recursive``: whether a schema may contain itself.
-    ``most_tools``, ``most_optional`` and ``most_unions``: the most strict tools in a request, and
-    the most optional properties and unions that these have together.
+    ``most``: the most strict tools in a request, and the most optional properties and unions that
+    these have together.
     """
 
     taken: Collection[str] = _TAKEN
@@ -59,9 +60,7 @@ class StrictRules:
     described: Collection[str] = ()
     all_required: bool = True
     recursive: bool = True
-    most_tools: float = float("inf")
-    most_optional: float = float("inf")
-    most_unions: float = float("inf")
+    most: Sequence[float] = (inf, inf, inf)
 
 
 OPENAI = StrictRules()
@@ -71,9 +70,7 @@ CLAUDE = StrictRules(
     described=_BOUNDS,
     all_required=False,
     recursive=False,
-    most_tools=20,
-    most_optional=24,
-    most_unions=16,
+    most=(20, 24, 16),
 )
 
 
