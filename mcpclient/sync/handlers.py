@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
-from typing import Any, Callable, Protocol, cast
+from typing import Any, Callable, Union, cast
 
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
@@ -85,19 +85,15 @@ def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
         call = OrderedCallback(lambda facts: run(**facts), BackgroundTasks())
         return lambda **facts: call(facts)
 
-    given = {} if hooks is None else hooks._asdict()
-    found = {name: moved(hook) for name, hook in given.items() if hook is not None}
-    return None if hooks is None else Hooks(**found)
+    if hooks is None:
+        return None
+    return Hooks(**{name: hook and moved(hook) for name, hook in hooks._asdict().items()})
 
 
-class BlockingAround(Protocol):
-    """An `Around` as a plain function: it may block, and so does ``proceed``."""
-
-    def __call__(
-        self, call: Call, proceed: Callable[[Call], CallToolResult], /
-    ) -> CallToolResult | Awaitable[CallToolResult]:
-        """Return the result of ``call``."""
-        ...
+BlockingAround = Callable[
+    [Call, Callable[[Call], CallToolResult]], Union[CallToolResult, Awaitable[CallToolResult]]
+]
+"""An `Around` as a plain function: it may block, and so does ``proceed``."""
 
 
 def _around_in_worker(hook: Around | BlockingAround) -> Around:
