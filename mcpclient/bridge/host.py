@@ -10,7 +10,7 @@ from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
-from ..jsonrpc.codec import MalformedMessage, encode
+from ..jsonrpc.codec import MalformedMessage, encode_in_pieces
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.futures import BackgroundTasks, resolve
@@ -25,6 +25,9 @@ _logger = logger_for("mcpclient.bridge")
 # The most requests under way, and the most messages in one array (revision 2025-03-26).
 _MAX_RUNNING = 10_000
 _MAX_BATCH = 1000
+
+# Bytes from which a part of a message is written as it is, since a copy would take as many.
+_LARGE = 1024 * 1024
 
 Params = Mapping[str, Any]
 
@@ -86,7 +89,11 @@ class HostChannel:
 
     def send(self, message: Message) -> None:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
-        self._writer.write(encode(message) + b"\n")
+        pieces = [*encode_in_pieces(message), b"\n"]
+        if max(map(len, pieces)) < _LARGE:
+            pieces = [b"".join(pieces)]
+        for piece in pieces:
+            self._writer.write(piece)
 
     def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:
         """Send something after all that the server has sent before it.

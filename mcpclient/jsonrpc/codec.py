@@ -116,14 +116,14 @@ _encode = _encoder()
 class VerbatimObject(dict[str, Any]):
     """An object of a message that is passed on: its members, and the ``text`` it was read from.
 
-    It is encoded as that text.
+    It is encoded as that text, which is a part of the line that it came in, and not a copy.
     """
 
     __slots__ = ("text",)
 
-    def __init__(self, members: Mapping[str, Any], text: str) -> None:
+    def __init__(self, members: Mapping[str, Any], text: bytes | memoryview) -> None:
         super().__init__(members)
-        self.text: str = text
+        self.text: bytes | memoryview = text
 
 
 class MalformedMessage(ValueError):
@@ -141,13 +141,18 @@ def encode(message: Mapping[str, Any]) -> bytes:
     Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
+    return b"".join(encode_in_pieces(message))
+
+
+def encode_in_pieces(message: Mapping[str, Any]) -> list[bytes | memoryview]:
+    """Return the pieces of the line that `encode` returns; a large one has no copy in them."""
     for name in ("params", "result"):
         value = message.get(name)
         if type(value) is VerbatimObject:
             rest = encode({key: part for key, part in message.items() if key != name})
-            return rest[:-1] + f',"{name}":{value.text}}}'.encode()
+            return [rest[:-1] + f',"{name}":'.encode(), value.text, b"}"]
     try:
-        return "".join(_encode(message, 0)).encode()
+        return ["".join(_encode(message, 0)).encode()]
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"

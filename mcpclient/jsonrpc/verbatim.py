@@ -24,15 +24,15 @@ def decode_verbatim(text: bytes | str) -> Any:
     Raises `MalformedMessage`.
     """
     try:
-        string = text if isinstance(text, str) else str(text, "utf-8")
+        string, line = (text, b"") if isinstance(text, str) else (str(text, "utf-8"), text)
         if not takes_too_much(string):
-            return _decode_members(string)
+            return _decode_members(string, line)
     except (ValueError, RecursionError, StopIteration):
         pass
     return decode(text)  # which says what is wrong, or it is not an object
 
 
-def _decode_members(string: str) -> dict[str, Any]:
+def _decode_members(string: str, line: bytes) -> dict[str, Any]:
     message: dict[str, Any] = {}
     found = _OPENING.match(string)
     while found is not None:
@@ -42,15 +42,23 @@ def _decode_members(string: str) -> dict[str, Any]:
             break
         start = colon.end()
         value, end = scan(string, start)
-        if name in _KEPT and type(value) is dict:
-            kept = string[start:end]
-            if "\n" in kept or "\r" in kept:  # between values, where they would end the line
-                kept = kept.replace("\n", " ").replace("\r", " ")
-            if not _NOT_JSON.search(kept):
-                value = VerbatimObject(value, kept)
+        is_kept = name in _KEPT and type(value) is dict
+        if is_kept and not _NOT_JSON.search(string, start, end):
+            value = VerbatimObject(value, _text(string, line, start, end))
         message[name] = value
         ending = _ENDING.fullmatch(string, end)
         if ending is not None:
             return message
         found = _COMMA.match(string, end)
     raise ValueError("it is not an object with members")
+
+
+def _text(string: str, line: bytes, start: int, end: int) -> bytes | memoryview:
+    """Return a part of a string, in one line; ``line``: the bytes of the string, if there are."""
+    if line and b"\n" not in line and b"\r" not in line:
+        if not string.isascii():
+            end = len(line) - len(string[end:].encode())
+            start = len(string[:start].encode())
+        return memoryview(line)[start:end]
+    # Between values, line ends are white space.
+    return string[start:end].replace("\n", " ").replace("\r", " ").encode()

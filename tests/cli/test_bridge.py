@@ -140,3 +140,43 @@ def test_a_trace_has_the_messages_to_the_server(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert '"message": "hi"' in trace.read_text() or '"message":"hi"' in trace.read_text()
+
+
+BLOB_SERVER = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x"}}
+    if message["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": "x" * message["params"]["size"]}]}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs /proc of Linux")
+def test_a_large_result_takes_three_times_its_size() -> None:
+    """F-BRIDGE-1: the line, its text while that is read, and the values in it."""
+    size = 48 * 1024 * 1024
+    command = bridge("--", sys.executable, "-c", BLOB_SERVER)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def memory(field: str) -> int:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        return 1024 * int(status.partition(f"{field}:")[2].split()[0])
+
+    def ask(message: Any) -> int:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        return len(process.stdout.readline())
+
+    with process:
+        ask(INITIALIZE)
+        before = memory("VmRSS")
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+        assert ask({**call, "params": {"name": "x", "size": size}}) > size
+        assert memory("VmHWM") - before < 3.25 * size
+        assert process.stdin is not None
+        process.stdin.close()

@@ -46,7 +46,7 @@ def decoded_or_fault(text: bytes | str) -> Any:
 
 def test_an_object_that_is_passed_on_is_encoded_as_it_was_read() -> None:
     """F-BRIDGE-1: byte for byte, and the rest of the message around it."""
-    passed_on = codec.VerbatimObject({"b": 1}, '{"b": 1,  "a": [2]}')
+    passed_on = codec.VerbatimObject({"b": 1}, b'{"b": 1,  "a": [2]}')
     message = {"jsonrpc": "2.0", "result": passed_on, "id": 7}
     assert encode(message) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1,  "a": [2]}}'
 

@@ -28,7 +28,7 @@ MESSAGES = st.builds(
 
 def text_of(value: Any) -> str:
     assert isinstance(value, VerbatimObject)
-    return value.text
+    return str(value.text, "utf-8")
 
 
 def test_params_and_results_keep_their_text() -> None:
@@ -45,6 +45,14 @@ def test_params_and_results_keep_their_text() -> None:
 def test_other_values_are_decoded_as_they_always_are(text: str) -> None:
     """F-BRIDGE-1: only objects are kept."""
     assert decode_verbatim(text.encode()) == decode(text)
+
+
+def test_the_text_of_a_line_is_not_copied() -> None:
+    """F-BRIDGE-1: also behind and before characters that take several bytes."""
+    line = '{"é":"ü","params":{"a": "–"},"x":"é"}'.encode()
+    kept = decode_verbatim(line)["params"]
+    assert text_of(kept) == '{"a": "–"}'
+    assert kept.text.obj is line
 
 
 def test_no_line_feed_is_kept() -> None:
