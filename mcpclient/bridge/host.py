@@ -10,7 +10,7 @@ from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
-from ..jsonrpc.codec import MalformedMessage, encode_in_pieces
+from ..jsonrpc.codec import MalformedMessage, encode, encode_in_pieces
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.futures import BackgroundTasks, resolve
@@ -89,10 +89,11 @@ class HostChannel:
 
     def send(self, message: Message) -> None:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
-        pieces = [*encode_in_pieces(message), b"\n"]
-        if max(map(len, pieces)) < _LARGE:
-            pieces = [b"".join(pieces)]
-        for piece in pieces:
+        name = "result" if "result" in message else "params"
+        if len(getattr(message.get(name), "text", b"")) < _LARGE:
+            self._writer.write(encode(message) + b"\n")
+            return
+        for piece in (*encode_in_pieces(message, name), b"\n"):
             self._writer.write(piece)
 
     def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:

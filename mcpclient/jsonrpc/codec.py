@@ -141,22 +141,21 @@ def encode(message: Mapping[str, Any]) -> bytes:
     Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
-    return b"".join(encode_in_pieces(message))
-
-
-def encode_in_pieces(message: Mapping[str, Any]) -> list[bytes | memoryview]:
-    """Return the pieces of the line that `encode` returns; a large one has no copy in them."""
     for name in ("params", "result"):
-        value = message.get(name)
-        if type(value) is VerbatimObject:
-            rest = encode({key: part for key, part in message.items() if key != name})
-            return [rest[:-1] + f',"{name}":'.encode(), value.text, b"}"]
+        if type(message.get(name)) is VerbatimObject:
+            return b"".join(encode_in_pieces(message, name))
     try:
-        return ["".join(_encode(message, 0)).encode()]
+        return "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
+
+
+def encode_in_pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
+    """Return the pieces of a message as `encode` has them; ``name``: its `VerbatimObject`."""
+    rest = encode({key: part for key, part in message.items() if key != name})
+    return [rest[:-1] + f',"{name}":'.encode(), message[name].text, b"}"]
 
 
 def decode(text: bytes | str) -> Any:

@@ -142,6 +142,38 @@ def test_a_trace_has_the_messages_to_the_server(tmp_path: Path) -> None:
     assert '"message": "hi"' in trace.read_text() or '"message":"hi"' in trace.read_text()
 
 
+def test_a_failure_inside_is_told_on_stderr() -> None:
+    """F-BRIDGE-1: tracebacks and warnings, too; the host gets an error, and the next answer."""
+    prelude = (
+        "import mcpclient.bridge.bridge as b, warnings; old = b.Bridge._initialize; "
+        "b.Bridge._initialize = lambda self, params: (warnings.warn('odd'), "
+        "old(self, params) if self.__dict__.setdefault('tried', []) else "
+        "(self.tried.append(1), 1 / 0))[-1]"
+    )
+    again = {**INITIALIZE, "id": 2}
+    process = subprocess.Popen(
+        bridge("--", *DEMO, prelude=prelude),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for message, member in ((INITIALIZE, "error"), (again, "result")):
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["id"], member in answer) == (message["id"], True)
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        errors = process.stderr.read()
+    assert "ZeroDivisionError" in errors
+    assert "odd" in errors
+
+
 BLOB_SERVER = """
 import json, sys
 for line in sys.stdin:

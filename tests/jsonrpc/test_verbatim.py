@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -76,7 +77,8 @@ def test_messages_are_read_as_the_decoder_reads_them(
     decoded = decode_verbatim(text.encode("utf-8", "surrogatepass"))
     assert decoded == message
     for name in ("params", "result"):
-        if isinstance(decoded.get(name), dict):
+        # Words that other decoders refuse are looked for in strings, too.
+        if isinstance(decoded.get(name), dict) and not re.search("NaN|Infinity", text):
             assert decode(text_of(decoded[name])) == message[name]
             assert text_of(decoded[name]) in text
 
