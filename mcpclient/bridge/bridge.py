@@ -22,9 +22,13 @@ from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.verbatim import decode_verbatim
-from ..protocol.era import REPEATABLE
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
-from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
+from ..protocol.negotiation import (
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    REPEATABLE,
+    STATELESS_VERSIONS,
+)
 from ..transports.backoff import Retries
 from .host import HostChannel, Params
 from .relayed import Relayed

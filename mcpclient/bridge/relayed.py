@@ -11,7 +11,7 @@ from ..client.connection.session import Sent, Session
 from ..errors import ConnectionLost, McpError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId, result_of
-from ..protocol.era import REPEATABLE
+from ..protocol.negotiation import REPEATABLE
 
 if TYPE_CHECKING:
     from .host import HostChannel

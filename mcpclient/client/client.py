@@ -11,7 +11,7 @@ from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
 from ..net.paths import is_bundle
-from ..protocol.era import extensions_of
+from ..protocol.negotiation import extensions_of
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.connection import Connection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..lazy import OnDemand
-from ..protocol.era import SKILLS, extensions_of
+from ..protocol.negotiation import SKILLS, extensions_of
 from ..protocol.types import (
     Completion,
     GetPromptResult,

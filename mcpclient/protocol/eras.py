@@ -12,9 +12,9 @@ from typing import Any
 from ..jsonrpc import messages
 from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import Message, RequestId
-from .era import REPEATABLE, ClientIdentity, EraRules, Params
 from .header_parameters import HeaderParameters, encode_header_value
 from .mrtr import input_requests_of
+from .negotiation import REPEATABLE, ClientIdentity, EraRules, Params
 from .outgoing import Cancel, Outgoing
 
 

@@ -27,7 +27,6 @@ from ..errors import (
 )
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
-from .era import EraRules
 from .eras import HandshakeEra, StatelessEra
 from .negotiation import (
     HANDSHAKE_VERSIONS,
@@ -39,6 +38,7 @@ from .negotiation import (
     Ask,
     Effect,
     Era,
+    EraRules,
     KeepWaiting,
     LateAnswer,
     OpenServerChannel,
@@ -96,7 +96,6 @@ class _Negotiation:
         self._has_restarted = False
 
     def run(self) -> Steps:
-        """Open the connection as planned."""
         version = self._plan.version
         if version is None:
             if self._plan.remembered is Era.HANDSHAKE:

@@ -22,8 +22,8 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import HandshakeEra
+from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Transport
 from tests.support.inbox import Inbox

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcpclient.jsonrpc import messages
-from mcpclient.protocol.era import ClientIdentity, EraRules
 from mcpclient.protocol.eras import HandshakeEra
+from mcpclient.protocol.negotiation import ClientIdentity, EraRules
 from mcpclient.protocol.outgoing import Cancel
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"roots": {}})

@@ -8,8 +8,8 @@ import pytest
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.jsonrpc import messages
-from mcpclient.protocol.era import ClientIdentity, EraRules
 from mcpclient.protocol.eras import StatelessEra
+from mcpclient.protocol.negotiation import ClientIdentity, EraRules
 from mcpclient.protocol.outgoing import Cancel
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"elicitation": {}})

@@ -25,7 +25,6 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
-from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.negotiate import (
     LONG_PROBE_TIMEOUT,
@@ -37,6 +36,7 @@ from mcpclient.protocol.negotiate import (
 from mcpclient.protocol.negotiation import (
     Agreement,
     Ask,
+    ClientIdentity,
     Effect,
     Era,
     KeepWaiting,

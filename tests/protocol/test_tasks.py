@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import StatelessEra
+from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.tasks import (
     RELATED_TASK,
     Polling,

@@ -19,8 +19,8 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.jsonrpc import messages
-from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import StatelessEra
+from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.http_transport import Post

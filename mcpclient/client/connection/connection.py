@@ -22,8 +22,7 @@ from ...jsonrpc.messages import response
 from ...lazy import OnDemand
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
-from ...protocol.era import EraRules
-from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, era_of
+from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, EraRules, era_of
 from ...protocol.types import CallToolResult
 from ..events.callbacks import EventCallbacks, Observer, OrderedCallback
 from .limits import Deadlines, RequestOptions

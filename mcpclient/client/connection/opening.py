@@ -23,12 +23,12 @@ from ...errors import (
 from ...lazy import OnDemand
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
-from ...protocol.era import ClientIdentity
 from ...protocol.negotiate import negotiate
 from ...protocol.negotiation import (
     LATEST_HANDSHAKE,
     Agreement,
     Ask,
+    ClientIdentity,
     Effect,
     Era,
     KeepWaiting,

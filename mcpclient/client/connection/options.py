@@ -13,8 +13,7 @@ from ...lazy import OnDemand
 from ...net.network_options import Negotiate, NetworkOptions
 from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
-from ...protocol.era import checked_extensions
-from ...protocol.negotiation import Era
+from ...protocol.negotiation import Era, checked_extensions
 from ...transports.base import Transport
 from ..answers.inbound_requests import Handlers
 from ..events.callbacks import Events, Hooks

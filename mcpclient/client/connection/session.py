@@ -25,7 +25,7 @@ from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
 from ...net.futures import BackgroundTasks, LoopEnd, cancel, consume_exception
-from ...protocol.era import EraRules
+from ...protocol.negotiation import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
 from ..answers.inbound_requests import Handlers, InboundRequests

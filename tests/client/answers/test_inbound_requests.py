@@ -11,7 +11,7 @@ from mcpclient import SamplingRequest
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import ConnectionLost, McpError, SessionExpired, UsageError
 from mcpclient.jsonrpc.messages import Message
-from mcpclient.protocol.era import EraRules
+from mcpclient.protocol.negotiation import EraRules
 from tests.client.connection.test_session import HANDSHAKE as ERA
 from tests.client.connection.test_session import STATELESS, Bench, now, on_bench, turn
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns

@@ -27,8 +27,8 @@ from mcpclient.errors import (
 )
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.net.futures import BackgroundTasks
-from mcpclient.protocol.era import ClientIdentity, EraRules
 from mcpclient.protocol.eras import HandshakeEra, StatelessEra
+from mcpclient.protocol.negotiation import ClientIdentity, EraRules
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
 from tests.support.virtual_time import run

@@ -16,8 +16,8 @@ from mcpclient.client.events.callbacks import EventCallbacks, Events
 from mcpclient.errors import ConnectFailed, ConnectionLost, ProtocolViolation, UsageError
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.net.recorder import Recorder
-from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.eras import HandshakeEra
+from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
 from tests.support.virtual_time import run

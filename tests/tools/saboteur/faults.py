@@ -77,7 +77,7 @@ VISIBLE = [
     ),
     Fault(_ERAS, "initialize names no client", '"clientInfo": own.info,', ""),
     Fault(
-        "protocol.era",
+        "protocol.negotiation",
         "a cancellation names nothing",
         '{"requestId": request_id, "reason": reason}',
         '{"id": request_id, "reason": reason}',

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.protocol.era import REPEATABLE, ClientIdentity
 from mcpclient.protocol.eras import HandshakeEra, StatelessEra
+from mcpclient.protocol.negotiation import REPEATABLE, ClientIdentity
 
 
 @pytest.mark.parametrize(

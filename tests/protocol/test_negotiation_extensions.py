@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.protocol.era import checked_extensions, extensions_of
+from mcpclient.protocol.negotiation import checked_extensions, extensions_of
 
 
 def test_extensions_are_declared_as_given() -> None:
