@@ -78,8 +78,6 @@ def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, in
 
 
 class _Style:
-    """The layout of a document: line ends and indentation."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.line_end = "\r\n" if "\r\n" in text else "\n"
@@ -87,7 +85,6 @@ class _Style:
         self.unit = first.group(1) if first is not None else "  "
 
     def indent_at(self, offset: int) -> str:
-        """Return the indentation of the line at an offset."""
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return line[: len(line) - len(line.lstrip(" \t"))]
 

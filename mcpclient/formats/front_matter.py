@@ -109,7 +109,6 @@ class _Blocks:
         self._next = 0
 
     def document(self) -> Any:
-        """Read everything."""
         value = self._block(0, 0)
         if self._peek() is not None:
             raise self._error("it is indented as nothing else is")

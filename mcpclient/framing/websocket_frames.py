@@ -10,7 +10,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..lazy import OnDemand
 
@@ -260,19 +260,14 @@ def parse_extension_answer(value: str) -> DeflateParameters:
     name, *parameters = [text.strip() for text in value.strip(", \t").split(";")]
     if name != _NAME:
         raise ValueError(f"the server chose the extension {name!r}, which was not offered")
-    found: dict[str, int] = {}
+    found: dict[str, Any] = {}
     for parameter in parameters:
         match = _PARAMETER.fullmatch(parameter)
         key = match and (match["flag"] or match["bits"])
         if match is None or not key or key in found:
             raise ValueError(f"the server answered the extension parameter {parameter!r}")
-        found[key] = int(match["value"] or 1)
-    return DeflateParameters(
-        server_no_context_takeover="server_no_context_takeover" in found,
-        client_no_context_takeover="client_no_context_takeover" in found,
-        server_max_window_bits=found.get("server_max_window_bits", 15),
-        client_max_window_bits=found.get("client_max_window_bits", 15),
-    )
+        found[key] = int(match["value"]) if match["bits"] else True
+    return DeflateParameters(**found)
 
 
 class MessageDeflater:

@@ -87,10 +87,9 @@ def _weight(word: str, weights: dict[str, float]) -> float:
     exact = weights.get(word, 0.0)
     if exact or len(word) < _MIN_PREFIX_LENGTH:
         return exact
-    related = [weight for other, weight in weights.items() if _begins(word, other)]
+    related = [
+        weight
+        for other, weight in weights.items()
+        if len(other) >= _MIN_PREFIX_LENGTH and (other.startswith(word) or word.startswith(other))
+    ]
     return _PREFIX_SHARE * max(related, default=0.0)
-
-
-def _begins(word: str, other: str) -> bool:
-    shorter, longer = sorted((word, other), key=len)
-    return len(shorter) >= _MIN_PREFIX_LENGTH and longer.startswith(shorter)

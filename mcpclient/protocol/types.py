@@ -157,8 +157,6 @@ class TextContent(Content):
 
 
 class _BinaryContent(Content):
-    """The common fields of images and sound."""
-
     __slots__ = ()
     mime_type: Field[str] = Field("mimeType", _STRING, "")
 

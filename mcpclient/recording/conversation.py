@@ -16,6 +16,7 @@ from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
+from ..protocol.wire_object import object_in
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
@@ -313,10 +314,10 @@ class _Reader:
             return None
         token = plain_id(params.get("progressToken"))
         for call in self._pending.values():
-            if token is not None and plain_id(_meta_of(call.request).get("progressToken")) == token:
+            meta = object_in(object_in(call.request.get("params")).get("_meta"))
+            if token is not None and plain_id(meta.get("progressToken")) == token:
                 return call
-        meta = params.get("_meta")
-        return self._pending.get(_id_of(meta, SUBSCRIPTION_ID))
+        return self._pending.get(_id_of(params.get("_meta"), SUBSCRIPTION_ID))
 
     def _end(self, request_id: RequestId, step: Step) -> None:
         call = self._pending.pop(request_id, None)
@@ -351,9 +352,3 @@ def _messages_in(payload: bytes) -> Iterator[Message]:
 
 def _headers_of(head: Mapping[str, Any]) -> Headers:
     return Headers([(safe_str(name), safe_str(value)) for name, value in head.get("headers", ())])
-
-
-def _meta_of(message: Message) -> Mapping[str, Any]:
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta if isinstance(meta, dict) else {}

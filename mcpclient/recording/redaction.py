@@ -257,7 +257,6 @@ class Redactor:
         return self.text(name) if isinstance(name, str) else name
 
     def _leaf(self, value: Any, place: Place) -> Any:
-        """Return the replacement of a value without members."""
         if isinstance(value, str):
             return self.name_of(value) if place.is_secret else self.text(value)
         if not place.is_secret or isinstance(value, bool) or value is None:

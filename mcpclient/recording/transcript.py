@@ -368,16 +368,12 @@ class HttpChannel:
 
 # The header, and exceptions to their facts and back
 
-Facts = Mapping[str, Any]
-
-_OTHER = "other"
-
 
 def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
     """Return the record of an exception, with secrets replaced."""
     kind, base = type(error).__name__, _recorded_base(type(error))
     facts = {name: getattr(error, name) for name in _FIELDS[base]}
-    if getattr(error, "kind", _OTHER) != _OTHER:
+    if getattr(error, "kind", "other") != "other":
         facts["kind"] = error.kind.value  # type: ignore[attr-defined]
     if "headers" in facts:
         headers = facts["headers"]
@@ -391,7 +387,7 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
     return {"type": kind, **redacted}
 
 
-def error_of(facts: Facts) -> McpError:
+def error_of(facts: Mapping[str, Any]) -> McpError:
     """Return the exception of a transcript, or one of the same branch of the tree.
 
     An unreadable one becomes a `ConnectionLost`.
@@ -410,7 +406,7 @@ def _recorded_base(kind: type) -> type[McpError]:
     return next((base for base in kind.__mro__ if base in _FIELDS), ConnectionLost)
 
 
-def _made(base: type[McpError], facts: Facts) -> McpError:
+def _made(base: type[McpError], facts: Mapping[str, Any]) -> McpError:
     if base is HttpError:
         headers = Headers([(name, value) for name, value in facts["headers"]])
         facts = {**facts, "headers": headers, "body": facts["body"].encode()}

@@ -324,7 +324,6 @@ class Registry:
         self._expect_same(known, position, f"the anchor {describe(name)}")
 
     def _expect_same(self, known: Position, position: Position, name: str) -> None:
-        """Raise `SchemaError` unless two schemas of the same name have the same content."""
         if known.value != position.value:
             raise SchemaError(f"two different schemas have {name}", position.location)
 
