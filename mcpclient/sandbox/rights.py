@@ -49,16 +49,6 @@ _SCRIPT = re.compile(r"\.(?:py|pyz|js|mjs|cjs|ts|mts|jar|rb|php|pl|sh|wasm)\Z")
 _PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 _MAX_SHEBANGS = 3
 
-# Why a limit that other programs know is refused.
-_REASONS = {
-    "allowedDomains": (
-        "system calls do not name domains; give network: false to deny all, or true to allow all"
-    ),
-    **dict.fromkeys(
-        ("denyRead", "denyWrite"), "only what is granted can be used, so grant less instead"
-    ),
-}
-
 # Folders that package runners write to; they need the network, too, for downloads.
 _RUNNERS = {
     **dict.fromkeys(("npx", "npm"), ("~/.npm", "~/.cache/node-gyp")),
@@ -103,8 +93,8 @@ class Sandbox:
     best_effort: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("network", self.network), ("best_effort", self.best_effort)):
-            if not isinstance(value, bool):
+        for name in ("network", "best_effort"):
+            if not isinstance(value := getattr(self, name), bool):
                 raise UsageError(f"{name} of a sandbox must be true or false, not {value!r:.100}")
         set_to = partial(object.__setattr__, self)
         set_to("read", _paths(self.read, "read"))
@@ -164,7 +154,7 @@ class Sandbox:
         added: dict[str, Any] = {}
         for name, one in vars(self).items():
             two = getattr(other, name)
-            if name in ("read", "write"):
+            if isinstance(one, tuple):
                 added[name] = tuple(dict.fromkeys((*one, *two)))
             else:
                 added[name] = max((each for each in (one, two) if each is not None), default=None)
@@ -197,8 +187,7 @@ def _from_vs_code(options: dict[str, Any]) -> dict[str, Any]:
             raise UsageError(f"filesystem of a sandbox must be an object, not {group!r:.100}")
         for name, value in group.items():
             if name not in ("allowRead", "allowWrite", "deniedDomains") and value:
-                reason = _REASONS.get(name, "it is not known")
-                raise UsageError(f"{name} of a sandbox cannot be carried out: {reason}")
+                raise UsageError(f"{name} of a sandbox cannot be carried out; grant less instead")
     if isinstance(network, Mapping):
         options["network"] = False
     for name, kind in (("read", "allowRead"), ("write", "allowWrite")):
