@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ class _Modules:
     """The modules of this package with what each of them imports, read from their source."""
 
     def __init__(self) -> None:
-        self.files: dict[str, bytes] = dict(_package_files())
+        self.files: dict[str, bytes] = dict(_package_files(resources.files(_OWN)))
         self._names = {_module_name(path): path for path in self.files if path.endswith(".py")}
         self._imports: dict[str, tuple[set[str], set[str]]] = {}
 
@@ -244,36 +245,28 @@ def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
     }
 
 
-def _package_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the files of this package, which may be in an archive."""
-
-    def walk(folder: Any, prefix: str) -> Iterator[tuple[str, bytes]]:
-        for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
-            path = f"{prefix}{entry.name}"
-            if entry.is_dir():
-                # The hook for PyInstaller names the original.
-                if entry.name not in ("__pycache__", "__pyinstaller"):
-                    yield from walk(entry, f"{path}/")
-            elif path not in (MANIFEST, PARTS_LIST, _LICENCE) and not path.endswith(".pyc"):
-                yield path, entry.read_bytes()
-
-    yield from walk(resources.files(_OWN), "")
+def _package_files(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a folder of this package, which may be in an archive."""
+    for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            # The hook for PyInstaller names the original.
+            if entry.name not in ("__pycache__", "__pyinstaller"):
+                yield from _package_files(entry, f"{path}/")
+        elif path not in (MANIFEST, PARTS_LIST, _LICENCE) and not path.endswith(".pyc"):
+            yield path, entry.read_bytes()
 
 
 def _licence() -> bytes:
     """Return the text of the licence: in a copy beside the modules, in a checkout above them."""
     package = resources.files(_OWN)
     for place in (package, getattr(package, "parent", package)):
-        try:
+        with suppress(OSError, KeyError):
             return place.joinpath(_LICENCE).read_bytes()
-        except (OSError, KeyError):
-            continue
-    try:
+    with suppress(metadata.PackageNotFoundError, OSError):
         for file in metadata.files("mcpclient") or ():
             if file.name == _LICENCE:
                 return Path(str(file.locate())).read_bytes()
-    except (metadata.PackageNotFoundError, OSError):
-        pass
     raise UsageError("the licence was not found beside the package: run it from a whole copy")
 
 
@@ -304,15 +297,10 @@ def _parts_list(name: str, parts: Sequence[str], contents: Mapping[str, bytes]) 
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "serialNumber": "",
         "metadata": {"component": library},
         "components": files,
         "dependencies": [{"ref": name, "dependsOn": []}],
     }
-    seed = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    # A UUID of version 8 (RFC 9562), whose bits are free.
-    serial = f"{seed[:8]}-{seed[8:12]}-8{seed[13:16]}-a{seed[17:20]}-{seed[20:32]}"
-    document["serialNumber"] = f"urn:uuid:{serial}"
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
