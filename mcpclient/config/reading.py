@@ -17,6 +17,7 @@ from ..entries.applications import (
     find_servers,
     kind_of,
     project_of,
+    value_at,
 )
 from ..entries.entry import EntryError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
@@ -250,11 +251,9 @@ class ConfigFile:
     @property
     def base(self) -> str:
         """The folder where its relative paths begin."""
-        if self.place.project:
-            return self.place.project
-        if self.scope in ("project", "file"):
+        if self.place.project is None and self.scope in ("project", "file"):
             return project_of(self.path, self.kind)
-        return os.path.dirname(os.path.realpath(self.path))
+        return self.place.project or os.path.dirname(os.path.realpath(self.path))
 
     def problem(self, severity: Severity, message: str, path: Path, **more: Any) -> Problem:
         """Return a problem at a place of the document."""
@@ -274,11 +273,7 @@ class ConfigReader:
         A missing file is a problem only if it is ``expected``.
         """
         document = self.document(place.path, expected=expected)
-        if document is None:
-            return None
-        if place.project is not None:
-            return self._of_project(place, document)
-        return self._of_document(place, document)
+        return None if document is None else self._of_document(place, document)
 
     def document(self, path: str, *, expected: bool = False) -> Document | None:
         """Return the object that a file holds, or None; it is read once."""
@@ -308,29 +303,15 @@ class ConfigReader:
     def _wrong(self, path: str, message: str, line: int | None = None, hint: str = "") -> None:
         self._problems.append(Problem("error", message, path, line, hint=hint))
 
-    def _of_project(self, place: Place, document: Document) -> ConfigFile | None:
-        """Return the servers that the user's own settings have for one project."""
-        projects = document.value.get("projects")
-        settings = projects.get(place.project) if isinstance(projects, Mapping) else None
-        servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None
-        if not servers:
-            return None
-        application, kind = APPLICATIONS["claude-code"], kind_of(place.path)
-        file = ConfigFile(place.path, place.scope, application, document, kind, place)
-        self._add_entries(file, servers, ("projects", place.project or "", "mcpServers"))
-        return file
-
     def _of_document(self, place: Place, document: Document) -> ConfigFile | None:
         settings, kind = document.value, kind_of(place.path)
-        found = find_servers(settings, kind)
+        found = _of_project(settings, place) if place.project else find_servers(settings, kind)
         if found is None:
-            if not kind.settings:
+            if not (kind.settings or place.project):
                 hint = f"they stand under {'.'.join(kind.key) or 'mcpServers'}"
                 self._wrong(place.path, _NO_SERVERS, 1, hint)
             return None
-        around = settings
-        for part in found.key[:-1]:
-            around = around[part]
+        around = value_at(settings, found.key[:-1])
         application = found.application
         gemini = settings.get("mcp") if application.bare_dollar else None
         tools = settings.get("tools") if application.name == "opencode" else None
@@ -347,7 +328,8 @@ class ConfigReader:
             excluded=_names(gemini, "excluded") or (),
             tool_switches=tuple(pattern for pattern, setting in switches if setting is False),
         )
-        self._problems.extend(_misplaced(file, found))
+        if not place.project:
+            self._problems.extend(_misplaced(file, found))
         self._problems.extend(_repeated(file, found.key))
         if found.servers == [] and not kind.settings:
             self._problems.append(file.problem("warning", _NO_SERVERS, found.key))
@@ -356,36 +338,37 @@ class ConfigReader:
 
     def _add_entries(self, file: ConfigFile, servers: Any, path: tuple[str, ...]) -> None:
         """Add the entries of an object by name, or of a list whose items have a ``name``."""
-        if isinstance(servers, Mapping):
-            pairs: list[tuple[Any, str | int]] = [(name, name) for name in servers]
-        elif isinstance(servers, list):
-            pairs = [
-                (item.get("name") if isinstance(item, Mapping) else None, index)
-                for index, item in enumerate(servers)
-            ]
-        else:
+        if not isinstance(servers, (Mapping, list)):
             message = "servers are an object, each under its name"
             self._problems.append(file.problem("error", message, path))
             return
-        entries: Any = servers
-        for name, key in pairs:
+        pairs = servers.items() if isinstance(servers, Mapping) else enumerate(servers)
+        for key, entry in pairs:
+            about = entry if isinstance(entry, Mapping) else {}
+            name = key if isinstance(servers, Mapping) else about.get("name")
             if not isinstance(name, str) or not name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
                 message = "a server needs a name in one line"
                 self._problems.append(file.problem("error", message, (*path, key)))
                 continue
-            entry = entries[key]
             written = WrittenServer(name, entry, file, (*path, key))
-            if isinstance(entry, Mapping) and entry.get("type") in _INSIDE:
+            if about.get("type") in _INSIDE:
                 continue
-            if isinstance(entry, Mapping) and not entry.keys().isdisjoint(("bundle", "inputs")):
+            if not about.keys().isdisjoint(("bundle", "inputs")):
                 try:
-                    opened = manifest.open_entry(entry, file.path, file.base, name)
+                    opened = manifest.open_entry(about, file.path, file.base, name)
                 except EntryError as error:
                     problem = written.problem("error", str(error), *error.path, hint=error.hint)
                     self._problems.append(problem)
                     continue
                 written = replace(written, opened=opened)
             file.servers.append(written)
+
+
+def _of_project(settings: Any, place: Place) -> Found | None:
+    """Return the servers that the user's own settings have for one project."""
+    key = ("projects", place.project or "", "mcpServers")
+    servers = value_at(settings, key)
+    return Found(key, servers, APPLICATIONS["claude-code"]) if servers else None
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:

@@ -117,14 +117,13 @@ def application_places(
         or environ.get("XDG_CONFIG_HOME")
         or f"{home}/.config"
     )
-    settings = str(config_folder(environ, platform).parent)
+    roots = {"~": home, "{data}": data, "{settings}": str(config_folder(environ, platform).parent)}
     kinds = sorted(KINDS, key=lambda kind: kind.application)
     for kind in kinds:
-        for named in kind.folders:
-            folder = named.replace("{data}", data).replace("{settings}", settings)
-            if named != ".":
-                folder = home + named[1:] if named.startswith("~") else folder
-                path = os.path.normpath(f"{folder}/{kind.ending}")
+        for folder in kind.folders:
+            root, slash, rest = folder.partition("/")
+            if folder != ".":
+                path = os.path.normpath(f"{roots[root]}{slash}{rest}/{kind.ending}")
                 yield FoundConfig(kind.application, path, "user")
     for kind in kinds:
         if "." in kind.folders:

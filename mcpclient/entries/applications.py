@@ -187,7 +187,7 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
     found = [
         Found(key, servers, APPLICATIONS[name] if name and name != own.name else own)
         for key, name in dict.fromkeys([*named, *_BY_KEY])
-        for servers in [_inside(document, key)]
+        for servers in [value_at(document, key)]
         # A manifest may name another file in place of the servers.
         if servers is not None and not (kind.settings and isinstance(servers, str))
         if key in (kind.key, ("mcpServers",)) or _holds_servers(servers)
@@ -205,7 +205,8 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
     return None
 
 
-def _inside(document: Any, key: tuple[str, ...]) -> Any:
+def value_at(document: Any, key: tuple[str, ...]) -> Any:
+    """Return the value that the keys lead to, None where there is none."""
     for part in key:
         document = document.get(part) if isinstance(document, Mapping) else None
     return document
