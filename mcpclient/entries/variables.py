@@ -139,6 +139,18 @@ class Literals:
         self.declared.append({"id": name, "type": "literal", "default": text})
         return f"${{input:{name}}}"
 
+    def around(
+        self, pattern: re.Pattern[str], text: str, value_of: Callable[[re.Match[str]], str | None]
+    ) -> str:
+        """Return a string with the values of what matches; None: it stays, as all around it."""
+        parts, position = [], 0
+        for match in pattern.finditer(text):
+            value = value_of(match)
+            if value is not None:
+                parts += [self.text(text[position : match.start()]), value]
+                position = match.end()
+        return "".join([*parts, self.text(text[position:])])
+
 
 def _spec_of(item: Mapping[str, Any]) -> InputSpec:
     default = item.get("default")

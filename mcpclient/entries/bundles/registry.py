@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...errors import safe_repr
 from ..entry import EntryError
 from ..variables import Literals
-from .shapes import SCALAR, fitted
+from .manifest import SCALAR, fitted
 
 # The programs that fetch and start a package of each registry; the first one is usual.
 _RUNNERS = {
@@ -188,15 +188,14 @@ class _Values:
 
         ``is_secret``: one that is not declared is a secret; elsewhere it stays as it is.
         """
-        parts: list[str] = []
-        position = 0
-        for match in _IN_BRACES.finditer(text):
+
+        def value_of(match: re.Match[str]) -> str | None:
             key = match[1]
-            if key in variables or is_secret:
-                value = self._value(variables.get(key, {"isSecret": True}), key, needed=True)
-                parts += [self.literals.text(text[position : match.start()]), value or ""]
-                position = match.end()
-        return "".join([*parts, self.literals.text(text[position:])])
+            if key not in variables and not is_secret:
+                return None
+            return self._value(variables.get(key, {"isSecret": True}), key, needed=True) or ""
+
+        return self.literals.around(_IN_BRACES, text, value_of)
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.entries.bundles.shapes import SCALAR, fitted
+from mcpclient.entries.bundles.manifest import SCALAR, fitted
 from mcpclient.entries.entry import EntryError
 
 SHAPE = {
