@@ -126,9 +126,8 @@ class Entries:
         opened = written.opened
         own_inputs = opened.inputs if opened is not None else ()
         declared = [*input_specs(file.inputs), *own_inputs]
-        inputs = self._declared.setdefault(
-            written if own_inputs else file, Inputs(declared, self.inputs, _recall)
-        )
+        recalled = Inputs(declared, self.inputs, lambda key: storage.kept_answer(key))
+        inputs = self._declared.setdefault(written if own_inputs else file, recalled)
         base, folders = file.base, self._folders(file)
         read = partial(_read_values, files)
         # To find the files that it names, the user is not asked for a value.
@@ -145,9 +144,8 @@ class Entries:
         # The defaults of its inputs are part of an entry, and so is the content of its bundle. Not
         # so the folder that it is unpacked into: a lock file holds on other machines, too.
         used = inputs.used_in(written.raw)
-        raw = {**written.raw, "$inputs": used} if used else written.raw
-        if entry.sha256:
-            raw = {**raw, "sha256": entry.sha256}
+        raw = {**written.raw, **({"$inputs": used} if used else {})}
+        raw.update({"sha256": entry.sha256} if entry.sha256 else {})
         server = ServerConfig(
             name=entry.name,
             scope=file.scope,
@@ -165,7 +163,6 @@ class Entries:
         elif file.allowed is not None and server.name not in file.allowed:
             reason = "mcp.allowed of its file does not name it"
             server = replace(server, state="denied", reason=reason)
-
         if file.scope == "project" and not entry.cwd and entry.url is None:
             entry = replace(entry, cwd=".")  # where its relative paths begin
 
@@ -212,10 +209,10 @@ class Entries:
                 enabled = [written.name] if switched_on else ()
                 vouched = None if as_it_is else vouched
                 fresh = self.judge(written, problems, enabled, vouched).server
-        errors = [problem for problem in problems if problem.severity == "error"]
-        if fresh is None and errors:
-            raise UsageError(str(errors[0]))
         if fresh is None:
+            for problem in problems:
+                if problem.severity == "error":
+                    raise UsageError(str(problem))
             reason = f"{server.source} has no server {issued.name!r} any more"
             return replace(
                 server, state="denied", reason=reason, target=server.written or "", options={}
@@ -289,10 +286,6 @@ def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
         elif fnmatchcase(f"{name}_", pattern):
             found.append("*")
     return found
-
-
-def _recall(key: str) -> str | None:
-    return storage.kept_answer(key)
 
 
 def _read_values(files: NamedFiles, path: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
@@ -84,9 +84,7 @@ class Approvals:
             return False
         answer: object = self._ask(server)
         if hasattr(answer, "__await__"):
-            close = getattr(answer, "close", None)
-            if close is not None:
-                close()
+            getattr(answer, "close", lambda: None)()  # so that Python does not warn
             raise UsageError("ask of Approvals cannot be async: return True or False at once")
         if answer is not True:
             self._refused.add(key)
@@ -128,11 +126,9 @@ def _keys_in(content: bytes | None) -> set[str]:
     """Return the digests in a store; none when it holds anything else."""
     try:
         stored = json.loads(content or b"{}")
-    except (ValueError, RecursionError):
+        keys: object = stored["approved"] if stored["version"] == _VERSION else None
+    except (ValueError, RecursionError, LookupError, TypeError):
         return set()
-    if not isinstance(stored, Mapping) or stored.get("version") != _VERSION:
-        return set()
-    keys = stored.get("approved")
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         return set()
     return set(keys)
