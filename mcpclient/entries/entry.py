@@ -132,18 +132,18 @@ def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
     ]
 
 
+@dataclass
 class EntryReader:
     """Reads the fields of one entry.
 
     ``values``: what was given, by the names used here; ``names``: those that it has in the file.
     """
 
-    def __init__(self, entry: Mapping[str, Any], application: Application, report: Report) -> None:
-        self.values: dict[str, Any] = {}
-        self.names: dict[str, str] = {}
-        self._entry = entry
-        self._application = application
-        self._report = report
+    entry: Mapping[str, Any]
+    application: Application
+    report: Report
+    values: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
     def read(self, name: str) -> Entry:
         """Return the entry of a server. Raises `EntryError`."""
@@ -166,20 +166,20 @@ class EntryReader:
             exclude=tuple(exclude),
             naming=self._naming(),
             limits=self._limits(),
-            restrictions=restrictions_in(self._entry),
+            restrictions=restrictions_in(self.entry),
             fields=self.names,
         )
 
     def _read_fields(self) -> None:
         for key, known in FIELDS.items():
-            given = self._entry.get(key)
+            given = self.entry.get(key)
             if given is None:
                 continue
             if known.name in self.values:
                 other = self.names[known.name]
-                self._report(f"{other} counts, since both are given", key, hint="remove one")
+                self.report(f"{other} counts, since both are given", key, hint="remove one")
                 continue
-            if known.kind == "time" and self._application.limits_start:
+            if known.kind == "time" and self.application.limits_start:
                 known = FIELDS["connect_timeout"]._replace(kind="time")
             self.values[known.name] = READERS[known.kind](self, given, key)
             self.names[known.name] = key
@@ -226,7 +226,7 @@ class EntryReader:
             if not name.strip() or re.search(r"[\0=\n\r]", name):
                 raise EntryError("a name is empty, or holds = or a control character", key)
             if value is None:
-                self._report("null gives it no value, so it is left out", key, name)
+                self.report("null gives it no value, so it is left out", key, name)
             else:
                 found[name] = self._as_text(value, key, name)
         return found
@@ -234,35 +234,35 @@ class EntryReader:
     def _flag(self, given: Any, key: str) -> bool:
         if isinstance(given, str) and given.lower() in ("true", "false"):
             said = given.lower()
-            self._report(f"a string that says {said}", key, hint="write it without quotes")
+            self.report(f"a string that says {said}", key, hint="write it without quotes")
             return said == "true"
         if not isinstance(given, bool):
             raise _not_a("true or false", given, key)
         return given
 
     def _time(self, given: Any, key: str) -> float | None:
-        if self._application.seconds is None:
+        if self.application.seconds is None:
             return self._seconds(given, key, longest=_MAX_ASSUMED_TIME)
-        return self._seconds(given, key, self._application.seconds)
+        return self._seconds(given, key, self.application.seconds)
 
     def _seconds(
         self, given: Any, key: str, unit: float = 1.0, *, longest: float = _MAX_TIME
     ) -> float | None:
         if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1e12:
             kind = kind_of_value(given)
-            self._report(f"a number that is not negative, not {kind}; the usual limit holds", key)
+            self.report(f"a number that is not negative, not {kind}; the usual limit holds", key)
             return None
         seconds = float(given) * unit
         if unit == 1.0 and seconds > longest:
             hint = "is it meant in milliseconds?"
-            self._report("that many seconds are a long time", key, hint=hint)
+            self.report("that many seconds are a long time", key, hint=hint)
         return seconds
 
     def _as_text(self, value: Any, *path: str | int) -> str:
         """Return a string; a number or a boolean becomes one, with a warning."""
         if isinstance(value, (bool, int, float)):
             message = f"{kind_of_value(value)} is taken as a string"
-            self._report(message, *path, hint="write it in quotes")
+            self.report(message, *path, hint="write it in quotes")
             return str(value).lower() if isinstance(value, bool) else str(value)
         if not isinstance(value, str):
             raise _not_a("a string", value, *path)
@@ -291,7 +291,7 @@ class EntryReader:
                 **self._given(*_OF_PROCESS),
             }
         if transport is None and "transport" not in names:
-            by_url = self._application.url_transport
+            by_url = self.application.url_transport
             transport = "http" if names["url"] == "httpUrl" else by_url
         return {
             "url": url,
@@ -301,11 +301,10 @@ class EntryReader:
         }
 
     def _unreachable(self) -> EntryError:
-        keys, hint = list(self._entry)[:_MAX_TOLD], "give one of them"
-        wrong = next((key for key in keys if did_you_mean(key, ("command", "url"))), None)
-        if wrong is not None and wrong not in FIELDS:
-            hint = did_you_mean(wrong, ("command", "url"))
-        if "settings" in self._entry and self._application.name == "zed":
+        unknown = unknown_fields(self.entry)[:_MAX_TOLD]
+        meant = filter(None, (did_you_mean(key, ("command", "url")) for key in unknown))
+        hint = next(meant, "give one of them")
+        if "settings" in self.entry and self.application.name == "zed":
             hint = "its command is made by an extension of Zed"
         empty = [self.names[name] for name in ("command", "url") if name in self.names]
         return EntryError("a server needs a command or a url", *empty[:1], hint=hint)
@@ -317,7 +316,7 @@ class EntryReader:
         spelled = named.strip().lower()
         self._check_known("transport", spelled, TRANSPORT_NAMES, "a transport")
         transport = TRANSPORT_NAMES[spelled]
-        return None if transport == "http" and self._application.http_falls_back else transport
+        return None if transport == "http" and self.application.http_falls_back else transport
 
     def _report_useless(self, is_remote: bool) -> None:
         """Warn about fields for the other kind of server; some applications write empty ones."""
@@ -325,11 +324,11 @@ class EntryReader:
         for name, spelled in self.names.items():
             if FIELDS[spelled].side != useless:
                 continue
-            if self._application.strict:
+            if self.application.strict:
                 raise EntryError(f"{spelled} is not supported beside {what}", spelled)
             if self.values[name]:
                 message = f"{spelled} cannot be combined with {what}"
-                self._report(message, spelled, hint="remove it")
+                self.report(message, spelled, hint="remove it")
 
     def _whole_command(self, words: list[str]) -> tuple[str, ...]:
         """Return a command with its arguments. A string that is a whole line is split."""
@@ -341,7 +340,7 @@ class EntryReader:
                 words = shlex.split(first)
             except ValueError:
                 raise EntryError("it is a line with quotes that do not close", "command") from None
-            self._report("a whole line is split into words", "command", hint="give args")
+            self.report("a whole line is split into words", "command", hint="give args")
         return (*words, *self.values.get("args", ()))
 
     def _env_names(self, given: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -110,44 +110,37 @@ def resolve(
     return url, {**options, **resolver.of_url(url, authenticate)}
 
 
+@dataclass
 class _Resolver:
     """An expander of variables that reports each field with a missing value once."""
 
-    def __init__(
-        self,
-        entry: Entry,
-        variables: Variables,
-        base: str,
-        read: Callable[[str], str],
-        report: Report,
-    ) -> None:
-        self._entry = entry
-        self._variables = variables
-        self._base = base
-        self._read = read
-        self._report = report
-        self._missing: list[str] = []  # variables without a value that headers were to hold
+    entry: Entry
+    variables: Variables
+    base: str
+    read: Callable[[str], str]
+    report: Report
+    missing: list[str] = field(default_factory=list)  # variables that headers were to hold
 
     def _field(self, name: str) -> str:
         """Return the file's name for a field."""
-        return self._entry.fields.get(name, name)
+        return self.entry.fields.get(name, name)
 
     def _text(self, text: str, *path: str | int, **choices: bool) -> str:
-        expanded = self._variables.expand(text, **choices)
+        expanded = self.variables.expand(text, **choices)
         self._tell(expanded.missing, "", *path)
         return expanded.text
 
     def _tell(self, missing: Sequence[str], consequence: str, *path: str | int) -> None:
         if missing:
             if path[0] in [self._field(name) for name in _HEADER_FIELDS]:
-                self._missing += [name for name in missing if name not in self._missing]
+                self.missing += [name for name in missing if name not in self.missing]
             named = ", ".join(dict.fromkeys(missing))
             hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
-            self._report(f"{named} has no value{consequence}", *path, hint=hint)
+            self.report(f"{named} has no value{consequence}", *path, hint=hint)
 
     def _required(self, text: str, field: str) -> str:
         """Return a path with values. Raises `EntryError` for a missing one."""
-        expanded = self._variables.expand(text, is_path=True)
+        expanded = self.variables.expand(text, is_path=True)
         if expanded.missing:
             raise EntryError(f"{expanded.missing[0]} has no value", field)
         return expanded.text
@@ -156,24 +149,24 @@ class _Resolver:
         """Return strings with values; one without a value, or with an invalid one, is left out."""
         found = {}
         for name, text in texts.items():
-            expanded, path = self._variables.expand(text), (self._field(field), name)
+            expanded, path = self.variables.expand(text), (self._field(field), name)
             if expanded.missing or expanded.omitted:
                 self._tell(expanded.missing, f", so {name} is left out", *path)
             elif field == "headers" and _CONTROL.search(expanded.text):
                 message = f"its value holds the end of a line, so {name} is left out"
-                self._report(message, *path, hint="does a variable end with one?")
+                self.report(message, *path, hint="does a variable end with one?")
             elif "\0" not in expanded.text:
                 found[name] = expanded.text
-                if field == "headers" and self._variables.holds_more(text):
+                if field == "headers" and self.variables.holds_more(text):
                     hint = "write the value itself, or ${NAME} for that of a variable"
-                    self._report("it holds a placeholder, which is sent as it is", *path, hint=hint)
+                    self.report("it holds a placeholder, which is sent as it is", *path, hint=hint)
         return found
 
     def _from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:
         """Return the values of variables; a name whose variable has none is left out."""
         found = {}
         for name, variable in names.items():
-            value = self._variables.variable(variable)
+            value = self.variables.variable(variable)
             if value is None:
                 self._tell((variable,), f", so {name} is left out", self._field(field))
             elif not _CONTROL.search(value):
@@ -188,10 +181,10 @@ class _Resolver:
         """
         words: list[str] = []
         in_shell = False
-        named = "args" if "args" in self._entry.fields else "command"
-        for index, word in enumerate(self._entry.command):
+        named = "args" if "args" in self.entry.fields else "command"
+        for index, word in enumerate(self.entry.command):
             place = self._field(named if index else "command")
-            several = self._variables.words(word) if index else None
+            several = self.variables.words(word) if index else None
             if several is not None:
                 words += several
                 continue
@@ -199,17 +192,17 @@ class _Resolver:
             in_shell = in_shell or is_shell(word)
         if not words[0].strip() or "\0" in "".join(words):
             raise EntryError("with the values of its variables there is no program", "command")
-        if self._entry.cwd or not self._base:
+        if self.entry.cwd or not self.base:
             return words
-        return [_placed(word, self._base, index) for index, word in enumerate(words)]
+        return [_placed(word, self.base, index) for index, word in enumerate(words)]
 
     def of_process(self) -> dict[str, Any]:
         """Return the options of a command."""
-        entry = self._entry
+        entry = self.entry
         options: dict[str, Any] = {}
         env = self._env_file(entry.env_file) if entry.env_file else {}
         for name in entry.env_names:
-            value = self._variables.variable(name)
+            value = self.variables.variable(name)
             if value is None:
                 self._tell((name,), ", so it is left out", self._field("env_names"))
             else:
@@ -219,7 +212,7 @@ class _Resolver:
             options["env"] = env
         if entry.cwd:
             folder = self._required(entry.cwd, self._field("cwd"))
-            options["cwd"] = os.path.normpath(os.path.join(self._base, folder))
+            options["cwd"] = os.path.normpath(os.path.join(self.base, folder))
         if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
             sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
             read, write = (
@@ -231,20 +224,20 @@ class _Resolver:
 
     def _env_file(self, name: str) -> dict[str, str]:
         place = self._field("env_file")
-        path = os.path.join(self._base, self._text(name, place, is_path=True))
+        path = os.path.join(self.base, self._text(name, place, is_path=True))
         try:
-            found, wrong = parse_dotenv(self._read(path))
+            found, wrong = parse_dotenv(self.read(path))
         except OSError as error:
-            self._report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
+            self.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
             return {}
         if wrong:
-            self._report(f"line {wrong[0]} of the file is not NAME=value", place)
+            self.report(f"line {wrong[0]} of the file is not NAME=value", place)
         return found
 
     def url(self, written: str) -> str:
         """Return the URL in the one spelling that is judged and connected to."""
         place = self._field("url")
-        kept = self._variables.expand(written, keep_missing=True)
+        kept = self.variables.expand(written, keep_missing=True)
         authority = kept.text.partition("://")[2].partition("/")[0]
         if kept.missing and any(name in authority for name in kept.missing):
             raise EntryError(f"its host depends on {kept.missing[0]}, which has no value", place)
@@ -258,7 +251,7 @@ class _Resolver:
 
     def of_url(self, url: str, authenticate: Callable[..., Any]) -> dict[str, Any]:
         """Return the options of a URL."""
-        entry = self._entry
+        entry = self.entry
         options: dict[str, Any] = {}
         headers = self._mapping(entry.headers, "headers")
         headers.update(self._from_variables(entry.header_variables, "header_variables"))
@@ -270,9 +263,9 @@ class _Resolver:
             line = self._text(
                 entry.headers_helper, self._field("headers_helper"), keep_missing=True
             )
-            options["headers"] = HeadersHelper(line, entry.name, url, self._base, headers)
-        elif headers or self._missing:
-            options["headers"] = IncompleteHeaders(headers, self._missing)
+            options["headers"] = HeadersHelper(line, entry.name, url, self.base, headers)
+        elif headers or self.missing:
+            options["headers"] = IncompleteHeaders(headers, self.missing)
         if entry.transport is not None:
             options["transport"] = entry.transport
         if entry.oauth is not None:
