@@ -213,13 +213,8 @@ def _rows(entry: Entry) -> Iterator[Shown]:
         yield Shown("url", entry.url)
     for name, text in entry.env.items():
         yield Shown(f"env {name}", _unless_secret(name, text))
-    yield from (Shown(f"env {name}", f"${{{name}}}") for name in entry.env_names)
     for name, text in entry.headers.items():
         yield Shown(f"header {name}", _unless_secret(name, text))
-    for name, variable in entry.header_variables.items():
-        yield Shown(f"header {name}", f"${{{variable}}}")
-    if entry.bearer_variable:
-        yield Shown("header Authorization", f"Bearer ${{{entry.bearer_variable}}}")
     if entry.oauth is not None:
         yield from _value_rows("oauth", entry.oauth)
     for name in _PLAIN:

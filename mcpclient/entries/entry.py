@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from .fields import (
 from .server_limits import ServerLimits
 
 _CONTROL = re.compile(r"[\x01-\x1f]")
+_VARIABLE = re.compile(r"[^{}:\0]+")
 # In seconds; more is likely a number of milliseconds.
 _MAX_TIME, _MAX_ASSUMED_TIME = 3600.0, 999.0
 _MAX_TOLD = 20  # unknown fields of one entry
@@ -60,15 +61,21 @@ def _not_a(expected: str, value: Any, *path: str | int) -> EntryError:
     return EntryError(f"must be {expected}, not {kind_of_value(value)}", *path)
 
 
+def _reference(name: object, *path: str | int) -> str:
+    """Return a reference to a variable, as entries have it."""
+    if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+        raise EntryError("must be names of environment variables", *path)
+    return f"${{env:{name}}}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One server as written: either ``command`` is given, or ``url``.
 
-    ``fields``: the file's name for each field. ``env_names``: variables to pass on.
-    ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell that
-    prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
-    ``bundle``: the file that the command is from, and ``sha256`` the digest of that file.
-    ``limits``: of its calls.
+    ``fields``: the file's name for each field. ``env`` and ``headers`` refer to the variables that
+    other fields name. ``headers_helper``: a line for a shell that prints headers. ``tools`` that
+    are let through are in ``include`` and ``exclude``. ``bundle``: the file that the command is
+    from, and ``sha256`` the digest of that file. ``limits``: of its calls.
     ``restrictions``: what the entry forbids, by the names of its fields. Times are in seconds.
     """
 
@@ -77,14 +84,11 @@ class Entry:
     url: str | None = None
     transport: str | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    env_names: tuple[str, ...] = ()
     env_file: str | None = None
     cwd: str | None = None
     bundle: str | None = None
     sha256: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    header_variables: Mapping[str, str] = field(default_factory=dict)
-    bearer_variable: str | None = None
     headers_helper: str | None = field(default=None, repr=False)
     oauth: Mapping[str, Any] | str | None = field(default=None, repr=False)
     enabled: bool = True
@@ -101,8 +105,9 @@ class Entry:
 
 
 # The fields that an entry has as they were read, by the kind of server.
-_OF_PROCESS = ("env", "env_file", "cwd", "bundle", "sha256")
-_OF_URL = ("headers", "header_variables", "bearer_variable", "headers_helper")
+# Where the fields that name variables are kept.
+_KEPT_IN = {"env_names": "env", "header_variables": "headers", "bearer_variable": "headers"}
+_OF_PROCESS = ("env_file", "cwd", "bundle", "sha256")
 _OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout")
 
 
@@ -156,6 +161,7 @@ class EntryReader:
                 hint="use bearer_token_env_var, the name of a variable that holds it",
             )
         reach = self._reach()
+        kept_in = {_KEPT_IN.get(known, known): key for known, key in reversed(self.names.items())}
         include, exclude = self._filters()
         return Entry(
             name=name,
@@ -167,7 +173,7 @@ class EntryReader:
             naming=self._naming(),
             limits=self._limits(),
             restrictions=restrictions_in(self.entry),
-            fields=self.names,
+            fields={**kept_in, **self.names},
         )
 
     def _read_fields(self) -> None:
@@ -231,6 +237,19 @@ class EntryReader:
                 found[name] = self._as_text(value, key, name)
         return found
 
+    def _passed_on(self, given: Any, key: str) -> dict[str, str]:
+        """Return references to variables, whose names are given as such or as ``{"name": …}``."""
+        items = given if isinstance(given, list) else [given]
+        names = [item.get("name") if isinstance(item, Mapping) else item for item in items]
+        return {str(name): _reference(name, key, index) for index, name in enumerate(names)}
+
+    def _references(self, given: Any, key: str) -> dict[str, str]:
+        names = self._texts(given, key)
+        return {header: _reference(name, key, header) for header, name in names.items()}
+
+    def _bearer(self, given: Any, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {_reference(given, key)}"} if given != "" else {}
+
     def _flag(self, given: Any, key: str) -> bool:
         if isinstance(given, str) and given.lower() in ("true", "false"):
             said = given.lower()
@@ -287,7 +306,7 @@ class EntryReader:
         if not is_remote:
             return {
                 "command": self._whole_command(command or []),
-                "env_names": tuple(self._env_names(values.get("env_names"))),
+                "env": {**values.get("env_names", {}), **values.get("env", {})},
                 **self._given(*_OF_PROCESS),
             }
         if transport is None and "transport" not in names:
@@ -297,7 +316,12 @@ class EntryReader:
             "url": url,
             "transport": transport,
             "oauth": self._oauth(values.get("oauth"), values.get("oauth_scopes")),
-            **self._given(*_OF_URL),
+            "headers": {
+                header: value
+                for name in ("headers", "header_variables", "bearer_variable")
+                for header, value in values.get(name, {}).items()
+            },
+            **self._given("headers_helper"),
         }
 
     def _unreachable(self) -> EntryError:
@@ -342,17 +366,6 @@ class EntryReader:
                 raise EntryError("it is a line with quotes that do not close", "command") from None
             self.report("a whole line is split into words", "command", hint="give args")
         return (*words, *self.values.get("args", ()))
-
-    def _env_names(self, given: Any) -> Iterator[str]:
-        """Yield the names of variables to pass on, given as such or as ``{"name": …}``."""
-        if given is None:
-            return
-        for index, item in enumerate(given if isinstance(given, list) else [given]):
-            name = item.get("name") if isinstance(item, Mapping) else item
-            if not isinstance(name, str) or not name:
-                key = self.names["env_names"]
-                raise EntryError("must be a list of names of environment variables", key, index)
-            yield name
 
     def _oauth(self, given: Any, scopes: Any) -> Mapping[str, Any] | str | None:
         """Return the options of a login; ``scopes`` beside them limit it as those among them do."""
@@ -406,6 +419,9 @@ READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
     "words": EntryReader._words,
     "command": EntryReader._command,
     "texts": EntryReader._texts,
+    "names": EntryReader._passed_on,
+    "references": EntryReader._references,
+    "bearer": EntryReader._bearer,
     "flag": EntryReader._flag,
     "time": EntryReader._time,
     "seconds": EntryReader._seconds,

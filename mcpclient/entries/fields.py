@@ -10,8 +10,9 @@ class Field(NamedTuple):
     """A field: its ``name`` here, the ``kind`` of its value, and the ``side`` that it is for.
 
     ``kind``: ``text``, ``words`` (a list of strings), ``command`` (either), ``texts`` (strings by
-    name), ``flag``, ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or
-    ``any``. ``side``: ``stdio``, ``remote`` or ``both``.
+    name), ``names`` (of variables), ``references`` (these by name), ``bearer`` (one), ``flag``,
+    ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or ``any``. ``side``:
+    ``stdio``, ``remote`` or ``both``.
     """
 
     name: str
@@ -24,15 +25,15 @@ _NAMES: dict[Field, tuple[str, ...]] = {
     Field("command", "command", "stdio"): ("command", "cmd"),
     Field("args", "words", "stdio"): ("args", "arguments"),
     Field("env", "texts", "stdio"): ("env", "environment", "envs"),
-    Field("env_names", "any", "stdio"): ("env_vars", "env_keys"),
+    Field("env_names", "names", "stdio"): ("env_vars", "env_keys"),
     Field("env_file", "text", "stdio"): ("envFile", "env_file"),
     Field("bundle", "text", "stdio"): ("bundle",),
     Field("sha256", "text", "stdio"): ("sha256",),
     Field("cwd", "text", "stdio"): ("cwd", "workingDirectory", "working_directory"),
     Field("url", "text", "remote"): ("httpUrl", "url", "serverUrl", "baseUrl", "uri"),
     Field("headers", "texts", "remote"): ("headers", "http_headers"),
-    Field("header_variables", "texts", "remote"): ("env_http_headers",),
-    Field("bearer_variable", "text", "remote"): ("bearer_token_env_var",),
+    Field("header_variables", "references", "remote"): ("env_http_headers",),
+    Field("bearer_variable", "bearer", "remote"): ("bearer_token_env_var",),
     Field("bearer_token", "any", "remote"): ("bearer_token",),
     Field("headers_helper", "text", "remote"): ("headersHelper",),
     Field("oauth", "any", "remote"): ("oauth", "auth"),

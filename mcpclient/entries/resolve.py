@@ -74,7 +74,6 @@ _SHELLS = frozenset(
 )
 _GIVE_INPUT = "it is asked for on a terminal; give a default, or inputs= in code"
 _EXPLICITLY_RELATIVE = re.compile(r"\.{1,2}[/\\]")
-_HEADER_FIELDS = ("headers", "header_variables", "bearer_variable")
 _CONTROL = re.compile(r"[\x00\r\n]")
 
 
@@ -132,7 +131,7 @@ class _Resolver:
 
     def _tell(self, missing: Sequence[str], consequence: str, *path: str | int) -> None:
         if missing:
-            if path[0] in [self._field(name) for name in _HEADER_FIELDS]:
+            if path[0] == self._field("headers"):
                 self.missing += [name for name in missing if name not in self.missing]
             named = ", ".join(dict.fromkeys(missing))
             hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
@@ -160,17 +159,6 @@ class _Resolver:
                 if field == "headers" and self.variables.holds_more(text):
                     hint = "write the value itself, or ${NAME} for that of a variable"
                     self.report("it holds a placeholder, which is sent as it is", *path, hint=hint)
-        return found
-
-    def _from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:
-        """Return the values of variables; a name whose variable has none is left out."""
-        found = {}
-        for name, variable in names.items():
-            value = self.variables.variable(variable)
-            if value is None:
-                self._tell((variable,), f", so {name} is left out", self._field(field))
-            elif not _CONTROL.search(value):
-                found[name] = value
         return found
 
     def command(self) -> list[str]:
@@ -201,12 +189,6 @@ class _Resolver:
         entry = self.entry
         options: dict[str, Any] = {}
         env = self._env_file(entry.env_file) if entry.env_file else {}
-        for name in entry.env_names:
-            value = self.variables.variable(name)
-            if value is None:
-                self._tell((name,), ", so it is left out", self._field("env_names"))
-            else:
-                env[name] = value
         env.update(self._mapping(entry.env, "env"))
         if env:
             options["env"] = env
@@ -254,11 +236,6 @@ class _Resolver:
         entry = self.entry
         options: dict[str, Any] = {}
         headers = self._mapping(entry.headers, "headers")
-        headers.update(self._from_variables(entry.header_variables, "header_variables"))
-        if entry.bearer_variable:
-            named = {"Authorization": entry.bearer_variable}
-            for name, token in self._from_variables(named, "bearer_variable").items():
-                headers[name] = f"Bearer {token}"
         if entry.headers_helper:
             line = self._text(
                 entry.headers_helper, self._field("headers_helper"), keep_missing=True

@@ -22,7 +22,7 @@ MAX_VALUE_FILE_SIZE = 1024 * 1024
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (
-    rf"\$\{{(?:env:(?P<env>{_NAME})|input:(?P<input>[^{{}}]+)|file:(?P<file>[^{{}}]+)"
+    rf"\$\{{(?:env:(?P<env>[^{{}}:]+)|input:(?P<input>[^{{}}]+)|file:(?P<file>[^{{}}]+)"
     rf"|(?P<name>{_NAME}|/))(?::-(?P<default>[^{{}}]*))?\}}"
     rf"|(?<!\$)\{{env:(?P<braces>{_NAME})\}}|(?<!\$)\{{file:(?P<content>[^{{}}]+)\}}"
     rf"|\$\{{\{{\s*(?:secrets|env|inputs)\.(?P<secret>{_NAME})\s*\}}\}}"

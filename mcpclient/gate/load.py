@@ -21,9 +21,8 @@ from .entries import Entries, JudgedEntry
 from .gate import Approvals, Gate
 
 _EXPLAINED = (
-    *("command", "url", "transport", "env", "env_names", "env_file", "cwd", "headers"),
-    *("header_variables", "bearer_variable", "oauth", "include", "exclude"),
-    *("timeout", "connect_timeout"),
+    *("command", "url", "transport", "env", "env_file", "cwd", "headers", "oauth"),
+    *("include", "exclude", "timeout", "connect_timeout"),
 )
 
 

@@ -26,7 +26,7 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "url": (URL, "url: https://x.example/mcp"),
     "transport": ({**URL, "type": "sse"}, "transport: sse"),
     "env": ({**COMMAND, "env": {"PYTHONPATH": "./evil"}}, "env PYTHONPATH: ./evil"),
-    "env_names": ({**COMMAND, "env_vars": ["BANK_KEY"]}, "env BANK_KEY: ${BANK_KEY}"),
+    "env_names": ({**COMMAND, "env_vars": ["BANK_KEY"]}, "env BANK_KEY: ${env:BANK_KEY}"),
     "env_file": ({**COMMAND, "envFile": ".env"}, "envFile: .env"),
     "cwd": ({**COMMAND, "cwd": "/srv"}, "cwd: /srv"),
     "bundle": ({**COMMAND, "bundle": "/x.mcpb"}, "bundle: /x.mcpb"),
@@ -35,10 +35,10 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
         {**URL, "headers": {"X-Key": "k ${BANK_API_KEY}", "Y": "{file:~/.ssh/id_rsa}"}},
         "header X-Key: k ${BANK_API_KEY}|header Y: {file:~/.ssh/id_rsa}",
     ),
-    "header_variables": ({**URL, "env_http_headers": {"X": "HOME"}}, "header X: ${HOME}"),
+    "header_variables": ({**URL, "env_http_headers": {"X": "HOME"}}, "header X: ${env:HOME}"),
     "bearer_variable": (
         {**URL, "bearer_token_env_var": "TOKEN"},
-        "header Authorization: Bearer ${TOKEN}",
+        "header Authorization: Bearer ${env:TOKEN}",
     ),
     "headers_helper": ({**URL, "headersHelper": "print me"}, "headersHelper: print me"),
     "oauth": (
@@ -70,7 +70,8 @@ def sheet(raw: dict[str, Any], inputs: Any = None, source: str = "x.json") -> Sh
 
 def test_the_table_has_every_field_of_an_entry() -> None:
     """F-SAFE-2: a field that is added to entries is shown, or this fails."""
-    assert FIELDS.keys() == {field.name for field in dataclasses.fields(Entry)}
+    named = {"env_names", "header_variables", "bearer_variable"}  # kept in env and headers
+    assert FIELDS.keys() - named == {field.name for field in dataclasses.fields(Entry)}
 
 
 @pytest.mark.parametrize("name", FIELDS)

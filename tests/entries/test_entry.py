@@ -77,7 +77,7 @@ def test_what_goose_crush_cherry_studio_and_warp_call_it() -> None:
     """F-MANY-7"""
     raw = {"type": "stdio", "cmd": "npx", "args": ["x"], "envs": {"A": "b"}, "env_keys": ["KEY"]}
     entry, told = read({**raw, "timeout": 300, "bundled": None, "available_tools": []}, "goose")
-    assert (entry.command, entry.env, entry.env_names) == (("npx", "x"), {"A": "b"}, ("KEY",))
+    assert (entry.command, entry.env) == (("npx", "x"), {"A": "b", "KEY": "${env:KEY}"})
     assert (entry.timeout, entry.include, told) == (300.0, (), [])
     entry, told = read({"type": "streamable_http", "uri": "https://x", "envs": {}}, "goose")
     assert (entry.url, entry.transport, told) == ("https://x", "http", [])
@@ -116,7 +116,8 @@ def test_everything_else_of_a_command() -> None:
         }
     )
     assert told == []
-    assert (entry.env, entry.env_names, entry.env_file) == ({"A": "b"}, ("C", "D"), ".env")
+    assert entry.env == {"A": "b", "C": "${env:C}", "D": "${env:D}"}
+    assert entry.env_file == ".env"
     assert (entry.cwd, entry.timeout, entry.connect_timeout) == ("~/x", 5.0, 7.0)
     assert (entry.lazy, entry.trusted, entry.enabled) == (True, True, True)
     assert entry.naming == "server_tool"
@@ -140,8 +141,8 @@ def test_everything_else_of_a_url() -> None:
         "codex",
     )
     assert told == []
-    assert (entry.headers, entry.header_variables) == ({"A": "b"}, {"C": "D"})
-    assert (entry.bearer_variable, entry.oauth) == ("T", {"clientId": "c"})
+    assert entry.headers == {"A": "b", "C": "${env:D}", "Authorization": "Bearer ${env:T}"}
+    assert entry.oauth == {"clientId": "c"}
     assert read({"url": "https://x", "oauth": {"enabled": False}})[0].oauth is None
     assert read({"url": "https://x", "oauth": False})[0].oauth is None
     assert read({"url": "https://x", "auth": True})[0].oauth == {}

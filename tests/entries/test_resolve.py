@@ -88,7 +88,7 @@ def test_variables_to_pass_on() -> None:
     """F-MANY-8: one that has no value is told."""
     found, told = resolved({"command": "x", "env_vars": ["A", "T", "LINE"]})
     assert found[1] == {"env": {"A": "value", "LINE": "a\nb"}}
-    assert told == ["env_vars: T has no value, so it is left out"]
+    assert told == ["env_vars.T: ${env:T} has no value, so T is left out"]
 
 
 def test_a_file_of_variables() -> None:
@@ -106,8 +106,8 @@ def test_headers_from_variables() -> None:
     found, told = resolved({**raw, "bearer_token_env_var": "A"})
     assert found == ("https://x/a", {"headers": {"X": "value", "Authorization": "Bearer value"}})
     assert told == [
-        "env_http_headers: T has no value, so Y is left out",
-        "env_http_headers: odd-name has no value, so Z is left out",
+        "env_http_headers.Y: ${env:T} has no value, so Y is left out",
+        "env_http_headers.Z: ${env:odd-name} has no value, so Z is left out",
     ]
 
 
