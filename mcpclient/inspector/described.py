@@ -45,7 +45,8 @@ def described_client(client: Client) -> dict[str, Any]:
     connection = connection_of(client)
     options = connection.options
     version = client.protocol_version
-    headers = options.headers
+    headers, auth = options.headers, options.auth
+    kind = "a bearer token" if isinstance(auth, str) else type(auth).__name__
     return {
         "target": client.target,
         "copied": copied_target(connection.route.destination, options),
@@ -60,7 +61,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "headers_are_computed": callable(headers),
         "env": list(options.env or ()),
         "inherit_env": options.inherit_env,
-        "auth": _kind_of_auth(options.auth),
+        "auth": None if auth is None else kind,
         "has_login": has_login(client),
         "answers": sorted(options.handlers.capabilities),
     }
@@ -69,12 +70,6 @@ def described_client(client: Client) -> dict[str, Any]:
 def _era(version: object) -> str | None:
     era = era_of(version) if isinstance(version, str) else None
     return None if era is None else era.value
-
-
-def _kind_of_auth(auth: object) -> str | None:
-    if auth is None:
-        return None
-    return "a bearer token" if isinstance(auth, str) else type(auth).__name__
 
 
 def described_recording(header: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:

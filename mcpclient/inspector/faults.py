@@ -47,10 +47,7 @@ def message_fault(message: Any) -> str:
         return "it has neither a method nor an id"
     if ("result" in message) == ("error" in message):
         return f"it has {'both' if 'result' in message else 'neither'} result and error"
-    return _error_fault(message["error"]) if "error" in message else ""
-
-
-def _error_fault(error: Any) -> str:
+    error = message.get("error", {"message": "", "code": 0})
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return "its error has no message"
     code = error.get("code")

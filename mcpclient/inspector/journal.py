@@ -26,18 +26,14 @@ _TELLING = ("name", "uri", "level", "message", "taskId", "requestId", "progressT
 class Row(NamedTuple):
     """The summary of one record.
 
-    - ``number``: its index in the journal. ``time``: seconds since the preceding header.
-    - ``lane``: the acting side: ``client``, ``server``, ``http`` or ``stderr``.
-    - ``kind``: ``request``, ``answer``, ``error``, ``notification``, ``http``, ``text``, ``note``
-      or ``header``.
-    - ``label`` and ``detail``: its subject, cut to a line.
-    - ``size``: characters of the record.
-    - ``partner``: the number of the request that an answer belongs to, or of the answer, or None.
-    - ``milliseconds``: the time from the request to this answer.
-    - ``channel``: as in the record.
-    - ``fault``: the violation of the protocol in it, if there is one.
-    - ``level``: that of a log message.
-    - ``at``: seconds since the epoch, None where the transcript does not say when it began.
+    ``number``: its index in the journal. ``time``: seconds since the preceding header. ``lane``:
+    the acting side: ``client``, ``server``, ``http`` or ``stderr``. ``kind``: ``request``,
+    ``answer``, ``error``, ``notification``, ``http``, ``text``, ``note`` or ``header``. ``label``
+    and ``detail``: its subject, cut to a line. ``size``: characters of the record. ``partner``: the
+    number of the request that an answer belongs to, or of the answer, or None. ``milliseconds``:
+    the time from the request to this answer. ``channel``: as in the record. ``fault``: the
+    violation of the protocol in it, if there is one. ``level``: that of a log message. ``at``:
+    seconds since the epoch, None where the transcript does not say when it began.
     """
 
     number: int
@@ -290,7 +286,11 @@ class Journal:
         number = self.next
         row = self._maker.row(number, record, len(line))
         if len(line) > _MAX_RECORD_LENGTH:
-            line = _too_long(record, row)
+            text = f"{row.label} {row.detail}: {row.size} characters are too many to keep"
+            kept = {
+                name: record[name] for name in record if name in ("time", "direction", "channel")
+            }
+            line = write_line({**kept, "text": text})
         if number < _OPENING_RECORDS:
             self._opening.append(line)
         self._lines.append(line)
@@ -392,9 +392,3 @@ def _is_of(row: Row, only: str) -> bool:
     if only == "failure":
         return row.kind == "error" or bool(row.fault)
     return row.level in LEVELS and only in LEVELS and LEVELS.index(row.level) >= LEVELS.index(only)
-
-
-def _too_long(record: Record, row: Row) -> str:
-    about = {name: record[name] for name in ("time", "direction", "channel") if name in record}
-    text = f"{row.label} {row.detail}: {row.size} characters are too many to keep"
-    return write_line({**about, "text": text})

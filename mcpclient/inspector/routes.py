@@ -50,7 +50,9 @@ class Routes:
     def refusal_of(self, request: LocalRequest) -> LocalResponse | None:
         """Return the refusal of an unauthorized, unknown or forbidden request, or None."""
         methods = _ROUTES.get(request.path)
-        if request.path != "/" and not self._is_authorized(request):
+        given = request.headers.get("authorization", "").encode("latin-1")
+        is_authorized = hmac.compare_digest(given, b"Bearer " + self._token)
+        if request.path != "/" and not is_authorized:
             return LocalResponse(
                 401, body=b"the token is missing, or is not that of this inspector"
             )
@@ -72,10 +74,6 @@ class Routes:
         except McpError as error:
             return _json({"error": described_error(error)}, 400)
         return found if isinstance(found, LocalResponse) else _json(found or {})
-
-    def _is_authorized(self, request: LocalRequest) -> bool:
-        given = request.headers.get("authorization", "").encode("latin-1")
-        return hmac.compare_digest(given, b"Bearer " + self._token)
 
     # Each takes the query of a GET or the body of a POST, and returns a JSON value or a response.
 
