@@ -165,18 +165,14 @@ class Sandbox:
         return f"Sandbox({given})"
 
 
-def sandbox_in(entry: Mapping[str, Any]) -> Sandbox | None:
-    """Return the sandbox that a server's entry asks for, or None.
+def sandbox_in(restrictions: Mapping[str, Any]) -> Sandbox | None:
+    """Return the sandbox in the restrictions of an entry (see `restrictions_in`), or None.
 
-    It is in ``sandbox``, and VS Code switches it on and off with ``sandboxEnabled``. Raises
-    `UsageError` for one that cannot be carried out.
+    VS Code switches it on with ``sandboxEnabled``. Raises `UsageError` for one that cannot be
+    carried out.
     """
-    value, switch = entry.get("sandbox"), entry.get("sandboxEnabled")
-    if isinstance(value, Mapping):
-        switch = value.get("enabled", True if switch is None else switch)
-    elif value is None or value is False:
-        value = switch
-    return None if switch is False or value in (None, False) else Sandbox.of(value)
+    value = restrictions.get("sandbox", restrictions.get("sandboxEnabled"))
+    return None if value is None else Sandbox.of(value)
 
 
 def _from_vs_code(options: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 import mcpclient
 from mcpclient.cli.main import main
 from mcpclient.config.policy.policy import Policy
+from mcpclient.entries.fields import restrictions_in
 from mcpclient.errors import UsageError
 from mcpclient.gate.load import load_config
 from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox, sandbox_in
@@ -107,7 +108,7 @@ def said(servers: object, **options: Any) -> str:
 )
 def test_an_entry_states_its_sandbox(entry: dict[str, Any], expected: Sandbox | None) -> None:
     """F-BOX-1: in this library's shape and in that of VS Code."""
-    assert sandbox_in(entry) == expected
+    assert sandbox_in(restrictions_in(entry)) == expected
 
 
 @pytest.mark.parametrize(
