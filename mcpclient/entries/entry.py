@@ -137,7 +137,7 @@ def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
     ]
 
 
-@dataclass
+@dataclass(repr=False)
 class EntryReader:
     """Reads the fields of one entry.
 

@@ -109,7 +109,7 @@ def resolve(
     return url, {**options, **resolver.of_url(url, authenticate)}
 
 
-@dataclass
+@dataclass(repr=False)
 class _Resolver:
     """An expander of variables that reports each field with a missing value once."""
 

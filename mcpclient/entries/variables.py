@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Union
 
 from ..errors import UsageError, safe_str
@@ -199,6 +200,7 @@ class Expanded:
     omitted: bool = False
 
 
+@dataclass(repr=False, eq=False)
 class Variables:
     """The values of the variables in one file.
 
@@ -206,26 +208,20 @@ class Variables:
     file named by a path, or raises `OSError`. ``bare_dollar``: ``$NAME`` is a variable too.
     """
 
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        inputs: Inputs,
-        folders: Mapping[str, str],
-        read: Callable[[str], str],
-        *,
-        bare_dollar: bool = False,
-        platform: str = sys.platform,
-    ) -> None:
-        self._environ = environ
-        self._inputs = inputs
-        self._folders = folders
-        self._read = read
-        self._pattern = _WITH_DOLLAR if bare_dollar else _USUAL
-        self._upper = (
-            {name.upper(): value for name, value in environ.items()}
-            if platform == "win32"
-            else None
-        )
+    environ: Mapping[str, str]
+    inputs: Inputs
+    folders: Mapping[str, str]
+    read: Callable[[str], str]
+    bare_dollar: bool = False
+    platform: str = sys.platform
+
+    @cached_property
+    def _upper(self) -> dict[str, str]:
+        return {name.upper(): value for name, value in self.environ.items()}
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        return _WITH_DOLLAR if self.bare_dollar else _USUAL
 
     def expand(self, text: str, *, is_path: bool = False, keep_missing: bool = False) -> Expanded:
         """Expand variables. Passes on exceptions of the caller's function.
@@ -240,7 +236,7 @@ class Variables:
             value = self._value(match)
             if value is not None:
                 return value
-            spec = self._inputs.specs.get(match["input"] or "")
+            spec = self.inputs.specs.get(match["input"] or "")
             if spec is not None and spec.need == "optional":
                 omitted.append(spec.id)
                 return ""
@@ -254,7 +250,7 @@ class Variables:
     def words(self, text: str) -> list[str] | None:
         """Return the values for a string that is one input with several; None for another one."""
         match = self._pattern.fullmatch(text)
-        return None if match is None or not match["input"] else self._inputs.words(match["input"])
+        return None if match is None or not match["input"] else self.inputs.words(match["input"])
 
     def holds_more(self, text: str) -> bool:
         """Whether a string seems to have placeholders other than its variables."""
@@ -262,37 +258,36 @@ class Variables:
 
     def variable(self, name: str) -> str | None:
         """Return the value of an environment variable, or None; on Windows in any case."""
-        if self._upper is not None:
-            return self._upper.get(name.upper())
-        return self._environ.get(name)
+        is_windows = self.platform == "win32"
+        return self._upper.get(name.upper()) if is_windows else self.environ.get(name)
 
     def _value(self, match: re.Match[str]) -> str | None:
         found = {key: text for key, text in match.groupdict().items() if text is not None}
         default = found.pop("default", None)
         ((kind, name),) = found.items()
         if kind == "input":
-            several = self._inputs.words(name)
-            value = self._inputs.value(name) if several is None else os.pathsep.join(several)
+            several = self.inputs.words(name)
+            value = self.inputs.value(name) if several is None else os.pathsep.join(several)
         elif kind in ("file", "content"):
             value = self._content(name)
-        elif kind == "name" and name in self._folders:
-            value = self._folders[name]
+        elif kind == "name" and name in self.folders:
+            value = self.folders[name]
         else:
             value = self.variable(name)
         return default if value is None else value
 
     def _content(self, name: str) -> str | None:
         path = "".join(self._split_home(name))
-        path = os.path.join(self._folders.get("fileDirname", ""), path)
+        path = os.path.join(self.folders.get("fileDirname", ""), path)
         try:
-            return self._read(path).strip()
+            return self.read(path).strip()
         except OSError:
             return None
 
     def _split_home(self, path: str) -> tuple[str, str]:
         """Return the user's folder that a ``~`` stands for, or "", and the rest of the path."""
         if _HOME.match(path):
-            return self._folders.get("userHome", "~"), path[1:]
+            return self.folders.get("userHome", "~"), path[1:]
         return "", path
 
 

@@ -253,10 +253,10 @@ class _Manifest:
             words = list(_values(declared, declared["default"]))
         except ValueError as error:
             raise _wrong(str(error), "user_config", key, "default") from None
-        return replace(spec, default="\n".join(map(self._with_folders, words)))
-
-    def _with_folders(self, text: str) -> str:
-        return _VARIABLE.sub(lambda match: self._folders.get(match["name"], match.group()), text)
+        default = _VARIABLE.sub(
+            lambda match: self._folders.get(match["name"], match.group()), "\n".join(words)
+        )
+        return replace(spec, default=default)
 
     def _given(self, config: Any) -> Iterator[tuple[str, list[str]]]:
         if not isinstance(config, (Mapping, type(None))):
