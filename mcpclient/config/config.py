@@ -136,20 +136,15 @@ class ServerConfig:
         Neither white space nor the order of keys matters; everything else does. A server made in
         code is known by its target and its options.
         """
-        content: object = self.raw or [_plain(self.target), _plain(self.options)]
+        content: object = self.raw or [self.target, self.options]
         if self.raw and self.scope == "program":
-            content = [_plain(self.raw), {}]  # as before the mapping was read
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+            content = [self.raw, {}]  # as before the mapping was read
+
+        def plain(value: object) -> object:
+            return dict(value) if isinstance(value, Mapping) else repr(value)
+
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=plain)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON can carry; mappings and sequences become plain ones."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
 
 
 @dataclass(frozen=True)
