@@ -252,8 +252,10 @@ class Gate:
             return _refused(server, "needs_approval", reason)
         else:
             ready = resolve(server)
-        if any(policy.require_sandbox for policy in self._rules or ()):
-            ready = in_sandbox(ready)
+        is_confined = any(policy.require_sandbox for policy in self._rules or ())
+        if is_confined and runs_here(ready.target):
+            required = strict_sandbox(ready.options.get("sandbox"))
+            ready = replace(ready, options={**ready.options, "sandbox": required})
         reasons = []
         judged, headers = [ready], ready.options.get("headers")
         if isinstance(headers, HeadersFrom):  # the program that makes them is one of its own
@@ -302,14 +304,6 @@ class Gate:
 def _was_asked_for(server: ServerConfig) -> bool:
     """Return whether a server of a file is ready though the file disables it: it was named."""
     return server.scope != "program" and server.state == "ready" and not server.enabled
-
-
-def in_sandbox(server: ServerConfig) -> ServerConfig:
-    """Return a server that is started in a sandbox, or not at all; others as they are."""
-    if not runs_here(server.target):
-        return server
-    required = strict_sandbox(server.options.get("sandbox"))
-    return replace(server, options={**server.options, "sandbox": required})
 
 
 def strict_sandbox(stated: Any) -> Any:
