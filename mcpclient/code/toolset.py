@@ -213,9 +213,11 @@ class CodeProcess:
         run, params, result = self._run, message.get("params"), message.get("result")
         method, number = message.get("method"), message.get("id")
         given = params if isinstance(params, dict) else {}
+        is_whole = isinstance(given.get("path"), str) and isinstance(given.get("arguments"), dict)
+        is_call = method == "call" and type(number) is int and is_whole
         if method == "output" and isinstance(given.get("text"), str):
             run.print(given["text"])
-        elif method == "call" and _is_call(number, given) and run.under_way < _MAX_AT_ONCE:
+        elif is_call and run.under_way < _MAX_AT_ONCE:
             run.call_begins()
             call = self._calls.start(self._answered(run, given["path"], given["arguments"]))
             call.add_done_callback(partial(self._respond, run, number))
@@ -259,11 +261,6 @@ class CodeProcess:
             code = "" if error.exit_code is None else f" (exit code {error.exit_code})"
             said = f"Python ended before the code did{code}. {error.stderr}"
         self._break(said.rstrip())
-
-
-def _is_call(number: object, params: Mapping[str, Any]) -> bool:
-    is_named = type(number) is int and isinstance(params.get("path"), str)
-    return is_named and isinstance(params.get("arguments"), dict)
 
 
 def _command() -> list[str]:

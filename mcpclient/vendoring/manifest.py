@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +38,12 @@ def verify(folder: Path = _FOLDER) -> Verification:
     Raises `UsageError` where there is no manifest: the package was not made by ``vendor``.
     """
     expected = read_manifest(folder)
-    found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+    found = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.relative_to(folder).parts
+        and not (path.name == MANIFEST or path.is_dir())
+    }
     return Verification(
         tuple(
             name
@@ -63,13 +67,6 @@ def read_manifest(folder: Path) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder / MANIFEST} cannot be read: {error}") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        is_written_by_python = "__pycache__" in path.relative_to(folder).parts
-        if not is_written_by_python and path.name != MANIFEST and not path.is_dir():
-            yield path
 
 
 def _digest(path: Path) -> str:
