@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Union
 
 from ..entries.applications import (
@@ -62,29 +63,27 @@ class DocumentError(ValueError):
         self.hint = hint
 
 
+@dataclass(eq=False, repr=False)
 class Document:
     """The content of a file. ``value``: as JSON would have it; ``text``: as written."""
 
-    def __init__(self, text: str, value: Any) -> None:
-        self.text = text
-        self.value = value
-        self._lines: Lines | None = None
+    text: str
+    value: Any
 
     def line(self, path: Path) -> int | None:
         """Return the line of a part, or of the nearest enclosing part that exists."""
         knows_places = isinstance(self.value, (JsoncObject, JsoncArray))
         offset = _offset_in(self.value, path) if knows_places else self._search(path)
-        return None if offset is None else self._line_of(offset)
+        return None if offset is None else self._lines.at(offset)
 
     def repeated(self) -> Iterator[tuple[list[str | int], int]]:
         """Yield the path and the line of each repeated key."""
         for path, offset in _repeated_keys(self.value, []):
-            yield path, self._line_of(offset)
+            yield path, self._lines.at(offset)
 
-    def _line_of(self, offset: int) -> int:
-        if self._lines is None:
-            self._lines = Lines(self.text)
-        return self._lines.at(offset)
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.text)
 
     def _search(self, path: Path) -> int | None:
         """Find a part of TOML or YAML, whose parsers give no offsets: search its keys in turn."""

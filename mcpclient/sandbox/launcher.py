@@ -96,7 +96,9 @@ def _drop_streams(count: int) -> None:
 
 def main() -> NoReturn:
     """Run the three processes; end as the server ends."""
-    orders: dict[str, Any] = marshal.loads(_contents(int(sys.argv[1])))
+    with os.fdopen(int(sys.argv[1]), "rb") as file:
+        file.seek(0)
+        orders: dict[str, Any] = marshal.load(file)
     _control(_SET_SUBREAPER, 1)
     front = os.getpid()
     keeper = os.fork()
@@ -114,12 +116,6 @@ def main() -> NoReturn:
         if process == keeper:
             _kill_descendants()  # there are some only if the keeper was killed
             _end_as(status)
-
-
-def _contents(descriptor: int) -> bytes:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        return file.read()
 
 
 def _pass_on(process: int, number: int) -> None:
