@@ -62,7 +62,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "env": list(options.env or ()),
         "inherit_env": options.inherit_env,
         "auth": None if auth is None else kind,
-        "has_login": has_login(client),
+        "has_login": login_of(client) is not None,
         "answers": sorted(options.handlers.capabilities),
     }
 
@@ -113,11 +113,6 @@ def described_call(call: Call) -> dict[str, Any]:
     return {"method": method, "params": params, "seconds": call.seconds, "outcome": outcome}
 
 
-def has_login(client: Client) -> bool:
-    """Whether the client obtains tokens by a login or with client credentials, and keeps them."""
-    return _authorizer_of(client) is not None
-
-
 async def described_login(client: Client, error: BaseException | None) -> dict[str, Any]:
     """Return the description of a login, which never holds a token.
 
@@ -125,7 +120,7 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
     - ``visit`` and ``host``: the address that the user has to visit before `finish_login`, if
       ``error``, the reason why the client is not connected, names one.
     """
-    authorizer = _authorizer_of(client)
+    authorizer = login_of(client)
     grant = await authorizer.stored_grant() if authorizer is not None else None
     facts = login_facts(grant, seconds_since_epoch()) if grant is not None else None
     visit = error.url if isinstance(error, AuthorizationRequired) else ""
@@ -134,16 +129,10 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
     return {"login": facts, "visit": visit, "host": host_of(visit)}
 
 
-async def expect_login(client: Client) -> None:
-    """Allow a new login, even after one that was required and not completed."""
-    if (authorizer := _authorizer_of(client)) is not None:
-        await authorizer.expect_login()
-
-
 async def finish_login(client: Client, address: str) -> None:
     """Finish a login with the address that the browser ended at. Raises as `finish_auth`."""
     try:
-        authorizer, callback = _needed(client), parse_callback(address)
+        authorizer, callback = needed_login(client), parse_callback(address)
     except UsageError as error:
         forget_variables(error)
         raise
@@ -152,20 +141,17 @@ async def finish_login(client: Client, address: str) -> None:
     await authorizer.finish(callback)
 
 
-async def log_out(client: Client) -> None:
-    """Forget the login, and revoke it if the server supports that. See `mcpclient.log_out`."""
-    await _needed(client).log_out()
-
-
-def _needed(client: Client) -> OAuthAuthorizer:
-    if (authorizer := _authorizer_of(client)) is None:
-        raise UsageError("there is no login to this server")
-    return authorizer
-
-
-def _authorizer_of(client: Client) -> OAuthAuthorizer | None:
+def login_of(client: Client) -> OAuthAuthorizer | None:
+    """Return the login of a client that obtains tokens and keeps them, or None."""
     authorizer = connection_of(client).route.authorizer
     return authorizer if isinstance(authorizer, OAuthAuthorizer) else None
+
+
+def needed_login(client: Client) -> OAuthAuthorizer:
+    """Return the same. Raises `UsageError` for a client without a login."""
+    if (authorizer := login_of(client)) is None:
+        raise UsageError("there is no login to this server")
+    return authorizer
 
 
 Word = list[Union[str, dict[str, str]]]

@@ -14,7 +14,7 @@ from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
-from .described import described_call, described_error, finish_login, log_out
+from .described import described_call, described_error, finish_login, needed_login
 from .document import page, policy
 from .lists import schema_issues
 from .servers import Room, Watch
@@ -228,7 +228,7 @@ class Routes:
         # Disconnect first: the server can end the session while the token is valid, and no
         # request starts another login afterwards.
         await self._room.source.disconnect(given["server"])
-        await log_out(client)
+        await needed_login(client).log_out()
 
     async def _roots(self, given: _Given) -> None:
         roots = given.get("roots")

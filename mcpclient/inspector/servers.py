@@ -24,7 +24,7 @@ from .described import (
     described_error,
     described_login,
     described_recording,
-    expect_login,
+    login_of,
 )
 from .journal import Journal
 from .lists import Lists, fetch_lists, recorded_lists
@@ -133,7 +133,8 @@ class ClientSource(Source):
         client = self._client_of(name)
         self._connecting.add(name)
         try:
-            await expect_login(client)
+            if (login := login_of(client)) is not None:
+                await login.expect_login()  # even after one that was not completed
             if name in self._connecting:
                 await client.connect()
             self._errors.pop(name, None)

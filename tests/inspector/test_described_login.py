@@ -23,10 +23,9 @@ from mcpclient import (
 )
 from mcpclient.inspector.described import (
     described_login,
-    expect_login,
     finish_login,
-    has_login,
-    log_out,
+    login_of,
+    needed_login,
 )
 from tests.inspector.showcase import Showcase
 from tests.support.http_server import HttpServer
@@ -55,7 +54,7 @@ def play(scene: Scene, provider: Callable[[Protected], Any] = User) -> None:
 
 def test_a_login_is_told_and_forgotten() -> None:
     async def scene(client: Client, protected: Protected) -> None:
-        assert has_login(client)
+        assert login_of(client) is not None
         assert (await described_login(client, None))["login"] is None
         await client.connect()
         told = await described_login(client, None)
@@ -64,7 +63,7 @@ def test_a_login_is_told_and_forgotten() -> None:
         assert told["login"]["clientId"] == "the-client"
         assert "SECRET" not in json.dumps(told)
         await client.close()
-        await log_out(client)
+        await needed_login(client).log_out()
         assert (await described_login(client, None))["login"] is None
         await client.connect()
         assert protected.counts["authorize"] == 2
@@ -119,7 +118,7 @@ def test_who_wants_to_log_in_is_asked_again() -> None:
             with pytest.raises(AuthorizationRequired):
                 await client.connect()
         assert answers == [True]
-        await expect_login(client)
+        await needed_login(client).expect_login()
         await client.connect()
 
     play(scene, Hesitant)
@@ -128,12 +127,12 @@ def test_who_wants_to_log_in_is_asked_again() -> None:
 def test_a_server_without_a_login() -> None:
     async def main() -> None:
         client = Client(Showcase().transport)
-        assert not has_login(client)
+        assert login_of(client) is None
         error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
         assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
-        await expect_login(client)
-        for work in (log_out(client), finish_login(client, "http://x/?code=c&state=s")):
-            with pytest.raises(UsageError, match="no login"):
-                await work
+        with pytest.raises(UsageError, match="no login"):
+            needed_login(client)
+        with pytest.raises(UsageError, match="no login"):
+            await finish_login(client, "http://x/?code=c&state=s")
 
     asyncio.run(main())

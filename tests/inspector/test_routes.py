@@ -299,10 +299,11 @@ def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> 
     async def work(page: Page) -> None:
         connected: list[bool] = []
 
-        async def log_out(client: Any) -> None:
-            connected.append(client.is_connected)
+        class Login:
+            async def log_out(self) -> None:
+                connected.append(page.scene.client.is_connected)
 
-        monkeypatch.setattr(module, "log_out", log_out)
+        monkeypatch.setattr(module, "needed_login", lambda client: Login())
         await page.post("/api/logout", {"server": page.scene.name})
         assert connected == [False]
 
