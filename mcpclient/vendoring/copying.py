@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata, resources
 from pathlib import Path
@@ -21,6 +21,8 @@ from .parts import PARTS, TOGETHER, parts_of
 
 _OWN = __name__.rpartition(".vendoring.")[0]
 _LICENCE = "LICENSE"
+# The functions that import a module when it is used.
+_ON_DEMAND = ("OnDemand", "import_module", "import_part")
 
 
 class Copied(NamedTuple):
@@ -81,9 +83,10 @@ class _Modules:
         if module not in self._imports:
             path = self._names[module]
             package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
-            reader = _ImportReader(package, self._names)
-            reader.visit(ast.parse(self.files[path]))
-            self._imports[module] = reader.always, reader.on_demand
+            found: tuple[set[str], set[str]] = set(), set()
+            for is_on_demand, name in _imports_in(ast.parse(self.files[path])):
+                found[is_on_demand].add(_absolute(name, package))
+            self._imports[module] = found
         return self._imports[module]
 
     def lines(self, paths: Collection[str]) -> int:
@@ -99,39 +102,28 @@ class _Modules:
         return folder in modules
 
 
-class _ImportReader(ast.NodeVisitor):
-    def __init__(self, package: str, known: Collection[str]) -> None:
-        self.always: set[str] = set()
-        self.on_demand: set[str] = set()
-        self._package = package
-        self._known = known
+def _imports_in(node: ast.AST) -> Iterator[tuple[bool, str]]:
+    """Yield the modules that code imports, as written, each with whether only when it is used."""
+    inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+        inner = node.orelse
+    elif isinstance(node, ast.ImportFrom) and node.level:
+        base = "." * node.level + (f"{node.module}." if node.module else "")
+        yield False, "." * node.level + (node.module or "")
+        yield from ((False, base + alias.name) for alias in node.names)
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _ON_DEMAND and node.args:
+        name = str(getattr(node.args[0], "value", ""))
+        if name.startswith("."):
+            yield True, name
+    for each in inner:
+        yield from _imports_in(each)
 
-    def visit_If(self, node: ast.If) -> None:
-        if getattr(node.test, "id", "") == "TYPE_CHECKING":
-            for statement in node.orelse:
-                self.visit(statement)
-        else:
-            self.generic_visit(node)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        if node.level:
-            base = self._absolute("." * node.level + (node.module or ""))
-            self.always.add(base)
-            self.always.update(f"{base}.{alias.name}".lstrip(".") for alias in node.names)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        name = getattr(node.func, "id", "")
-        argument = node.args[0] if node.args else None
-        value = argument.value if isinstance(argument, ast.Constant) else None
-        if name in ("OnDemand", "import_module", "import_part") and str(value).startswith("."):
-            self.on_demand.add(self._absolute(str(value)))
-        self.generic_visit(node)
-
-    def _absolute(self, name: str) -> str:
-        rest = name.lstrip(".")
-        words = self._package.split(".") if self._package else []
-        words = words[: len(words) - (len(name) - len(rest) - 1)]
-        return ".".join(filter(None, [*words, rest]))
+def _absolute(name: str, package: str) -> str:
+    rest = name.lstrip(".")
+    words = package.split(".") if package else []
+    words = words[: len(words) - (len(name) - len(rest) - 1)]
+    return ".".join(filter(None, [*words, rest]))
 
 
 def _module_name(path: str) -> str:
