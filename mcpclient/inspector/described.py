@@ -132,7 +132,7 @@ async def described_login(client: Client, error: BaseException | None) -> dict[s
 async def finish_login(client: Client, address: str) -> None:
     """Finish a login with the address that the browser ended at. Raises as `finish_auth`."""
     try:
-        authorizer, callback = needed_login(client), parse_callback(address)
+        authorizer, callback = known_login(client), parse_callback(address)
     except UsageError as error:
         forget_variables(error)
         raise
@@ -147,7 +147,7 @@ def login_of(client: Client) -> OAuthAuthorizer | None:
     return authorizer if isinstance(authorizer, OAuthAuthorizer) else None
 
 
-def needed_login(client: Client) -> OAuthAuthorizer:
+def known_login(client: Client) -> OAuthAuthorizer:
     """Return the same. Raises `UsageError` for a client without a login."""
     if (authorizer := login_of(client)) is None:
         raise UsageError("there is no login to this server")

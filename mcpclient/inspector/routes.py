@@ -14,7 +14,7 @@ from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
-from .described import described_call, described_error, finish_login, needed_login
+from .described import described_call, described_error, described_login, finish_login, known_login
 from .document import page, policy
 from .lists import schema_issues
 from .servers import Room, Watch
@@ -215,7 +215,8 @@ class Routes:
         return {"status": source.states()[name].status}
 
     async def _login(self, given: _Given) -> Any:
-        return await self._watch(given).login()
+        watch = self._watch(given)
+        return await described_login(watch.client, watch.state.error)
 
     async def _finish_login(self, given: _Given) -> None:
         client = self._watch(given).client
@@ -228,7 +229,7 @@ class Routes:
         # Disconnect first: the server can end the session while the token is valid, and no
         # request starts another login afterwards.
         await self._room.source.disconnect(given["server"])
-        await needed_login(client).log_out()
+        await known_login(client).log_out()
 
     async def _roots(self, given: _Given) -> None:
         roots = given.get("roots")

@@ -19,13 +19,7 @@ from ..recording.transcript import write_line
 from ..suggestions import there_is_no
 from ..transports.replaying import Recording
 from .board import Board, Calls, Questions
-from .described import (
-    described_client,
-    described_error,
-    described_login,
-    described_recording,
-    login_of,
-)
+from .described import described_client, described_error, described_recording, login_of
 from .journal import Journal
 from .lists import Lists, fetch_lists, recorded_lists
 
@@ -230,7 +224,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.journal: Journal = Journal()
-        self._state = ServerState("closed")
+        self.state: ServerState = ServerState("closed")
         self._client: Client | None = None
         self._end: Callable[[], None] | None = None
         self._lists: Lists | None = None
@@ -239,13 +233,13 @@ class Watch:
     @property
     def client(self) -> Client:
         """The client for requests to the server. Raises `UsageError` if there is none."""
-        if self._state.client is None:
+        if self.state.client is None:
             raise UsageError("there is no connection for requests to this server")
-        return self._state.client
+        return self.state.client
 
     def follow(self, state: ServerState) -> None:
         """Store a new state, and record the wire of its client."""
-        previous, self._state = self._state, state
+        previous, self.state = self.state, state
         if state.recording is not None and previous.recording is None:
             for transcript in state.recording.transcripts:
                 self.journal.append(write_line(transcript.header))
@@ -264,7 +258,7 @@ class Watch:
 
     def described(self) -> dict[str, Any]:
         """Return the description of the server for the page."""
-        state, recording = self._state, self._state.recording
+        state, recording = self.state, self.state.recording
         described = {} if state.client is None else described_client(state.client)
         if recording is not None:
             header = recording.transcripts[0].header
@@ -279,8 +273,8 @@ class Watch:
         They are fetched once in a session, again when the server has changed one, and with
         ``fresh``.
         """
-        if self._state.recording is not None:
-            return {**recorded_lists(self._state.recording.conversation), "errors": {}}
+        if self.state.recording is not None:
+            return {**recorded_lists(self.state.recording.conversation), "errors": {}}
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
         if self._lists is None or fresh or self._lists_are_of != now:
@@ -288,14 +282,10 @@ class Watch:
             self._lists_are_of = now
         return self._lists
 
-    async def login(self) -> dict[str, Any]:
-        """Return the description of the login for the page. Raises as `client` does."""
-        return await described_login(self.client, self._state.error)
-
     def calls(self) -> list[Call]:
         """Return the calls made so far whose records are kept."""
-        if self._state.recording is not None:
-            return self._state.recording.conversation.calls
+        if self.state.recording is not None:
+            return self.state.recording.conversation.calls
         return read_calls(self.journal.transcripts()).calls
 
 

@@ -24,8 +24,8 @@ from mcpclient import (
 from mcpclient.inspector.described import (
     described_login,
     finish_login,
+    known_login,
     login_of,
-    needed_login,
 )
 from tests.inspector.showcase import Showcase
 from tests.support.http_server import HttpServer
@@ -63,7 +63,7 @@ def test_a_login_is_told_and_forgotten() -> None:
         assert told["login"]["clientId"] == "the-client"
         assert "SECRET" not in json.dumps(told)
         await client.close()
-        await needed_login(client).log_out()
+        await known_login(client).log_out()
         assert (await described_login(client, None))["login"] is None
         await client.connect()
         assert protected.counts["authorize"] == 2
@@ -118,7 +118,7 @@ def test_who_wants_to_log_in_is_asked_again() -> None:
             with pytest.raises(AuthorizationRequired):
                 await client.connect()
         assert answers == [True]
-        await needed_login(client).expect_login()
+        await known_login(client).expect_login()
         await client.connect()
 
     play(scene, Hesitant)
@@ -131,7 +131,7 @@ def test_a_server_without_a_login() -> None:
         error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
         assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
         with pytest.raises(UsageError, match="no login"):
-            needed_login(client)
+            known_login(client)
         with pytest.raises(UsageError, match="no login"):
             await finish_login(client, "http://x/?code=c&state=s")
 

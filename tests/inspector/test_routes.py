@@ -303,7 +303,7 @@ def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> 
             async def log_out(self) -> None:
                 connected.append(page.scene.client.is_connected)
 
-        monkeypatch.setattr(module, "needed_login", lambda client: Login())
+        monkeypatch.setattr(module, "known_login", lambda client: Login())
         await page.post("/api/logout", {"server": page.scene.name})
         assert connected == [False]
 
