@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import Any, Callable, NamedTuple
 
 from ..auth.url_guard import host_of
@@ -108,7 +108,7 @@ class Questions:
     def __init__(self, board: Board) -> None:
         self.board = board
         self._waiting: dict[str, tuple[asyncio.Future[Any], _ProblemWith]] = {}
-        self._count = 0
+        self._numbers = count(1)
         self._logins: dict[str, asyncio.Task[Any]] = {}
 
     @property
@@ -132,8 +132,7 @@ class Questions:
 
         An answer for which ``problem_with`` returns a problem is rejected, and the question stays.
         """
-        self._count += 1
-        name = str(self._count)
+        name = str(next(self._numbers))
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[name] = answer, problem_with
         self.board.put("question", name, {"kind": kind, "server": server, **facts})
@@ -202,14 +201,14 @@ class PageRequest:
     def of(cls, request: Mapping[str, Any]) -> PageRequest:
         """Read a request from the page's JSON. Raises `UsageError` if it is not one."""
         server, method = request.get("server"), request.get("method")
-        params, timeout = request.get("params") or {}, request.get("timeout")
+        params = request.get("params") or {}
+        timeout = DEFAULT if request.get("timeout") is None else request["timeout"]
         if not isinstance(server, str) or not isinstance(method, str) or not method:
             raise UsageError("a request must name its server and its method")
         if not isinstance(params, dict):
             raise UsageError("the params of a request must be an object")
-        if timeout is None:
-            return cls(server, method, params)
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+        if timeout is not DEFAULT and not is_number:
             raise UsageError("a timeout must be a number of seconds")
         return cls(server, method, params, timeout)
 
@@ -228,14 +227,13 @@ class Calls:
 
     def __init__(self, board: Board) -> None:
         self._board = board
-        self._count = 0
+        self._numbers = count(1)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._results: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
     def start(self, client: Client, request: PageRequest) -> str:
         """Start a request and return its id."""
-        self._count += 1
-        name = str(self._count)
+        name = str(next(self._numbers))
         task = asyncio.get_running_loop().create_task(self._run(name, client, request))
         self._tasks[name] = task
         task.add_done_callback(lambda _: self._tasks.pop(name, None))

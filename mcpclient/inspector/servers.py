@@ -52,11 +52,9 @@ class Source:
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
         self._recordings: dict[str, ServerState] = {}
         for recording in recordings:
-            name = file = os.path.basename(recording.description)
-            count = 1
+            name = os.path.basename(recording.description)
             while name in self._recordings:
-                count += 1
-                name = f"{file} ({count})"
+                name = f"{name} ({len(self._recordings) + 1})"
             self._recordings[name] = ServerState("recorded", recording=recording)
 
     def states(self) -> Mapping[str, ServerState]:

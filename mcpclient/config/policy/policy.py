@@ -27,17 +27,15 @@ if TYPE_CHECKING:
 else:
     logs = OnDemand("...client.events.audit", __name__)
 
-# Names as patterns, each with the reason for which a file may set it beside an allowed command.
-_VARIABLES = {
-    "TZ|LANG|LANGUAGE|LC_[A-Z]+": "the format of times and messages; their values are names",
-    "NO_COLOR|FORCE_COLOR|COLUMNS|LINES": "the look of output",
-    "LOG_LEVEL|DEBUG_LEVEL|[A-Z0-9_]+_LOG_LEVEL": "the level of logging",
-    "(?:[A-Z0-9_]+_)?(?:API_KEY|ACCESS_KEY|ACCESS_KEY_ID|TOKEN|SECRET|PASSWORD|PAT)": (
-        "credentials, which the server hands to the service it is for"
-    ),
-    "[A-Z0-9_]+_(?:USER|USERNAME|EMAIL|REGION)|[A-Z0-9_]+_ID": "the account at that service",
-}
-_PLAIN = re.compile("|".join(_VARIABLES))
+# Variables that a file may set beside an allowed command, by what they are.
+_PLAIN = re.compile(
+    "TZ|LANG|LANGUAGE|LC_[A-Z]+"  # the format of times and messages; their values are names
+    "|NO_COLOR|FORCE_COLOR|COLUMNS|LINES"  # the look of output
+    "|LOG_LEVEL|DEBUG_LEVEL|[A-Z0-9_]+_LOG_LEVEL"
+    # Credentials, which the server hands to the service it is for, and the account at that
+    "|(?:[A-Z0-9_]+_)?(?:API_KEY|ACCESS_KEY|ACCESS_KEY_ID|TOKEN|SECRET|PASSWORD|PAT)"
+    "|[A-Z0-9_]+_(?:USER|USERNAME|EMAIL|REGION)|[A-Z0-9_]+_ID"
+)
 # Programs between the command and the server: their variables never count as data.
 _TOOLS = re.compile(
     r"_|(?:BASH|BUN|BUNDLE|COMPLUS|CONDA|COREPACK|CORECLR|COR|DENO|DOCKER|DOTNET|DYLD|GCONV|GIT"
