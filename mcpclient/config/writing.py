@@ -49,8 +49,8 @@ def add_server(
         raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None
 
     def edit(content: bytes | None) -> bytes:
-        text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
-        return text.encode()
+        text = (content or b"").decode("utf-8", "surrogateescape")
+        return add_server_to(text, os.fspath(path), name, entry, replace=replace).encode()
 
     # Whether the file belongs to one user, not to a project.
     real, own = os.path.realpath(path), os.path.realpath(config_folder(os.environ))
@@ -69,16 +69,10 @@ def remove_server(path: str | os.PathLike[str], name: str) -> None:
     """Remove a server from a file. Raises what `add_server` raises, and for an unknown name."""
 
     def edit(content: bytes | None) -> bytes:
-        return remove_server_from(_text(content), os.fspath(path), name).encode()
+        text = (content or b"").decode("utf-8", "surrogateescape")
+        return remove_server_from(text, os.fspath(path), name).encode()
 
     change_file(path, edit, limit=MAX_FILE_SIZE)
-
-
-def _text(content: bytes | None) -> str:
-    try:
-        return (content or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError("the file is not UTF-8") from None
 
 
 class _Written:
@@ -92,7 +86,8 @@ class _Written:
         self.document: Any = {}
         if text.strip(" \t\r\n\ufeff"):
             try:
-                self.document = read_document(text.encode(), path).value
+                content = text.encode("utf-8", "surrogateescape")  # which says where it is not
+                self.document = read_document(content, path).value
             except DocumentError as error:
                 place = path if error.line is None else f"{path}:{error.line}"
                 raise UsageError(f"{place}: {error}") from None

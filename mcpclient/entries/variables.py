@@ -86,12 +86,10 @@ class Inputs:
         if spec.kind == "literal":
             return spec.default
         answer = None if callable(given) else (given or {}).get(name)
-        if answer is None and spec.kept:
-            answer = self._recall(spec.kept)
-            if answer == "":  # the user was asked, and gave none
-                self._answers[name] = spec.default
-                return spec.default
-        if answer is None and callable(given):
+        recalled = self._recall(spec.kept) if answer is None and spec.kept else None
+        if recalled:
+            answer = recalled
+        elif answer is None and recalled is None and callable(given):  # else none was given
             answer = given(spec)
         if answer is not None and not isinstance(answer, str):
             raise UsageError(f"the input {name!r} must be a string, not {type(answer).__name__}")
