@@ -57,7 +57,8 @@ def kind_of_value(value: Any) -> str:
     return "an object" if isinstance(value, Mapping) else type(value).__name__
 
 
-def _not_a(expected: str, value: Any, *path: str | int) -> EntryError:
+def not_a(expected: str, value: Any, *path: str | int) -> EntryError:
+    """Return the error for a value of another kind than expected."""
     return EntryError(f"must be {expected}, not {kind_of_value(value)}", *path)
 
 
@@ -197,12 +198,12 @@ class EntryReader:
 
     def _text(self, given: Any, key: str) -> str:
         if not isinstance(given, str):
-            raise _not_a("a string", given, key)
+            raise not_a("a string", given, key)
         return self._as_text(given, key)
 
     def _words(self, given: Any, key: str) -> list[str]:
         if not isinstance(given, list):
-            raise _not_a("a list of strings", given, key)
+            raise not_a("a list of strings", given, key)
         return [self._as_text(item, key, index) for index, item in enumerate(given)]
 
     def _command(self, given: Any, key: str) -> list[str]:
@@ -226,7 +227,7 @@ class EntryReader:
             }
             given = pairs if len(pairs) == len(given) else given
         if not isinstance(given, Mapping):
-            raise _not_a("an object", given, key)
+            raise not_a("an object", given, key)
         found = {}
         for name, value in given.items():
             if not name.strip() or re.search(r"[\0=\n\r]", name):
@@ -256,7 +257,7 @@ class EntryReader:
             self.report(f"a string that says {said}", key, hint="write it without quotes")
             return said == "true"
         if not isinstance(given, bool):
-            raise _not_a("true or false", given, key)
+            raise not_a("true or false", given, key)
         return given
 
     def _time(self, given: Any, key: str) -> float | None:
@@ -284,7 +285,7 @@ class EntryReader:
             self.report(message, *path, hint="write it in quotes")
             return str(value).lower() if isinstance(value, bool) else str(value)
         if not isinstance(value, str):
-            raise _not_a("a string", value, *path)
+            raise not_a("a string", value, *path)
         if "\0" in value:
             raise EntryError("strings cannot contain NUL characters", *path)
         return value
@@ -375,7 +376,7 @@ class EntryReader:
         if given is None or isinstance(given, (bool, str)):
             return limit if given or (limit and given is not False) else None
         if not isinstance(given, Mapping):
-            raise _not_a("an object", given, self.names["oauth"])
+            raise not_a("an object", given, self.names["oauth"])
         return None if given.get("enabled") is False else {**limit, **given}
 
     def _filters(self) -> tuple[list[str], list[str]]:

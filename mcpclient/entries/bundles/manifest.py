@@ -21,7 +21,7 @@ from ...formats.jsonc import JsoncError, parse_jsonc
 from ...framing.escaping import escape_line
 from ...net.paths import absolute_path, home_folder
 from ...suggestions import there_is_no
-from ..entry import EntryError, kind_of_value
+from ..entry import EntryError, kind_of_value, not_a
 from ..variables import (
     Inputs,
     InputSpec,
@@ -79,7 +79,7 @@ def fitted(value: Any, shape: Any, *path: str | int) -> Any:
     """
     if isinstance(shape, Mapping):
         if not isinstance(value, Mapping):
-            raise _misfit("an object", value, path)
+            raise not_a("an object", value, *path)
         others = dict.fromkeys(value, shape["*"]) if "*" in shape else {}
         found = {}
         for name, inner in {**others, **shape}.items():
@@ -91,20 +91,15 @@ def fitted(value: Any, shape: Any, *path: str | int) -> Any:
         return found
     if isinstance(shape, list):
         if not isinstance(value, list):
-            raise _misfit("a list", value, path)
+            raise not_a("a list", value, *path)
         return [fitted(item, shape[0], *path, index) for index, item in enumerate(value)]
     if isinstance(shape, frozenset):
         if not isinstance(value, str) or value not in shape:
-            raise EntryError(
-                f"must be one of {', '.join(sorted(shape))}, not {safe_repr(value)}", *path
-            )
+            names = ", ".join(sorted(shape))
+            raise EntryError(f"must be one of {names}, not {safe_repr(value)}", *path)
     elif not isinstance(value, shape) or (isinstance(value, bool) and shape == (int, float)):
-        raise _misfit(_KINDS[shape], value, path)
+        raise not_a(_KINDS[shape], value, *path)
     return value
-
-
-def _misfit(expected: str, value: Any, path: tuple[str | int, ...]) -> EntryError:
-    return EntryError(f"must be {expected}, not {kind_of_value(value)}", *path)
 
 
 class OpenedEntry(NamedTuple):
@@ -130,12 +125,11 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
     if path is None:
         opened = OpenedEntry(name, dict(written), tuple(input_specs(written.get("inputs"))))
     elif not isinstance(path, str):
-        raise EntryError(f"must be a string, not {kind_of_value(path)}", "bundle")
+        raise not_a("a string", path, "bundle")
     else:
-        for field in ("command", "args", "url"):
-            if field in written:
-                message = f"{field} cannot be combined with a bundle"
-                raise EntryError(message, field, hint="remove it")
+        for each in ("command", "args", "url"):
+            if each in written:
+                raise EntryError(f"{each} cannot be combined with a bundle", each, hint="remove it")
         path = absolute_path(os.path.join(base, _expanded(path, absolute_path(base))))
         archive = read_archive(path)
         if written.get("sha256", archive.sha256) != archive.sha256:
@@ -260,7 +254,7 @@ class _Manifest:
 
     def _given(self, config: Any) -> Iterator[tuple[str, list[str]]]:
         if not isinstance(config, (Mapping, type(None))):
-            raise EntryError(f"must be an object, not {kind_of_value(config)}", "config")
+            raise not_a("an object", config, "config")
         for key, value in (config or {}).items():
             if key not in self._options:
                 message = there_is_no("option", key, self._options, "in the bundle's user_config")
