@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import safe_repr
+from ...framing.escaping import escape_line
 from ..entry import EntryError
 from ..variables import Literals
 from .manifest import SCALAR, fitted
@@ -80,7 +81,7 @@ def find_entry(
         installed = (way for way in ways if way in _RUNNERS and shutil.which(_RUNNERS[way][0]))
         kind = next(installed, "remote" if "remote" in ways else next(iter(ways), ""))
     if kind not in ways:
-        there = ", ".join(ways) or "none that is started over stdio"
+        there = escape_line(", ".join(ways)) or "none that is started over stdio"
         raise EntryError(f"it has no package of this kind; there are: {there}", "packages")
     values = _Values(given)
     make = values.remote if kind == "remote" else values.package
@@ -116,7 +117,7 @@ class _Values:
             return {"bundle": path, "sha256": package.get("fileSha256", "").lower()}
         base = package.get("registryBaseUrl", "").partition("://")[2].rstrip("/")
         if kind not in _RUNNERS or base not in _REGISTRIES:
-            message = f"{kind} of {safe_repr(base)} is not known"
+            message = f"{escape_line(kind)} of {safe_repr(base)} is not known"
             raise EntryError(message, "packages", "registryType")
         if not identifier or identifier.startswith("-"):
             raise EntryError("must be the name of a package", "packages", "identifier")

@@ -338,6 +338,7 @@ def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
             "npm of 'npm.maker.example' is not known",
             ("packages", "registryType"),
         ),
+        (server(package("a\x1b[2J", "b")), r"^a\\x1b\[2J of", ("packages", "registryType")),
         (server(package("npm", "")), "must be the name of a package", ("packages", "identifier")),
         (server(package("npm", "-e")), "must be the name of a package", ("packages", "identifier")),
         (
