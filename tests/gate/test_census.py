@@ -146,10 +146,10 @@ def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None
     assert {str(node) for node in graph.calls if reads_mapping(graph, node)} == {
         "gate.gate.Gate",
         "config.policy.policy.Policy",
-        "manager.configured._configured",
+        "manager.fleet._configured",
     }
-    (named_servers,) = functions("manager.managed_client", "configured_servers")
-    assert callers("manager.managed_client", "_configured") == {"configured_servers"}
+    (named_servers,) = functions("manager.fleet", "configured_servers")
+    assert callers("manager.fleet", "_configured") == {"configured_servers"}
     calls = [node for node in ast.walk(named_servers) if isinstance(node, ast.Call)]
     (judging,) = (call for call in calls if named(call) == "judge")
     assert named(judging.args[0]) == "_configured"
