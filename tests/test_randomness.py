@@ -50,8 +50,8 @@ from tests.auth.world import (
     call_server,
     decode_jwt,
 )
-from tests.tooling.imports import read_sources
-from tests.tooling.randomness import uses_of_randomness
+from tests.tools.imports import read_sources
+from tests.tools.randomness import uses_of_randomness
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
