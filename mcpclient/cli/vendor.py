@@ -32,11 +32,10 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     destination = options.words[0]
     wanted = _names(options.wanted)
     if wanted is None and options.update and options.without is None:
-        wanted = [*copying.parts_of_copy(destination)[1]]
+        wanted = [*copying.parts_of_copy(destination)]
     parts = copying.chosen_parts(wanted, _names(options.without) or ())
 
     async def work(screen: Screen) -> Answer:
-        before = copying.parts_of_copy(destination)[0] if options.update else ""
         with writing(destination):
             copied = copying.copy_package(
                 destination, parts, update=options.update, force=options.force
@@ -48,7 +47,6 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         ]
         if options.update:
             lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
-            lines += copying.changes_since(before)
         lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
         return Answer(raw, "\n".join(lines))
 

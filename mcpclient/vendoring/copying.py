@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata, resources
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class _Modules:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = dict(_package_files(resources.files(_OWN)))
         self._names = {_module_name(path): path for path in self.files if path.endswith(".py")}
-        self._imports: dict[str, tuple[set[str], set[str]]] = {}
+        self._imports: dict[str, list[tuple[bool, str]]] = {}
 
     def closure(self, parts: Collection[str]) -> tuple[set[str], set[str]]:
         """Return the parts and those that they need, and the paths of their files."""
@@ -73,20 +74,20 @@ class _Modules:
             reached.add(module)
             words = module.split(".")
             queue += [".".join(words[:length]) for length in range(len(words))]
-            always, on_demand = self._imported(module)
-            queue += always
-            queue += [each for each in on_demand if parts.issuperset(parts_of(each))]
+            for is_on_demand, name in self._imported(module):
+                if not is_on_demand or parts.issuperset(parts_of(name)):
+                    queue.append(name)
         return reached
 
-    def _imported(self, module: str) -> tuple[set[str], set[str]]:
-        """Return the modules that a module imports at once, and those it imports lazily."""
+    def _imported(self, module: str) -> list[tuple[bool, str]]:
+        """Return the modules that a module imports, each with whether only when it is used."""
         if module not in self._imports:
-            path = self._names[module]
-            package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
-            found: tuple[set[str], set[str]] = set(), set()
-            for is_on_demand, name in _imports_in(ast.parse(self.files[path])):
-                found[is_on_demand].add(_absolute(name, package))
-            self._imports[module] = found
+            path, name = self._names[module], f"{_OWN}.{module}".rstrip(".")
+            package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+            self._imports[module] = [
+                (is_on_demand, resolve_name(written, package)[len(_OWN) + 1 :])
+                for is_on_demand, written in _imports_in(ast.parse(self.files[path]))
+            ]
         return self._imports[module]
 
     def lines(self, paths: Collection[str]) -> int:
@@ -119,13 +120,6 @@ def _imports_in(node: ast.AST) -> Iterator[tuple[bool, str]]:
         yield from _imports_in(each)
 
 
-def _absolute(name: str, package: str) -> str:
-    rest = name.lstrip(".")
-    words = package.split(".") if package else []
-    words = words[: len(words) - (len(name) - len(rest) - 1)]
-    return ".".join(filter(None, [*words, rest]))
-
-
 def _module_name(path: str) -> str:
     name = path[: -len(".py")].replace("/", ".")
     return f".{name}".removesuffix(".__init__")[1:]
@@ -146,11 +140,8 @@ def part_sizes() -> dict[str, int]:
     """Return the lines of Python that each part adds to a copy of ``stdio`` alone."""
     modules = _Modules()
     base = modules.closure(())[1]
-    sizes = {"stdio": modules.lines(base)}
-    for name in PARTS:
-        if name != "stdio":
-            sizes[name] = modules.lines(modules.closure((name,))[1] - base)
-    return sizes
+    sizes = {name: modules.lines(modules.closure((name,))[1] - base) for name in PARTS}
+    return {**sizes, "stdio": modules.lines(base)}
 
 
 def copy_package(
@@ -189,26 +180,15 @@ def copy_package(
     return Copied(names, len(digests), modules.lines(paths), tuple(changed))
 
 
-def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the version of an earlier copy, and its parts. Raises `UsageError`."""
+def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the parts of an earlier copy. Raises `UsageError`."""
     path = Path(folder, PARTS_LIST)
     try:
         listed = json.loads(path.read_bytes())["metadata"]["component"]
         properties = {each["name"]: each["value"] for each in listed["properties"]}
-        return str(listed["version"]), tuple(properties["mcpclient:parts"].split(","))
+        return tuple(properties["mcpclient:parts"].split(","))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UsageError(f"{path} does not say of which parts the copy is made") from None
-
-
-def changes_since(version: str) -> list[str]:
-    """Return the changelog of the versions after ``version``; empty without a changelog."""
-    place = getattr(resources.files(_OWN), "parent", None)
-    try:
-        text = place.joinpath("CHANGELOG.md").read_text("utf-8") if place is not None else ""
-    except (OSError, KeyError):
-        return []
-    newer = text[text.find("\n## ") :].partition(f"\n## [{version}]")[0]
-    return newer.strip().splitlines()
 
 
 def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from mcpclient.errors import UsageError
 from mcpclient.vendoring import copying, manifest
 from mcpclient.vendoring.copying import (
     Copied,
-    changes_since,
     chosen_parts,
     copy_package,
     part_sizes,
@@ -172,7 +172,7 @@ def test_the_same_parts_make_the_same_bytes(tmp_path: Path) -> None:
     listed = json.loads((tmp_path / "first" / "copy" / PARTS_LIST).read_text())
     assert listed["bomFormat"] == "CycloneDX"
     assert {each["name"] for each in listed["components"]} == first.keys() - {PARTS_LIST}
-    assert parts_of_copy(tmp_path / "first" / "copy") == (mcpclient.__version__, ("stdio", "http"))
+    assert parts_of_copy(tmp_path / "first" / "copy") == ("stdio", "http")
 
 
 def test_a_copy_is_made_anew_unless_it_was_changed(tmp_path: Path) -> None:
@@ -253,10 +253,12 @@ def test_the_sizes_of_the_parts_are_told() -> None:
     assert isinstance(copying.Copied((), 0, 0), Copied)
 
 
-def test_the_changelog_is_told_from_the_version_before() -> None:
-    """F-VEND-1"""
-    assert changes_since(mcpclient.__version__) == []
-    assert "## [0.1.0] - in progress" in changes_since("0.0.1")
+def test_a_link_to_a_folder_is_not_part_of_a_copy(tmp_path: Path) -> None:
+    """F-VEND-1: Python imports what stands behind it."""
+    copy_package(tmp_path / "copy", ())
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink(tmp_path / "elsewhere", tmp_path / "copy" / "extra")
+    assert verify(tmp_path / "copy").added == ("extra",)
 
 
 def test_a_copy_is_verified_from_within(
