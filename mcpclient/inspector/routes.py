@@ -1,4 +1,10 @@
-"""The routes of the inspector's web server: its page, its data, and their authorization."""
+"""The routes of the inspector's web server: its page, its data, and their authorization.
+
+The page is one document of markup, style and script. Its sources are package data in ``page/``,
+read through the loader: files for editors and reviewers, found under another package name and in a
+zip archive as well (`importlib.resources` fails there with Python 3.9 on Windows, which mixes up
+its slashes).
+"""
 
 from __future__ import annotations
 
@@ -6,17 +12,25 @@ import asyncio
 import hmac
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable
+from functools import lru_cache
 from os import urandom
+from pkgutil import get_data
 from typing import Any, Callable
 
 from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .board import PageRequest, with_limited_depth
-from .described import described_call, described_error, described_login, finish_login, known_login
-from .document import page, policy
-from .lists import schema_issues
+from .described import (
+    described_call,
+    described_error,
+    described_login,
+    finish_login,
+    known_login,
+    schema_issues,
+)
 from .servers import Room, Watch
 
 # Seconds between two updates of a page: too short to notice, and long enough that a server that
@@ -30,6 +44,71 @@ _TAIL = 200
 _MAX_ROWS = 1_000
 
 _LANES = ("client", "server", "http", "stderr")
+
+_IMPORT = {
+    "js": re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE),
+    "css": re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE),
+}
+_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
+
+
+def _read(name: str) -> str:
+    source = get_data(str(__package__), f"page/{name}")
+    assert source is not None, "every loader of files and archives has data"
+    return source.decode()
+
+
+def bundle(name: str, kind: str) -> str:
+    """Return a module of the page and those that it imports, each after the ones it imports.
+
+    They share one scope, in which every top-level name is unique: a module sees what it imports,
+    and the linter reports whatever else it uses. Modules may import each other in a circle.
+    Comments stay in the sources.
+    """
+    bodies: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        bodies[name] = ""
+        source = _read(f"{name}.{kind}")
+        for imported in _IMPORT[kind].findall(source):
+            if imported not in bodies:
+                add(imported)
+        del bodies[name]  # it follows the ones it imports
+        code = _COMMENT.sub("", _IMPORT[kind].sub("", source))
+        bodies[name] = _EXPORT.sub("", code).strip()
+
+    add(name)
+    return "\n".join(bodies.values())
+
+
+@lru_cache(maxsize=1)
+def template() -> str:
+    """Return the document without its nonce."""
+    # A copied program imports this package, so the page needs its current name.
+    markup = _read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
+    style, script = bundle("page", "css"), bundle("main", "js")
+    return markup.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
+
+
+def page(nonce: str) -> bytes:
+    """Return the document, which uses only the style and the script that carry ``nonce``."""
+    return template().replace("{NONCE}", nonce).encode()
+
+
+def policy(nonce: str) -> str:
+    """Return the Content-Security-Policy to serve it with.
+
+    The page loads nothing from other servers, is not framed, and cannot turn strings into markup or
+    script (trusted types). ``blob:`` is for images and sound that a tool has returned, which are in
+    the page already.
+    """
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+        "connect-src 'self'; img-src blob:; media-src blob:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
 
 _Given = dict[str, Any]
 Handler = Callable[["Routes", _Given], Awaitable[Any]]
@@ -87,7 +166,7 @@ class Routes:
 
     # State
 
-    async def _state(self, given: _Given) -> Any:
+    async def _get_state(self, given: _Given) -> Any:
         self._room.observe()
         return {
             "inspector": __version__,
@@ -97,9 +176,8 @@ class Routes:
             "wire": self._wire({}),
         }
 
-    async def _events(self, given: _Given) -> LocalResponse:
-        last = given["last-event-id"]
-        version = int(last) if last.isascii() and last.isdigit() else 0
+    async def _get_events(self, given: _Given) -> LocalResponse:
+        version = _number(given, "last-event-id")
         return LocalResponse(200, "text/event-stream", self._stream(version))
 
     async def _stream(self, version: int) -> AsyncIterator[bytes]:
@@ -138,21 +216,21 @@ class Routes:
                 }
         return news
 
-    async def _lists(self, given: _Given) -> Any:
+    async def _get_lists(self, given: _Given) -> Any:
         return await self._watch(given).lists(fresh="fresh" in given)
 
-    async def _schemas(self, given: _Given) -> Any:
+    async def _get_schemas(self, given: _Given) -> Any:
         # A request of its own: checking the schemas of thousands of tools takes a second.
         lists = await self._watch(given).lists(fresh=False)
         return {"odd": await schema_issues(lists["tools"])}
 
     # The wire
 
-    async def _rows(self, given: _Given) -> Any:
+    async def _get_rows(self, given: _Given) -> Any:
         journal, count = self._watch(given).journal, _number(given, "count")
         return {"rows": journal.rows(_number(given, "first"), min(count, _MAX_ROWS))}
 
-    async def _find(self, given: _Given) -> Any:
+    async def _get_find(self, given: _Given) -> Any:
         journal, after = self._watch(given).journal, _number(given, "after", default=-1)
         lanes = given.get("lanes", ",".join(_LANES)).split(",")
         end = journal.next
@@ -160,7 +238,7 @@ class Routes:
         found = await journal.find(text, lanes, after, only=only, method=method)
         return {"numbers": found, "searched": max(end - 1, after)}
 
-    async def _record(self, given: _Given) -> Any:
+    async def _get_record(self, given: _Given) -> Any:
         line = self._watch(given).journal.line(_number(given, "number"))
         if line is None:
             raise UsageError("this record is no longer kept")
@@ -168,109 +246,97 @@ class Routes:
             return json.loads(line)
         return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
 
-    async def _transcript(self, given: _Given) -> LocalResponse:
+    async def _get_transcript(self, given: _Given) -> LocalResponse:
         text = "".join(self._watch(given).journal.transcript())
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
 
-    async def _calls(self, given: _Given) -> Any:
+    async def _get_calls(self, given: _Given) -> Any:
         return {"calls": [described_call(call) for call in self._watch(given).calls()]}
 
-    async def _exchanges(self, given: _Given) -> Any:
+    async def _get_exchanges(self, given: _Given) -> Any:
         return {"exchanges": self._watch(given).journal.exchanges}
 
-    async def _block(self, given: _Given) -> Any:
+    async def _get_block(self, given: _Given) -> Any:
         return {"lines": self._watch(given).journal.block(_number(given, "number"))}
 
     # Actions
 
-    async def _request(self, given: _Given) -> Any:
+    async def _post_request(self, given: _Given) -> Any:
         wanted = PageRequest.of(given)
         return {"id": self._room.calls.start(self._watch(given).client, wanted)}
 
-    async def _call(self, given: _Given) -> Any:
+    async def _get_call(self, given: _Given) -> Any:
         result = self._room.calls.result(given.get("id", ""))
         if result is None:
             raise UsageError("this call has no result, or its result is no longer kept")
         return result
 
-    async def _cancel(self, given: _Given) -> None:
+    async def _post_cancel(self, given: _Given) -> None:
         self._room.calls.cancel(str(given.get("id")))
 
-    async def _answer(self, given: _Given) -> None:
+    async def _post_answer(self, given: _Given) -> None:
         self._room.questions.answer(str(given.get("id")), given.get("answer"))
 
-    async def _connect(self, given: _Given) -> None:
+    async def _post_connect(self, given: _Given) -> None:
         self._room.connect(str(given.get("server")))
 
-    async def _disconnect(self, given: _Given) -> None:
+    async def _post_disconnect(self, given: _Given) -> None:
         await self._room.source.disconnect(str(given.get("server")))
 
-    async def _sheet(self, given: _Given) -> Any:
+    async def _get_sheet(self, given: _Given) -> Any:
         sheet = self._room.source.sheet(given.get("server", ""))
         return {"source": sheet.source, **await asyncio.to_thread(sheet.as_json)}
 
-    async def _approve(self, given: _Given) -> Any:
+    async def _post_approve(self, given: _Given) -> Any:
         name, source = str(given.get("server")), self._room.source
         await source.approve(name, str(given.get("sha256")))
         return {"status": source.states()[name].status}
 
-    async def _login(self, given: _Given) -> Any:
+    async def _get_login(self, given: _Given) -> Any:
         watch = self._watch(given)
         return await described_login(watch.client, watch.state.error)
 
-    async def _finish_login(self, given: _Given) -> None:
+    async def _post_login(self, given: _Given) -> None:
         client = self._watch(given).client
         # Tracebacks show variables, so none holds the address.
         await finish_login(client, str(given.pop("address", None)))
         self._room.connect(given["server"])
 
-    async def _log_out(self, given: _Given) -> None:
+    async def _post_logout(self, given: _Given) -> None:
         client = self._watch(given).client
         # Disconnect first: the server can end the session while the token is valid, and no
         # request starts another login afterwards.
         await self._room.source.disconnect(given["server"])
         await known_login(client).log_out()
 
-    async def _roots(self, given: _Given) -> None:
+    async def _post_roots(self, given: _Given) -> None:
         roots = given.get("roots")
         if not isinstance(roots, list):
             raise UsageError("roots must be a list of file:// URIs")
         await self._watch(given).client.set_roots(roots)
 
-    async def _add(self, given: _Given) -> None:
+    async def _post_add(self, given: _Given) -> None:
         target = given.get("target")
         if not isinstance(target, (str, dict)) or not target:
             raise UsageError("a server must be a URL, a command, or a configuration")
         await self._room.source.add(str(given.get("name") or ""), target)
 
 
-_ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
-    "/": {"GET": (Routes._page, "look")},
-    "/api/state": {"GET": (Routes._state, "look")},
-    "/api/events": {"GET": (Routes._events, "look")},
-    "/api/lists": {"GET": (Routes._lists, "look")},
-    "/api/schemas": {"GET": (Routes._schemas, "look")},
-    "/api/rows": {"GET": (Routes._rows, "look")},
-    "/api/find": {"GET": (Routes._find, "look")},
-    "/api/record": {"GET": (Routes._record, "look")},
-    "/api/transcript": {"GET": (Routes._transcript, "look")},
-    "/api/calls": {"GET": (Routes._calls, "look")},
-    "/api/exchanges": {"GET": (Routes._exchanges, "look")},
-    "/api/block": {"GET": (Routes._block, "look")},
-    "/api/call": {"GET": (Routes._call, "look")},
-    "/api/request": {"POST": (Routes._request, "call")},
-    "/api/cancel": {"POST": (Routes._cancel, "call")},
-    "/api/answer": {"POST": (Routes._answer, "call")},
-    "/api/connect": {"POST": (Routes._connect, "call")},
-    "/api/disconnect": {"POST": (Routes._disconnect, "call")},
-    "/api/sheet": {"GET": (Routes._sheet, "look")},
-    "/api/approve": {"POST": (Routes._approve, "call")},
-    "/api/login": {"GET": (Routes._login, "look"), "POST": (Routes._finish_login, "call")},
-    "/api/logout": {"POST": (Routes._log_out, "call")},
-    "/api/roots": {"POST": (Routes._roots, "call")},
-    "/api/add": {"POST": (Routes._add, "add")},
-}
+def _routes() -> dict[str, dict[str, tuple[Handler, str]]]:
+    """Return the handlers by path and method, each with the right that the page needs for it.
 
+    ``_get_x`` answers ``GET /api/x``, and ``_post_x`` does what ``POST /api/x`` asks for.
+    """
+    found: dict[str, dict[str, tuple[Handler, str]]] = {"/": {"GET": (Routes._page, "look")}}
+    for name, handler in vars(Routes).items():
+        method, _, path = name[1:].partition("_")
+        if method in ("get", "post"):
+            right = "look" if method == "get" else "add" if path == "add" else "call"
+            found.setdefault(f"/api/{path}", {})[method.upper()] = (handler, right)
+    return found
+
+
+_ROUTES = _routes()
 _GRANTS = {"look": {"look"}, "call": {"look", "call"}, "add": {"look", "call", "add"}}
 
 # ASCII, as UTF-8 has no lone surrogates.
@@ -312,8 +378,7 @@ def _given(request: LocalRequest) -> _Given:
 
 
 def _number(given: _Given, name: str, default: int = 0) -> int:
-    text = given.get(name, str(default))
-    digits = text[1:] if text[:1] == "-" else text
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
-        raise UsageError(f"{name} must be an integer")
-    return int(text)
+    try:
+        return int(given.get(name, default))
+    except ValueError:
+        raise UsageError(f"{name} must be an integer") from None

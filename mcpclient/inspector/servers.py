@@ -19,9 +19,16 @@ from ..recording.transcript import write_line
 from ..suggestions import there_is_no
 from ..transports.replaying import Recording
 from .board import Board, Calls, Questions
-from .described import described_client, described_error, described_recording, login_of
+from .described import (
+    Lists,
+    described_client,
+    described_error,
+    described_recording,
+    fetch_lists,
+    login_of,
+    recorded_lists,
+)
 from .journal import Journal
-from .lists import Lists, fetch_lists, recorded_lists
 
 if TYPE_CHECKING:
     from ..config.sheet import Sheet

@@ -19,7 +19,7 @@ from playwright.async_api import Page, Route, expect
 import mcpclient
 from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording, TwoStepLogin
 from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
-from mcpclient.inspector import document
+from mcpclient.inspector import routes
 from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.servers import ClientSource
 from mcpclient.recording.transcript import read_transcripts
@@ -647,8 +647,8 @@ def test_what_is_copied_names_the_package_as_it_is_called_here(
         assert (await copied_echo(page, form, "message")).startswith(start)
 
     own = f'data-package="{mcpclient.__name__}"'
-    vendored = document.template().replace(own, 'data-package="host.vendored"')
-    monkeypatch.setattr(document, "template", lambda: vendored)
+    vendored = routes.template().replace(own, 'data-package="host.vendored"')
+    monkeypatch.setattr(routes, "template", lambda: vendored)
     command = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
     chromium.visit(Reaching(lambda scene: Client(command, cwd=TOP)), work)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector import lists as module
-from mcpclient.inspector.lists import schema_issues
+from mcpclient.inspector import described as module
+from mcpclient.inspector.described import schema_issues
 from tests.inspector.test_differences import run
 
 OBJECT = {"type": "object"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, PeerError
-from mcpclient.inspector.lists import fetch_lists, recorded_lists
+from mcpclient.inspector.described import fetch_lists, recorded_lists
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import MALFORMED, Showcase

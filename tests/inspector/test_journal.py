@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from mcpclient.inspector import journal as module
 from mcpclient.inspector.journal import Journal
 from mcpclient.recording.transcript import read_transcripts
@@ -155,3 +157,13 @@ def test_lines_of_stderr_are_a_block() -> None:
     journal.append(line(6, channel="stderr", message=None, text="later"))
     assert journal.block(3) == ["Traceback:", "  a", "KeyError"]
     assert journal.block(6) == ["later"]
+
+
+@pytest.mark.parametrize("number", [0, 1, 250, 1_000])
+def test_a_record_that_is_not_kept_is_in_no_block(number: int) -> None:
+    """F-SHOW-14: the text of another record is not shown in its place."""
+    journal = Journal(most_records=100)
+    for index in range(200):
+        journal.append(line(index, channel="stderr", message=None, text=str(index)))
+    assert 1 < journal.first < journal.next < 250
+    assert journal.block(number) == []

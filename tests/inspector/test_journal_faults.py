@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector.faults import message_fault, result_fault
+from mcpclient.inspector.journal import message_fault, result_fault
 
 ERROR = {"code": -32603, "message": "m"}
 

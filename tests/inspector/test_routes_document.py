@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.inspector.document import bundle, page, policy, template
+from mcpclient.inspector.routes import bundle, page, policy, template
 
 PACKAGE = Path(mcpclient.__file__).parent
 SOURCES = PACKAGE / "inspector" / "page"
 
-PRINT = "from vendored.inspector.document import page; sys.stdout.buffer.write(page('n'))"
+PRINT = "from vendored.inspector.routes import page; sys.stdout.buffer.write(page('n'))"
 
 
 def test_it_is_one_document_of_less_than_200_kibibytes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector.document import bundle
+from mcpclient.inspector.routes import bundle
 
 URL = {"copied": {"url": ["https://h.example/mcp"]}}
 TOOL = "tools/call"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.inspector.document import page
+from mcpclient.inspector.routes import page
 from tests.tools.distribution.archives import tar_gz_of, zip_of
 from tests.tools.distribution.backend import build_editable
 from tests.tools.distribution.project import TOP, read_project
@@ -89,7 +89,7 @@ def test_the_single_file_carries_the_inspector(release: dict[str, Path]) -> None
     """F-PACK-2: its page as well, which is no module."""
     place = str(release[".pyz"])
     program = (
-        f"import sys; sys.path.insert(0, {place!r}); from mcpclient.inspector.document import page"
+        f"import sys; sys.path.insert(0, {place!r}); from mcpclient.inspector.routes import page"
     )
     printed = run([sys.executable, "-I", "-S", "-c", f"{program}; print(len(page('n')))"])
     assert int(printed) == len(page("n"))
