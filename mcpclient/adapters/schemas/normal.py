@@ -18,11 +18,10 @@ from ...protocol.schema.references import (
     LIST,
     MAP,
     ONE,
-    join_pointer,
     pointer_tokens,
     subschemas,
 )
-from ...protocol.schema.values import SchemaLimits
+from ...protocol.schema.values import SchemaLimits, join_pointer
 from ...protocol.types import Tool
 from .rewriting import (
     JsonSchema,

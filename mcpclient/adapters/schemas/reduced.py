@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...protocol.schema.references import join_pointer
+from ...protocol.schema.values import join_pointer
 from .rewriting import JsonSchema, Rewritten, every_part, target_of, widened, with_root_kept_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, unquote
 
-from ...protocol.schema.references import DRAFT_2020_12, join_pointer, pointer_tokens, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, pointer_tokens, subschemas
+from ...protocol.schema.values import join_pointer
 
 JsonSchema = dict[str, Any]
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ...protocol.schema.references import DRAFT_2020_12, join_pointer, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, subschemas
+from ...protocol.schema.values import join_pointer
 from .rewriting import JsonSchema, every_part, target_of
 
 _TAKEN = frozenset(

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from ...errors import NotChecked, SchemaError
 from .compiler import Compiler
-from .evaluation import Node, Run
-from .references import DIALECTS, Registry, Resource, join_pointer
-from .values import Budget, Clock, SchemaLimits, Stopped
+from .evaluation import Position, Run
+from .references import DIALECTS, Registry
+from .values import Budget, Clock, SchemaLimits, Stopped, join_pointer
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ _DEFAULT_LIMITS = SchemaLimits()
 class Schema:
     """A compiled schema, made by `compile_schema`; usable any number of times."""
 
-    _node: Node
-    _root: Resource
+    _root: Position
     _limits: SchemaLimits
     _clock: Clock
 
@@ -69,9 +68,9 @@ class Schema:
         unchecked value is neither valid nor a violation. Raises `UsageError` for a value that
         JSON cannot carry.
         """
-        run = Run(self._limits, self._root, self._clock)
+        run = Run(self._limits, self._root.resource, self._clock)
         try:
-            failures = self._node.check(value, run, None) or []
+            failures = self._root.check(value, run, None) or []
         except Stopped as stop:
             raise NotChecked(str(stop)) from None
         except RecursionError:
@@ -107,9 +106,9 @@ def compile_schema(
     registry = Registry(limits, budget)
     try:
         root = registry.add_document("", schema)
-        node = Compiler(registry, limits, budget, assert_formats=assert_formats).compile(root)
+        Compiler(registry, limits, budget, assert_formats=assert_formats).compile(root)
     except Stopped as stop:
         raise SchemaError(str(stop), "#") from None
     except RecursionError:
         raise SchemaError("it is nested too deeply", "#") from None
-    return Schema(node, root.resource, limits, clock)
+    return Schema(root, limits, clock)

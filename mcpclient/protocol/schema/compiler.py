@@ -1,4 +1,4 @@
-"""From a schema to nodes, without recursion: what a subschema refers to is compiled later."""
+"""From a schema to rules, without recursion: what a subschema refers to is compiled later."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .evaluation import (
     ANY,
     ENTRIES_PER_STEP,
     Check,
+    Dialect,
     Evaluated,
     Failure,
     Failures,
-    Node,
+    Position,
     Rule,
     Run,
-    TrackingNode,
     rules_by_type,
 )
 from .pattern_syntax import PatternError
 from .patterns import Pattern, PatternMemory
-from .references import Dialect, Position, Registry, Resource, pointer_tokens, split_fragment
+from .references import Registry, pointer_tokens, split_fragment
 from .values import Budget, SchemaLimits, describe, text_steps
 
 
@@ -147,7 +147,7 @@ class Compiler:
         self._limits = limits
         self._refers = refers
         self._registry = registry
-        self._nodes: dict[Position, Node] = {}
+        self._reached: set[Position] = set()
         self._pending: list[Position] = []
         self._patterns: dict[str, Pattern] = {}
         self._pattern_states = limits.pattern_states
@@ -156,47 +156,35 @@ class Compiler:
         # The schemas that each one applies to the same value.
         self._in_place: dict[Position, list[Position]] = {}
 
-    def compile(self, root: Position, others: Iterable[Position] = ()) -> Node:
-        """Return the node of a schema and of all it refers to; compile some ``others`` as well.
-
-        Raises `SchemaError`.
-        """
-        node = self._node(root)
-        for other in others:
-            self._node(other)
+    def compile(self, *positions: Position) -> None:
+        """Compile schemas and all they refer to. Raises `SchemaError`."""
+        self._reach(positions)
         while self._pending:
             while self._pending:
-                position = self._pending.pop()
-                self._fill(self._nodes[position], position)
+                self._fill(self._pending.pop())
             # A document that was referred to meanwhile may have further anchors of these names.
             for name in self._dynamic_names:
                 self._compile_dynamic_anchors(name)
         self._reject_endless_loops()
-        return node
 
-    def _node(self, position: Position) -> Node:
-        if position not in self._nodes:
-            schema = position.value
-            foreign = position.resource.dialect.foreign
-            tracks = isinstance(schema, dict) and any(
-                keyword in schema and keyword not in foreign for keyword in UNEVALUATED
-            )
-            self._nodes[position] = TrackingNode() if tracks else Node()
-            self._pending.append(position)
-        return self._nodes[position]
+    def _reach(self, positions: Iterable[Position]) -> None:
+        for position in positions:
+            if position not in self._reached:
+                self._reached.add(position)
+                self._pending.append(position)
 
-    def _fill(self, node: Node, position: Position) -> None:
+    def _fill(self, position: Position) -> None:
         schema = position.value
         if position.document:
             is_schema = partial(_check_schema, self._limits, position)
-            node.rules = rules_by_type([Rule(ANY, is_schema)])
+            position.rules = rules_by_type([Rule(ANY, is_schema)])
             return
         if isinstance(schema, bool):
             nothing = Site("", schema, {}, position, self)
             refuse = Rule(
                 ANY, lambda value, run, seen: nothing.fail(f"{describe(value)} is not allowed here")
             )
-            node.rules = rules_by_type([] if schema else [refuse])
+            position.rules = rules_by_type([] if schema else [refuse])
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{describe(schema)} is not a schema", position.location)
@@ -206,6 +194,7 @@ class Compiler:
         if dialect.legacy and "$ref" in schema:
             keywords = ["$ref"]
         keywords.sort(key=_ORDER.__getitem__)
+        position.tracks = not UNEVALUATED.keys().isdisjoint(keywords)
         rules: list[Rule] = []
         for keyword in keywords:
             site = Site(keyword, schema[keyword], schema, position, self)
@@ -216,8 +205,8 @@ class Compiler:
             if rule is not None:
                 rules.append(rule)
             if keyword in _WALKED:
-                node.cost += _walking_steps(schema[keyword])
-        node.rules = rules_by_type(rules)
+                position.cost += _walking_steps(schema[keyword])
+        position.rules = rules_by_type(rules)
 
     def refer(self, origin: Position, reference: str) -> Check:
         """Compile the target of a ``$ref``."""
@@ -241,25 +230,21 @@ class Compiler:
             # The outermost one that has the anchor; none if the target has not been entered yet.
             having = (resource for resource in run.scope if name in resource.dynamic_anchors)
             resource = next(having, target.resource)
-            node = self._nodes[resource.dynamic_anchors[name]]
-            return _check_inside(resource, node, value, run, seen)
+            return resource.dynamic_anchors[name].check_inside(value, run, seen)
 
         return check
 
     def _compile_dynamic_anchors(self, name: str) -> None:
         positions = self._registry.dynamic_anchors[name]
         self.spend(len(positions))
-        for position in positions:
-            self._node(position)
+        self._reach(positions)
 
     def edge(self, origin: Position, target: Position, in_place: bool) -> Check:
         """Compile a schema that another one applies; ``in_place``: to the very same value."""
-        node = self._node(target)
+        self._reach([target])
         if in_place:
             self._in_place.setdefault(origin, []).append(target)
-        if target.resource is origin.resource:
-            return node.check
-        return partial(_check_inside, target.resource, node)
+        return target.check if target.resource is origin.resource else target.check_inside
 
     def pattern(self, text: str) -> Pattern:
         """Compile a regular expression. Raises `PatternError`."""
@@ -286,8 +271,8 @@ def _check_schema(
     """Check that a value is a schema, as the metaschema of a dialect would."""
     registry = Registry(limits, run)
     try:
-        root = registry.add_document("", value, metaschema.resource.dialect)
-        Compiler(registry, limits, run, refers=False).compile(root, registry.positions)
+        registry.add_document("", value, metaschema.resource.dialect)
+        Compiler(registry, limits, run, refers=False).compile(*registry.positions)
     except SchemaError as error:
         path = pointer_tokens(error.location.partition("#")[2])
         return [Failure(error.fault, metaschema, "", [*reversed(path)])]
@@ -301,13 +286,3 @@ def _walking_steps(entries: object) -> int:
     return len(entries) // ENTRIES_PER_STEP + text_steps(
         [name for name in entries if isinstance(name, str)]
     )
-
-
-def _check_inside(
-    resource: Resource, node: Node, value: object, run: Run, seen: Evaluated | None
-) -> Failures:
-    """Apply a schema of another resource, which `Run.scope` lists meanwhile."""
-    run.scope.append(resource)
-    failures = node.check(value, run, seen)
-    run.scope.pop()
-    return failures

@@ -1,9 +1,9 @@
-"""Compiled schemas at work: nodes made of rules, and the state of one validation.
+"""Schemas at work: their places, the rules they are compiled to, and the state of one validation.
 
-A node is one schema. It keeps, for each JSON type, the rules that apply to values of that type, so
-that a string is never checked by the keywords for arrays. A rule is a closure:
-it returns None when the value is fine, otherwise its failures. The place of a failure in the
-value is noted while the failures travel outwards, so that a valid value pays nothing for it.
+A schema keeps, for each JSON type, the rules that apply to values of that type, so that a string is
+never checked by the keywords for arrays. A rule is a closure: it returns None when the value is
+fine, otherwise its failures. The place of a failure in the value is noted while the failures travel
+outwards, so that a valid value pays nothing for it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Optional
 
-from .references import Position, Resource
-from .values import JSON_TYPES, Budget, Clock, SchemaLimits, Stopped, json_type
+from .values import JSON_TYPES, Budget, Clock, SchemaLimits, Stopped, join_pointer, json_type
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One dialect: the places of subschemas, and the keywords that only the other dialect has.
+
+    ``legacy`` marks the rules of draft-07: a ``$ref`` hides its siblings, ``items`` may be a list
+    and is completed by ``additionalItems``, and anchors are written as ``$id``.
+    """
+
+    places: Mapping[str, tuple[str, ...]]
+    foreign: frozenset[str]
+    legacy: bool = False
+
+
+@dataclass(eq=False)
+class Resource:
+    """A schema with a URI of its own, and the anchors inside it."""
+
+    uri: str
+    dialect: Dialect
+    root: Position = field(init=False)
+    anchors: dict[str, Position] = field(default_factory=dict)
+    dynamic_anchors: dict[str, Position] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -63,8 +86,8 @@ class Run(Budget):
             raise Stopped("schema and value are nested too deeply")
 
 
-# A rule, and also a whole node: (value, run, the record of evaluated parts) -> failures. A rule is
-# only given values of the types it is made for.
+# A rule, and also a whole schema: (value, run, the record of evaluated parts) -> failures. A rule
+# is only given values of the types it is made for.
 Check = Callable[[Any, Run, Optional[Evaluated]], Failures]
 
 
@@ -82,17 +105,45 @@ def all_failures(
     return failures
 
 
-class Node:
-    """One compiled schema. It is created first and filled later, because schemas are recursive."""
+@dataclass(eq=False)
+class Position:
+    """One subschema: its value, the resource it belongs to, its place, and its rules.
 
-    __slots__ = ("cost", "rules")
+    ``tokens`` lead to it from its ``parent``. The way from the root is put together only for
+    messages, because long member names would otherwise be repeated in all they contain. It is
+    compiled after it was found, because schemas are recursive: to ``rules`` by the type of a value,
+    and the ``cost`` of applying them. ``tracks``: a keyword asks which parts the others evaluated.
+    """
 
-    def __init__(self) -> None:
-        self.rules: Mapping[type, Sequence[Check]] = {}
-        self.cost: int = 1
+    document: str
+    value: object
+    resource: Resource
+    parent: Position | None = None
+    tokens: tuple[str, ...] = ()
+    depth: int = 0
+    children: dict[tuple[str, ...], Position] = field(default_factory=dict)
+    rules: Mapping[type, Sequence[Check]] = field(default_factory=dict)
+    cost: int = 1
+    tracks: bool = False
+
+    @property
+    def location(self) -> str:
+        """The place as a URI whose fragment is a JSON pointer; the main document has no URI."""
+        steps: list[str] = []
+        position: Position | None = self
+        while position is not None:
+            steps.append(join_pointer(position.tokens))
+            position = position.parent
+        return f"{self.document}#" + "".join(reversed(steps))
+
+    def add_child(self, tokens: tuple[str, ...], value: object) -> Position:
+        """Add the subschema at these tokens."""
+        child = Position(self.document, value, self.resource, self, tokens, self.depth + 1)
+        self.children[tokens] = child
+        return child
 
     def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
-        """Apply the schema to a value."""
+        """Apply the schema to a value, and report the evaluated parts to the outer schema."""
         run.steps -= self.cost
         run.depth -= 1
         if run.steps < 0 or run.depth < 0:
@@ -100,22 +151,18 @@ class Node:
         rules = self.rules.get(type(value))
         if rules is None:
             rules = self.rules[json_type(value)]
-        failures = all_failures(rules, value, run, seen)
+        own = Evaluated() if self.tracks else seen
+        failures = all_failures(rules, value, run, own)
         run.depth += 1
+        if self.tracks and own and seen is not None and failures is None:
+            run.merge(seen, own)
         return failures
 
-
-class TrackingNode(Node):
-    """A schema with a keyword that asks which parts the other keywords have evaluated."""
-
-    __slots__ = ()
-
-    def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
-        """Apply the schema to a value, and report the evaluated parts to the outer schema."""
-        own = Evaluated()
-        failures = super().check(value, run, own)
-        if seen is not None and failures is None:
-            run.merge(seen, own)
+    def check_inside(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
+        """Apply a schema of another resource, which `Run.scope` lists meanwhile."""
+        run.scope.append(self.resource)
+        failures = self.check(value, run, seen)
+        run.scope.pop()
         return failures
 
 

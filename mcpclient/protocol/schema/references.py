@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urljoin
 
 from ...errors import SchemaError
-from .values import Budget, SchemaLimits, describe
+from .evaluation import Dialect, Position, Resource
+from .values import Budget, SchemaLimits, describe, join_pointer
 
 # The kinds of values that a keyword may have.
 ONE = "a schema"
@@ -37,19 +37,6 @@ _NOT_IN_DRAFT_07 = frozenset(
 _PLACES_07 = {name: shapes for name, shapes in _PLACES.items() if name not in _NOT_IN_DRAFT_07}
 _PLACES_07["items"] = (ONE, LIST)
 _PLACES_07["additionalItems"] = (ONE,)
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """One dialect: the places of subschemas, and the keywords that only the other dialect has.
-
-    ``legacy`` marks the rules of draft-07: a ``$ref`` hides its siblings, ``items`` may be a list
-    and is completed by ``additionalItems``, and anchors are written as ``$id``.
-    """
-
-    places: Mapping[str, tuple[str, ...]]
-    foreign: frozenset[str]
-    legacy: bool = False
 
 
 DRAFT_2020_12 = Dialect(_PLACES, frozenset({"additionalItems"}))
@@ -90,23 +77,10 @@ def subschemas(
                 yield tokens, item
 
 
-_MAX_NAME = 1000
-
-
 def split_fragment(uri: str) -> tuple[str, str]:
     """Return a URI without its fragment, and the fragment with percent escapes decoded."""
     absolute, _, fragment = uri.partition("#")
     return absolute, unquote(fragment)
-
-
-def join_pointer(tokens: Iterable[str | int]) -> str:
-    """Return the JSON pointer of these member names and array indexes. Source: RFC 6901.
-
-    It is for reading: very long names are cut, since every violation would repeat them.
-    """
-    names = map(str, tokens)
-    shown = [name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names]
-    return "".join(["/" + name.replace("~", "~0").replace("/", "~1") for name in shown])
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:
@@ -125,50 +99,6 @@ _ENTRIES_PER_STEP = 4
 _STEPS_PER_REFERENCE = 5
 _CHARACTERS_PER_STEP = 100
 _TOKEN_PAIRS_PER_STEP = 500
-
-
-@dataclass(eq=False)
-class Resource:
-    """A schema with a URI of its own, and the anchors inside it."""
-
-    uri: str
-    dialect: Dialect
-    root: Position = field(init=False)
-    anchors: dict[str, Position] = field(default_factory=dict)
-    dynamic_anchors: dict[str, Position] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class Position:
-    """One subschema: its value, the resource it belongs to, and its place.
-
-    ``tokens`` lead to it from its ``parent``. The way from the root is put together only for
-    messages, because long member names would otherwise be repeated in all they contain.
-    """
-
-    document: str
-    value: object
-    resource: Resource
-    parent: Position | None = None
-    tokens: tuple[str, ...] = ()
-    depth: int = 0
-    children: dict[tuple[str, ...], Position] = field(default_factory=dict)
-
-    @property
-    def location(self) -> str:
-        """The place as a URI whose fragment is a JSON pointer; the main document has no URI."""
-        steps: list[str] = []
-        position: Position | None = self
-        while position is not None:
-            steps.append(join_pointer(position.tokens))
-            position = position.parent
-        return f"{self.document}#" + "".join(reversed(steps))
-
-    def add_child(self, tokens: tuple[str, ...], value: object) -> Position:
-        """Add the subschema at these tokens."""
-        child = Position(self.document, value, self.resource, self, tokens, self.depth + 1)
-        self.children[tokens] = child
-        return child
 
 
 class Registry:

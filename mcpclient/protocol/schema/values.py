@@ -92,6 +92,7 @@ class Budget:
 JSON_TYPES: tuple[type, ...] = (dict, list, str, bool, int, float, type(None))
 
 _SHOWN_TEXT = 80
+_SHOWN_NAME = 1000
 _SHOWN_BITS = 256
 # Equal strings are compared to the end; up to this length that costs next to nothing.
 _FREE_TEXT = 4096
@@ -194,3 +195,13 @@ def describe(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         return f"an integer of {value.bit_length()} bits"
     return str(value)
+
+
+def join_pointer(tokens: Iterable[str | int]) -> str:
+    """Return the JSON pointer of these member names and array indexes. Source: RFC 6901.
+
+    It is for reading: very long names are cut, since every violation would repeat them.
+    """
+    names = map(str, tokens)
+    shown = [name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…" for name in names]
+    return "".join(["/" + name.replace("~", "~0").replace("/", "~1") for name in shown])

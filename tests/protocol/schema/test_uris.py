@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.protocol.schema import compile_schema
-from mcpclient.protocol.schema.references import join_pointer, pointer_tokens, split_fragment
+from mcpclient.protocol.schema.references import pointer_tokens, split_fragment
+from mcpclient.protocol.schema.values import join_pointer
 
 BASE = "http://a/b/c/d;p?q"
 
