@@ -86,12 +86,10 @@ def _no_alternative(value: object, reasons: Sequence[str]) -> str:
 def _not(site: Site) -> Rule:
     child = site.child(in_place=True)
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        if child(value, run, None) is not None:
-            return None
-        return site.fail(f"{describe(value)} matches a schema it must not match")
+    def holds(value: object, run: Run) -> bool:
+        return child(value, run, None) is not None
 
-    return Rule(ANY, check)
+    return site.assertion(ANY, holds, "matches a schema it must not match")
 
 
 def _if(site: Site) -> Rule:

@@ -8,18 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any
 
-from .evaluation import (
-    ANY,
-    ARRAY,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    Evaluated,
-    Failures,
-    Rule,
-    Run,
-)
-from .values import describe, division_steps, identity, is_multiple
+from .evaluation import ANY, ARRAY, NUMBER, OBJECT, TEXT, Evaluated, Failures, Rule, Run
+from .values import describe, identity, is_multiple
 
 if TYPE_CHECKING:
     from .compiler import Build, Site
@@ -45,12 +35,11 @@ def _type(site: Site) -> Rule | None:
     integers_only = "integer" in names and "number" not in names
     expected = " or ".join([_TYPES[name][1] for name in names])
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        if integers_only and isinstance(value, float) and value.is_integer():
-            return None
-        return site.fail(f"{describe(value)} is not {expected}")
+    def holds(value: object, run: Run) -> bool:
+        return integers_only and isinstance(value, float) and value.is_integer()
 
-    return Rule(tuple([python for python in ANY if python not in allowed]), check)
+    others = tuple([python for python in ANY if python not in allowed])
+    return site.assertion(others, holds, f"is not {expected}")
 
 
 def _enum(site: Site) -> Rule:
@@ -67,12 +56,10 @@ def _one_of(site: Site, choices: list[object]) -> Rule:
     shown = ", ".join([describe(choice) for choice in choices[:10]])
     shown = f"one of {shown}{', …' if len(choices) > 10 else ''}" if len(choices) != 1 else shown
 
-    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-        if identity(value, run.depth, run.spend) in allowed:
-            return None
-        return site.fail(f"{describe(value)} is not {shown}")
+    def holds(value: object, run: Run) -> bool:
+        return identity(value, run.depth, run.spend) in allowed
 
-    return Rule(ANY, check)
+    return site.assertion(ANY, holds, f"is not {shown}")
 
 
 def _multiple_of(site: Site) -> Rule:
@@ -80,13 +67,10 @@ def _multiple_of(site: Site) -> Rule:
     if divisor <= 0:
         raise site.error("is not greater than 0")
 
-    def check(value: float, run: Run, seen: Evaluated | None) -> Failures:
-        run.spend(division_steps(value, divisor))
-        if is_multiple(value, divisor):
-            return None
-        return site.fail(f"{describe(value)} is not a multiple of {describe(divisor)}")
+    def holds(value: float, run: Run) -> bool:
+        return is_multiple(value, divisor, run.spend)
 
-    return Rule(NUMBER, check)
+    return site.assertion(NUMBER, holds, f"is not a multiple of {describe(divisor)}")
 
 
 def _bound(
@@ -115,12 +99,10 @@ def _pattern(site: Site) -> Rule:
     text = site.text()
     pattern = site.compiler.pattern(text)
 
-    def check(value: str, run: Run, seen: Evaluated | None) -> Failures:
-        if pattern.search(value, run.spend):
-            return None
-        return site.fail(f"{describe(value)} does not match the pattern {describe(text)}")
+    def holds(value: str, run: Run) -> bool:
+        return pattern.search(value, run.spend)
 
-    return Rule(TEXT, check)
+    return site.assertion(TEXT, holds, f"does not match the pattern {describe(text)}")
 
 
 def _format(site: Site) -> Rule | None:
@@ -129,13 +111,11 @@ def _format(site: Site) -> Rule | None:
     if is_format is None or not site.compiler.asserts_formats:
         return None
 
-    def check(value: str, run: Run, seen: Evaluated | None) -> Failures:
+    def holds(value: str, run: Run) -> bool:
         run.spend(len(value))
-        if is_format(value):
-            return None
-        return site.fail(f"{describe(value)} does not have the format {name}")
+        return is_format(value)
 
-    return Rule(TEXT, check)
+    return site.assertion(TEXT, holds, f"does not have the format {name}")
 
 
 def _unique_items(site: Site) -> Rule | None:
@@ -176,9 +156,7 @@ def missing_member(name: str) -> str:
 
 # The formats, as tests of strings, that forms have; they apply only where formats are asserted, and
 # others only describe. Source: section 7.3, and the RFC named at each. All expressions are our own,
-# and none can backtrack far; they are compiled at their first use, because most clients assert no
-# formats.
-
+# and none can backtrack far; they are compiled at their first use.
 
 Matches = Callable[[str], bool]
 

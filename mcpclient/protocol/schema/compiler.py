@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ...errors import SchemaError
 from .applicators import APPLICATORS, UNEVALUATED
@@ -56,6 +56,16 @@ class Site(NamedTuple):
     def fail(self, message: str) -> list[Failure]:
         """Return the failure of a rule whose value does not match."""
         return [Failure(message, self.position, self.keyword)]
+
+    def assertion(
+        self, types: Sequence[type], holds: Callable[[Any, Run], bool], fault: str
+    ) -> Rule:
+        """Return the rule for values of these types; ``fault`` follows one for which it fails."""
+
+        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+            return None if holds(value, run) else self.fail(f"{describe(value)} {fault}")
+
+        return Rule(types, check)
 
     def sibling(self, keyword: str) -> Site:
         """The site of another keyword of the same schema."""
@@ -181,9 +191,7 @@ class Compiler:
             return
         if isinstance(schema, bool):
             nothing = Site("", schema, {}, position, self)
-            refuse = Rule(
-                ANY, lambda value, run, seen: nothing.fail(f"{describe(value)} is not allowed here")
-            )
+            refuse = nothing.assertion(ANY, lambda value, run: False, "is not allowed here")
             position.rules = rules_by_type([] if schema else [refuse])
             return
         if not isinstance(schema, dict):

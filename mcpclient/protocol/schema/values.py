@@ -153,21 +153,18 @@ def text_steps(names: Iterable[str]) -> int:
     return sum(map(len, names)) // _FREE_TEXT
 
 
-def division_steps(value: float, divisor: float) -> int:
-    """Return the steps of `is_multiple`: with many digits, the product of their numbers."""
-    return _digits(value) * _digits(divisor) // _DIGIT_PAIRS_PER_STEP
-
-
-def _digits(number: float) -> int:
-    return number.bit_length() // _DIGIT_BITS + 1 if isinstance(number, int) else _FLOAT_DIGITS
-
-
-def is_multiple(value: float, divisor: float) -> bool:
+def is_multiple(value: float, divisor: float, spend: Callable[[int], None]) -> bool:
     """Whether ``value`` is a whole multiple of ``divisor``, both taken as the decimals they show.
 
     0.0075 is a multiple of 0.0001 although the nearest binary fractions are not. Infinity and
-    NaN, which JSON does not have, are multiples of nothing.
+    NaN, which JSON does not have, are multiples of nothing. ``spend`` is called with the work: with
+    many digits, the product of their numbers.
     """
+    digits = [
+        number.bit_length() // _DIGIT_BITS + 1 if isinstance(number, int) else _FLOAT_DIGITS
+        for number in (value, divisor)
+    ]
+    spend(math.prod(digits) // _DIGIT_PAIRS_PER_STEP)
     if isinstance(value, int) and isinstance(divisor, int):
         return value % divisor == 0
     if isinstance(value, float) and not math.isfinite(value):
