@@ -14,7 +14,7 @@ from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters, encode_header_value
 from .mrtr import input_requests_of
-from .negotiation import REPEATABLE, ClientIdentity, EraRules, Params
+from .negotiation import PROBE, REPEATABLE, ClientIdentity, EraRules, Params
 from .outgoing import Cancel, Outgoing
 
 
@@ -26,22 +26,16 @@ class HandshakeEra(EraRules):
     """
 
     is_stateless = False
-    header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
-        self.version = version
-        self._identity = identity
         self.headers: dict[str, str] = {"MCP-Protocol-Version": version} if agreed else {}
         self.channel_headers: Mapping[str, str] | None = self.headers
-
-    def initialize_params(self) -> Params:
-        """Return the params of ``initialize``, offering this era's version."""
-        own = self._identity
-        return {
-            "protocolVersion": self.version,
-            "capabilities": {**own.capabilities, **own.handshake_capabilities},
-            "clientInfo": own.info,
+        params = {
+            "protocolVersion": version,
+            "capabilities": {**identity.capabilities, **identity.handshake_capabilities},
+            "clientInfo": identity.info,
         }
+        super().__init__(version, self.headers, ("initialize", params))
 
     def request(
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
@@ -60,24 +54,6 @@ class HandshakeEra(EraRules):
             in_session=not initializes,
         )
 
-    def opening_request(self, request_id: RequestId) -> Outgoing:
-        """Return ``initialize``."""
-        return self.request(request_id, "initialize", self.initialize_params(), None)
-
-    def notification(self, method: str, params: Params | None) -> Outgoing:
-        """Return a notification."""
-        return Outgoing(messages.notification(method, params), headers=self.headers)
-
-    def answer(self, message: Message) -> Outgoing:
-        """Return the answer to a request of the server's."""
-        return Outgoing(message, headers=self.headers)
-
-    def input_requests(
-        self, method: str, result: Mapping[str, Any], *, takes_tasks: bool
-    ) -> Mapping[str, Any] | None:
-        """Return None: every result is complete, and ``resultType`` is a field like any other."""
-        return None
-
 
 _PREFIX = "io.modelcontextprotocol/"
 
@@ -87,9 +63,7 @@ _NAMED_BY = {
     "prompts/get": "name",
     "resources/read": "uri",
     # The tasks extension, "Routing Headers": so that the server that holds the task is reached.
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
 }
 
 
@@ -97,10 +71,9 @@ class StatelessEra(EraRules):
     """The stateless era, revision 2026-07-28: each request names the client and the revision."""
 
     is_stateless = True
-    channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
-        self.version = version
+        super().__init__(version, self._mirror, (PROBE, None))
         self.header_parameters: HeaderParameters | None = HeaderParameters()
         self._meta: dict[str, Any] = {
             _PREFIX + "protocolVersion": version,
@@ -121,46 +94,30 @@ class StatelessEra(EraRules):
             if given is None and log_level is None:
                 full["_meta"] = self._meta
             else:
-                full["_meta"] = self._meta_with(given or {}, log_level)
+                # The caller cannot replace the revision, since a header repeats it.
+                version = {_PREFIX + "protocolVersion": self.version}
+                full["_meta"] = meta = {**self._meta, **(given or {}), **version}
+                if log_level is not None:
+                    meta.setdefault(_PREFIX + "logLevel", log_level)
         return Outgoing(
             messages.request(request_id, method, full),
             headers=self._mirror,
-            cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
+            cancel=Cancel.NOT_ALLOWED if method == PROBE else Cancel.CLOSE_STREAM,
             repeatable=method in REPEATABLE,
             in_session=False,
             stays_open=method == "subscriptions/listen",
         )
 
-    def opening_request(self, request_id: RequestId) -> Outgoing:
-        """Return ``server/discover``."""
-        return self.request(request_id, "server/discover", None, None)
-
-    def _meta_with(self, given: Mapping[str, Any], log_level: str | None) -> dict[str, Any]:
-        # The caller cannot replace the revision, since a header repeats it.
-        meta = {**self._meta, **given, _PREFIX + "protocolVersion": self.version}
-        if log_level is not None:
-            meta.setdefault(_PREFIX + "logLevel", log_level)
-        return meta
-
-    def _mirror(self, request: Message) -> dict[str, str]:
-        method, params = request["method"], request["params"]
-        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
-        named_by = _NAMED_BY.get(method)
-        if named_by is not None and isinstance(params.get(named_by), str):
-            headers["Mcp-Name"] = encode_header_value(params[named_by])
+    def _mirror(self, message: Message) -> dict[str, str]:
+        headers, method = {"MCP-Protocol-Version": self.version}, message.get("method")
+        if method is not None:
+            headers["Mcp-Method"] = method
+        named_by = _NAMED_BY.get(method or "")
+        if named_by is not None and isinstance(message["params"].get(named_by), str):
+            headers["Mcp-Name"] = encode_header_value(message["params"][named_by])
         if method == "tools/call" and self.header_parameters is not None:
-            headers.update(self.header_parameters.for_call(params))
+            headers.update(self.header_parameters.for_call(message["params"]))
         return headers
-
-    def notification(self, method: str, params: Params | None) -> Outgoing:
-        """Return a notification."""
-        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
-        return Outgoing(messages.notification(method, params), headers=headers, in_session=False)
-
-    def answer(self, message: Message) -> Outgoing:
-        """Return an answer to a request that the server had no right to send (an error)."""
-        headers = {"MCP-Protocol-Version": self.version}
-        return Outgoing(message, headers=headers, in_session=False)
 
     def input_requests(
         self, method: str, result: Mapping[str, Any], *, takes_tasks: bool

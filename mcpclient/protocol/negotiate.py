@@ -129,7 +129,7 @@ class _Negotiation:
 
     def _discovery(self, version: str, timeout: float | None) -> Ask:
         era = StatelessEra(version, self._plan.identity)
-        return Ask(era, PROBE, None, timeout)
+        return Ask(era, *era.opening, timeout)
 
     def _stateless_agreement(self, result: Mapping[str, Any]) -> Agreement:
         supported = result.get("supportedVersions")
@@ -192,7 +192,7 @@ class _Negotiation:
 
     def _offer(self, version: str) -> Ask:
         era = HandshakeEra(version, self._plan.identity, agreed=False)
-        return Ask(era, "initialize", era.initialize_params())
+        return Ask(era, *era.opening)
 
     def _agreed_version(self, result: Mapping[str, Any]) -> str:
         version = result.get("protocolVersion")

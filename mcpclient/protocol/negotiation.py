@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import enum
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, Union
+from typing import Any, NamedTuple, Union
 
 from ..errors import McpError, UsageError
+from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
-from .outgoing import Outgoing
+from .outgoing import Headers, Outgoing
 from .wire_object import object_in
 
 Params = Mapping[str, Any]
@@ -42,7 +44,7 @@ class ClientIdentity(NamedTuple):
     handshake_capabilities: Mapping[str, Any] = _NOTHING
 
 
-class EraRules(Protocol):
+class EraRules(ABC):
     """The rules of one era for wording a call. It has two subclasses, one per era."""
 
     version: str
@@ -53,29 +55,34 @@ class EraRules(Protocol):
     how long they may be cached, one request that stays open reports changes, every request carries
     the log level, and tasks are those of the extension."""
 
-    channel_headers: Mapping[str, str] | None
+    channel_headers: Mapping[str, str] | None = None
     """The session's headers on the server's own channel; None where there is no such channel."""
 
-    header_parameters: HeaderParameters | None
+    header_parameters: HeaderParameters | None = None
     """The tool arguments that are mirrored in headers; None where none are."""
 
+    def __init__(self, version: str, headers: Headers, opening: tuple[str, Params | None]) -> None:
+        self.version = version
+        self._headers = headers
+        self.opening: tuple[str, Params | None] = opening
+
+    @abstractmethod
     def request(
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
     ) -> Outgoing:
         """Return a request as this era sends it."""
-        ...
 
     def opening_request(self, request_id: RequestId) -> Outgoing:
         """Return the request that opens a connection, or would, in this era."""
-        ...
+        return self.request(request_id, *self.opening, None)
 
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification as this era sends it."""
-        ...
+        return self.answer(messages.notification(method, params))
 
     def answer(self, message: Message) -> Outgoing:
         """Return the answer to a request of the server's."""
-        ...
+        return Outgoing(message, headers=self._headers, in_session=not self.is_stateless)
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return the message that cancels a request, where no stream can be closed instead."""
@@ -87,9 +94,10 @@ class EraRules(Protocol):
     ) -> Mapping[str, Any] | None:
         """Return the requests for input that a result holds; None when the result is complete.
 
-        With ``takes_tasks``, a task that was made of the call is. Raises `ProtocolViolation`.
+        With ``takes_tasks``, a task that was made of the call is. Raises `ProtocolViolation`. Where
+        requests do not stand alone, every result is, and ``resultType`` a field like any other.
         """
-        ...
+        return None
 
 
 SKILLS = "io.modelcontextprotocol/skills"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from typing import Union
 
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 
+Headers = Union[Mapping[str, str], Callable[[Message], Mapping[str, str]]]
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -42,7 +44,7 @@ class Outgoing:
         self,
         message: Message,
         *,
-        headers: Mapping[str, str] | Callable[[Message], Mapping[str, str]] = _NO_HEADERS,
+        headers: Headers = _NO_HEADERS,
         cancel: Cancel = Cancel.NOT_ALLOWED,
         resumable: bool = False,
         repeatable: bool = True,

@@ -14,7 +14,7 @@ VERSION_HEADER = {"MCP-Protocol-Version": "2025-06-18"}
 def test_initialize() -> None:
     """F-LIFE-1: it offers a revision in the body, has no version header, and is never cancelled."""
     era = HandshakeEra("2025-11-25", IDENTITY, agreed=False)
-    outgoing = era.request(1, "initialize", era.initialize_params(), None)
+    outgoing = era.opening_request(1)
     assert outgoing.message == {
         "jsonrpc": "2.0",
         "id": 1,
@@ -34,7 +34,7 @@ def test_initialize() -> None:
 def test_capabilities_of_this_era() -> None:
     """F-LIFE-1: some capabilities exist only where the server may send requests of its own."""
     identity = ClientIdentity({}, {"roots": {}}, {"roots": {"listChanged": True}, "tasks": {}})
-    params = HandshakeEra("2025-11-25", identity, agreed=False).initialize_params()
+    params = HandshakeEra("2025-11-25", identity, agreed=False).opening_request(1).message["params"]
     assert params["capabilities"] == {"roots": {"listChanged": True}, "tasks": {}}
 
 

@@ -60,7 +60,7 @@ def endpoint(**options: Any) -> dict[str, Handler]:
 
 
 def initialize(request_id: int = 1) -> Outgoing:
-    return ERA.request(request_id, "initialize", ERA.initialize_params(), None)
+    return ERA.opening_request(request_id)
 
 
 def result(request: Request, text: str = "fine") -> dict[str, Any]:

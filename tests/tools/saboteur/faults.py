@@ -75,7 +75,7 @@ VISIBLE = [
         "else Cancel.NOTIFY",
         "else Cancel.NOT_ALLOWED",
     ),
-    Fault(_ERAS, "initialize names no client", '"clientInfo": own.info,', ""),
+    Fault(_ERAS, "initialize names no client", '"clientInfo": identity.info,\n        }', "}"),
     Fault(
         "protocol.negotiation",
         "a cancellation names nothing",
@@ -85,13 +85,13 @@ VISIBLE = [
     Fault(
         _ERAS,
         "the method is not mirrored",
-        '"Mcp-Method": method}\n        named_by',
-        "}\n        named_by",
+        'headers["Mcp-Method"] = method',
+        "pass",
     ),
     Fault(
         _ERAS,
         "the name is not mirrored",
-        'headers["Mcp-Name"] = encode_header_value(params[named_by])',
+        'headers["Mcp-Name"] = encode_header_value(message["params"][named_by])',
         "pass",
     ),
     Fault(
@@ -103,7 +103,7 @@ VISIBLE = [
     Fault(
         _ERAS,
         "parameters are not mirrored",
-        "headers.update(self.header_parameters.for_call(params))",
+        'headers.update(self.header_parameters.for_call(message["params"]))',
         "pass",
     ),
     Fault(
