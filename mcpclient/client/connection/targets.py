@@ -12,13 +12,7 @@ from ...errors import UsageError
 from ...lazy import OnDemand
 from ...net.paths import absolute_path
 from ...net.process.launch import INTERPRETERS
-from ...net.process.stderr import (
-    FirstStart,
-    SecondStart,
-    StderrCopy,
-    StderrTarget,
-    WithheldComplaint,
-)
+from ...net.process.stderr import ProbeFilter, StderrCopy, StderrTarget
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
@@ -136,33 +130,29 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 class _Launches:
-    """Makes the transports of a server process, and shows no output of it twice.
-
-    Complaints of a server of the handshake era about the probe are not shown at all.
-    """
+    """Makes the transports of a server process, and shows its output about the probe to nobody."""
 
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
         self._options = options
-        self._first: tuple[WithheldComplaint, FirstStart, Transport] | None = None
+        self._first: tuple[ProbeFilter, Transport] | None = None
 
     def first(self) -> Transport:
         """Return a transport that starts the server."""
-        complaint = WithheldComplaint(self._options.stderr, PROBE)
-        stderr = FirstStart(complaint)
+        stderr = ProbeFilter(self._options.stderr, PROBE)
         transport = self._transport(stderr)
-        self._first = complaint, stderr, transport
+        self._first = stderr, transport
         return transport
 
     def again(self) -> Transport:
         """Return a transport that starts the server again after it exited at the first start."""
         assert self._first is not None, "there was no first start"
-        complaint, stderr, transport = self._first
-        complaint.restarted()
-        return self._transport(SecondStart(stderr), transport.skipped)
+        stderr, transport = self._first
+        stderr.restarted()
+        return self._transport(self._options.stderr, transport.skipped)
 
     def opened(self, version: str | None) -> None:
-        """Show the server's output about the probe, unless it refused the probe."""
+        """Show the server's output, but that about the probe only unless it refused the probe."""
         assert self._first is not None, "there was no start"
         is_refused = version is not None and era_of(version) is Era.HANDSHAKE
         self._first[0].decide(is_unknown=is_refused)

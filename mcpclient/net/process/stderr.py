@@ -1,7 +1,6 @@
 """A server's stderr: forwarded to the caller's target, with the last 64 KiB kept in memory.
 
-Two targets hide some of it: output that repeats an earlier start, and complaints about a request
-that only this client makes.
+`ProbeFilter` hides complaints about a request that only this client makes.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ import abc
 import asyncio
 import codecs
 import logging
-import re
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Union
 
 from ...errors import UsageError
@@ -22,7 +20,7 @@ from ...framing.logs import logger_for
 
 _logger = logger_for("mcpclient.process")
 
-# Bytes kept for errors, and of the first start for comparison with the second.
+# Bytes kept for errors.
 _KEPT = 64 * 1024
 _MAX_LINE_LENGTH = 64 * 1024
 # A pipe that polls as writable takes PIPE_BUF bytes without blocking; a character is up to four.
@@ -203,117 +201,64 @@ def _readiness(stream: Any) -> Callable[[], bool]:
     return lambda: bool(poll.poll(0))
 
 
-# Times, process ids, ports and addresses differ from start to start.
-_NUMBER = re.compile(rb"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
-
-# Seconds until withheld output is shown if the server never refuses the request. A server complains
-# just before it refuses one, in one piece, which may name the request only in its third line.
-_DECIDED_WITHIN = 10.0
+# Seconds that output is held back at most. A server complains just before it refuses a request, in
+# one piece, which may name the request only in its third line.
+_HELD_FOR = 3.0
+_MAX_PIECES = 16
 _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
-class FirstStart(StderrFilter):
-    """A target that passes on everything to another, and keeps its beginning."""
+class ProbeFilter(StderrFilter):
+    """A target that holds back output until the server has accepted or refused a method.
 
-    def __init__(self, target: StderrTarget) -> None:
-        super().__init__(target)
-        self.target = target
-        self.written: bytearray = bytearray()
-
-    def write(self, data: bytes) -> None:
-        self.written += data[: _KEPT - len(self.written)]
-        self._pass_on(data)
-
-
-class SecondStart(StderrFilter):
-    """A target that passes on the output of the second start from the first new line on.
-
-    A line is new that differs from the same line of the first start in more than its numbers.
-    """
-
-    def __init__(self, first: FirstStart) -> None:
-        super().__init__(first.target)
-        self._known = iter(bytes(first.written).splitlines())
-        self._is_new = False
-        self._unfinished = b""
-
-    def write(self, data: bytes) -> None:
-        if not self._is_new:
-            data = self._without_known_lines(self._unfinished + data, at_end=not data)
-            if not self._is_new:
-                return
-        self._pass_on(data)
-
-    def _without_known_lines(self, data: bytes, *, at_end: bool) -> bytes:
-        lines = data.splitlines(keepends=True)
-        whole = len(lines) if at_end or data.endswith(b"\n") else max(len(lines) - 1, 0)
-        for index, line in enumerate(lines[:whole]):
-            if not _is_alike(line.rstrip(b"\r\n"), next(self._known, None)):
-                self._is_new = True
-                return b"".join(lines[index:])
-        self._unfinished = b"".join(lines[whole:])
-        self._is_new = len(self._unfinished) > _KEPT
-        return self._unfinished
-
-
-def _is_alike(line: bytes, known: bytes | None) -> bool:
-    return known is not None and _NUMBER.sub(b"0", line) == _NUMBER.sub(b"0", known)
-
-
-class WithheldComplaint(StderrFilter):
-    """A target that holds back output naming a method until the server has accepted or refused it.
-
-    That is the rest of a piece of output, from two lines before the name on, and a traceback; all
-    else is passed on to ``target`` at once, and the held part after ten seconds, since a user may
-    have to read it. Servers on version 1 of the Python SDK write a hundred lines about a method
-    that is not theirs, and some end over it.
+    If it has refused the method, the complaint about it is dropped: the rest of a piece of output,
+    from two lines before the name on, or a traceback. All else is passed on to ``target``, after
+    three seconds at the latest, since a user may have to read it. Servers on version 1 of the
+    Python SDK write a hundred lines about a method that is not theirs, and some end over it.
     """
 
     def __init__(self, target: StderrTarget, method: str) -> None:
         super().__init__(target)
         self._method = method.encode()
-        self._held = b""
-        self._has_restarted = False
+        self._held: list[bytes] = []
         self._is_decided = False
 
     def write(self, data: bytes) -> None:
-        start = None if self._is_decided or self._has_restarted else self._start_in(data)
-        if start is None:
+        if self._is_decided:
             self._pass_on(data)
             return
-        lines = data.splitlines(keepends=True)
-        if start:
-            self._pass_on(b"".join(lines[:start]))
-        self._held += b"".join(lines[start:])
-        asyncio.get_running_loop().call_later(_DECIDED_WITHIN, self._show)
-
-    def _start_in(self, data: bytes) -> int | None:
-        """Return the line with which a complaint begins; a traceback may come in many chunks."""
-        if data and _TRACEBACK in self._held:
-            return 0
-        for index, line in enumerate(data.splitlines()):
-            if self._method in line:
-                return max(index - _LINES_BEFORE, 0)
-            if _TRACEBACK in line:
-                return index
-        return None
-
-    def restarted(self) -> None:
-        """Handle a restart: the server that runs now has not seen the method."""
-        self._has_restarted = True
+        if not self._held:
+            asyncio.get_running_loop().call_later(_HELD_FOR, self._show)
+        self._held.append(data)
+        if len(self._held) > _MAX_PIECES:
+            self._show()
 
     def decide(self, *, is_unknown: bool) -> None:
-        """Drop the output held back if the server does not know the method; else pass it on.
-
-        From now on everything is passed on. Further calls change nothing.
-        """
+        """Show the output held back, without the complaint if the server refused the method."""
         self._is_decided = True
-        if is_unknown and (self._has_restarted or self._method in self._held):
-            self._held = b""
+        if is_unknown and any(self._method in piece for piece in self._held):
+            self._held = list(self._without_complaint())
         self._show()
 
+    def restarted(self) -> None:
+        """Drop the output held back: the server runs again, and repeats it."""
+        self._is_decided = True
+        self._held = []
+
+    def _without_complaint(self) -> Iterator[bytes]:
+        for piece in self._held:
+            lines = piece.splitlines(keepends=True)
+            for index, line in enumerate(lines):
+                if _TRACEBACK in line:  # it may come in many pieces
+                    yield b"".join(lines[:index])
+                    return
+                if self._method in line:
+                    lines = lines[: max(index - _LINES_BEFORE, 0)]
+                    break
+            yield b"".join(lines)
+
     def _show(self) -> None:
-        held, self._held = self._held, b""
-        if held:
-            self._pass_on(held)
+        held, self._held = self._held, []
+        for piece in held:
+            self._pass_on(piece)

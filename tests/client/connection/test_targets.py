@@ -18,7 +18,7 @@ from mcpclient.client.connection.targets import destination_of, route_to, words_
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.process.stderr import FirstStart, StderrTee
+from mcpclient.net.process.stderr import ProbeFilter, StderrTee
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
@@ -65,9 +65,12 @@ def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
     network = NetworkOptions(recorder=Recorder(lines.append))
     stderr = shown if text else "discard"
     route(["server"], network=network).open()  # without variables there is nothing to learn
-    made = route(["server"], network=network, stderr=stderr, env={"API_KEY": "s3cret-1"}).open()
+    made_by = route(["server"], network=network, stderr=stderr, env={"API_KEY": "s3cret-1"})
+    made = made_by.open()
+    assert made_by.opened is not None
     assert isinstance(made, StdioTransport)
     tee = StderrTee(made._spawn.keywords["stderr"])
+    made_by.opened(None)
     tee.write(b"a line about s3cret-1\n")
     assert json.loads(lines[0])["text"] == "a line about redacted-1"
     assert shown.getvalue() == ("a line about s3cret-1\n" if text else "")
@@ -89,7 +92,8 @@ def test_what_a_process_is_given() -> None:
     assert isinstance(made, StdioTransport)
     given = made._spawn.keywords
     assert (given["env"], given["inherit_env"], given["cwd"]) == (env, "none", "/srv")
-    assert isinstance(given["stderr"], FirstStart)
+    assert isinstance(given["stderr"], ProbeFilter)
+    given["stderr"].decide(is_unknown=False)
     given["stderr"].write(b"x\n")
     assert lines == ["x"]
     assert (given["ladder"], made._max_message_size) == (ladder, 1000)
