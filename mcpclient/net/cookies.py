@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
 from .clocks import http_date
 
-_MAX_ORIGINS = 20
-_MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
+_MAX_COOKIES = 50  # RFC 6265, section 6.1 asks for no less
 _MAX_SIZE = 4096  # of name and value together, likewise
 _MAX_PATH = 1024
-_MAX_TOTAL = 32 * 1024  # of all cookies of one origin; servers take no longer heads
+_MAX_TOTAL = 32 * 1024  # of all cookies; servers take no longer heads
 
 _PRINTABLE = re.compile(r"[ -~\x80-\xff]*")
 
 
 class _Cookie(NamedTuple):
-    name: str
     value: str
-    path: str
     expires: float | None
 
     def __repr__(self) -> str:
-        return f"<cookie {self.name}>"
+        return "<cookie>"
 
 
 class CookieJar:
@@ -40,16 +38,16 @@ class CookieJar:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._origins: dict[tuple[str, str, int], dict[tuple[str, str], _Cookie]] = {}
+        # By origin, path and name, the oldest first.
+        self._cookies: dict[tuple[tuple[str, str, int], str, str], _Cookie] = {}
 
     def store(self, url: Url, headers: Headers) -> None:
         """Store the cookies that the ``Set-Cookie`` fields of a response from ``url`` set."""
         for field in headers.get_all("set-cookie"):
             self._store(url, field)
 
-    def has_any(self, url: Url) -> bool:
-        """Whether the origin of ``url`` has set cookies."""
-        return bool(self._origins) and url.origin in self._origins
+    def __bool__(self) -> bool:
+        return bool(self._cookies)
 
     def header_for(self, url: Url, own: str = "") -> str:
         """Return the value of ``Cookie`` for a request to ``url``; empty: send none.
@@ -57,20 +55,16 @@ class CookieJar:
         ``own`` is the value that the caller sends already. Where it has a cookie of the same name
         as one of the jar, only the caller's is sent.
         """
-        cookies = self._origins.get(url.origin)
-        if not cookies:
-            return own
         now = self._now()
-        for key in [key for key, cookie in cookies.items() if _is_over(cookie, now)]:
-            del cookies[key]
         named = {pair.partition("=")[0].strip() for pair in own.split(";")}
         found = [
-            cookie
-            for cookie in cookies.values()
-            if cookie.name not in named and _path_matches(url.path, cookie.path)
+            (-len(path), f"{name}={cookie.value}")
+            for (origin, path, name), cookie in self._cookies.items()
+            if origin == url.origin and name not in named and _path_matches(url.path, path)
+            if cookie.expires is None or cookie.expires > now
         ]
-        found.sort(key=lambda cookie: -len(cookie.path))  # section 5.4: longer paths first
-        return "; ".join([own] * bool(own) + [f"{cookie.name}={cookie.value}" for cookie in found])
+        found.sort(key=itemgetter(0))  # section 5.4: longer paths first
+        return "; ".join([own] * bool(own) + [pair for _, pair in found])
 
     def _store(self, url: Url, field: str) -> None:
         pair, *texts = field.split(";")
@@ -91,16 +85,12 @@ class CookieJar:
             path = url.path.rpartition("/")[0] or "/"
         if len(path) > _MAX_PATH:
             return
-        cookie = _Cookie(name, value, path, self._expiry(attributes))
-        if url.origin not in self._origins and len(self._origins) >= _MAX_ORIGINS:
-            del self._origins[next(iter(self._origins))]
-        cookies = self._origins.setdefault(url.origin, {})
-        cookies.pop((cookie.name, cookie.path), None)
-        if _is_over(cookie, self._now()):
-            return
-        cookies[cookie.name, cookie.path] = cookie
-        while len(cookies) > _MAX_COOKIES or _size_of(cookies.values()) > _MAX_TOTAL:
-            del cookies[next(iter(cookies))]
+        expires = self._expiry(attributes)
+        self._cookies.pop((url.origin, path, name), None)
+        if expires is None or expires > self._now():
+            self._cookies[url.origin, path, name] = _Cookie(value, expires)
+        while len(self._cookies) > _MAX_COOKIES or self._size() > _MAX_TOTAL:
+            del self._cookies[next(iter(self._cookies))]
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
         age = attributes.get("max-age", "")
@@ -108,16 +98,14 @@ class CookieJar:
             return self._now() + max(int(age), 0)
         return http_date(attributes.get("expires", ""))
 
+    def _size(self) -> int:
+        return sum(
+            len(name) + len(path) + len(cookie.value)
+            for (_, path, name), cookie in self._cookies.items()
+        )
+
     def __repr__(self) -> str:
-        return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"
-
-
-def _size_of(cookies: Iterable[_Cookie]) -> int:
-    return sum(len(cookie.name) + len(cookie.value) + len(cookie.path) for cookie in cookies)
-
-
-def _is_over(cookie: _Cookie, now: float) -> bool:
-    return cookie.expires is not None and cookie.expires <= now
+        return f"<CookieJar of {len(self._cookies)} cookies>"
 
 
 def _path_matches(path: str, cookie_path: str) -> bool:

@@ -19,6 +19,7 @@ from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
 from ..lazy import OnDemand
+from .cookies import CookieJar
 from .dialing import AddressCheck, Dialer
 from .futures import BackgroundTasks, cancel
 from .http_connection import HttpConnection
@@ -80,6 +81,7 @@ class HttpClient:
     def __init__(self, dialer: Dialer, check: AddressCheck | None = None) -> None:
         self._dialer = dialer
         self.check = check
+        self.cookies: CookieJar = dialer.cookies
         self._recorder = dialer.recorder or Recorder()
         self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
         self._connections: set[HttpConnection] = set()
@@ -124,17 +126,12 @@ class HttpClient:
         return b"".join(parts)
 
     def _with_cookies(self, request: HttpRequest) -> Iterable[tuple[str, str]]:
-        cookies = self._dialer.cookies
-        if not cookies.has_any(request.url):
+        if not self.cookies:
             return request.headers
         own = "; ".join(value for name, value in request.headers if name.lower() == "cookie")
         fields = [(name, value) for name, value in request.headers if name.lower() != "cookie"]
-        value = cookies.header_for(request.url, own)
+        value = self.cookies.header_for(request.url, own)
         return [*fields, ("Cookie", value)] if value else fields
-
-    def store_cookies(self, url: Url, head: ResponseHead) -> None:
-        """Store the cookies that a response from ``url`` sets."""
-        self._dialer.cookies.store(url, head.headers)
 
     # For exchanges and connections
 
@@ -324,7 +321,7 @@ class Exchange:
             self._channel.head_received(head)
         is_guarded = self._client.check is not None
         if "set-cookie" in head.headers and not is_guarded:
-            self._client.store_cookies(self._request.url, head)
+            self._client.cookies.store(self._request.url, head.headers)
         if head.status in (307, 308) and not is_guarded:
             self._redirect = self._redirect_target(head)
             if self._redirect is not None:

@@ -163,8 +163,8 @@ VISIBLE = [
     Fault(
         "net.cookies",
         "no cookie is sent back",
-        "cookies = self._origins.get(url.origin)",
-        "cookies = None",
+        "if origin == url.origin and name not in named",
+        "if False",
     ),
     Fault(
         "protocol.caching",
