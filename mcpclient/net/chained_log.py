@@ -17,10 +17,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -289,14 +288,14 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
     lines = list(read_log(path))
     last, count, fault = START, 0, ""
     notes: list[str] = []
-    for index, line in enumerate(lines):
+    for line in lines:
         if line is lines[-1] and not line.written.endswith(b"\n"):
             notes.append(f"{line.place}: incomplete, its process was killed or is writing it")
             break
         if not count and line.number > 1:
             notes.append(f"it begins with line {line.number}: the files before it are missing")
             last = Line(line.number - 1, "", line.previous)
-        fault = _fault(line, last, islice(lines, index + 1, None))
+        fault = _fault(line, last)
         if fault:
             break
         last, count = line, count + 1
@@ -305,24 +304,16 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
     return Verified(count, last, fault, notes)
 
 
-def _fault(line: Line, last: Line, rest: Iterable[Line]) -> str:
+def _fault(line: Line, last: Line) -> str:
     """Return the fault of a line, or ""."""
-    here, number = line.place, line.number
-    is_as_written = _digest(line.written.rpartition(b',"hash":"')[0]) == line.hash
-    if is_as_written and (number, line.previous) == (last.number + 1, last.hash):
-        return ""
-    is_late = any(each.previous == last.hash for each in rest)  # the line that belongs here
-    its_number = f"it is line {number} of the log"
-    cases = (
-        (not is_as_written and is_late, f"{here}: this line was inserted"),
-        (not is_as_written, f"{here}: this line was changed"),
-        (line.previous == last.previous, f"{here}: this line or the one before it was inserted"),
-        (number <= last.number, f"{here}: this line was inserted or moved, {its_number}"),
-        (is_late, f"{here}: this line was moved, {its_number}"),
-        (
-            number > last.number + 1,
-            f"{here}: lines {last.number + 1} to {number - 1} before this one were removed",
-        ),
-        (True, f"{here}: the line before this one was changed, and its hash made anew"),
-    )
-    return next(fault for is_so, fault in cases if is_so)
+    missing = range(last.number + 1, line.number)
+    if _digest(line.written.rpartition(b',"hash":"')[0]) != line.hash:
+        return f"{line.place}: this line was changed or inserted"
+    if missing:
+        lost = f"lines {missing[0]} to {missing[-1]} before this one were removed"
+        return f"{line.place}: {lost}, or this line was moved"
+    if line.number < missing.start:
+        return f"{line.place}: this line was inserted or moved, it is line {line.number} of the log"
+    if line.previous != last.hash:
+        return f"{line.place}: the line before this one was changed, and its hash made anew"
+    return ""

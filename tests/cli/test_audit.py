@@ -40,7 +40,9 @@ def test_a_command_appends_to_the_log_which_is_shown_and_verified(
     content = Path(path).read_text("utf-8")
     Path(path).write_text(content.replace('"name":"echo"', '"name":"x"', 1), "utf-8")
     assert main(["audit", "verify", path]) == 1
-    assert capsys.readouterr().out.endswith("fault: calls.jsonl:2: this line was changed\n")
+    assert capsys.readouterr().out.endswith(
+        "fault: calls.jsonl:2: this line was changed or inserted\n"
+    )
 
 
 def test_lines_that_were_cut_off_are_missed_without_a_hash_that_was_kept(

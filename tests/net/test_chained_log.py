@@ -70,7 +70,7 @@ def garbled(lines: Lines) -> Lines:
 FAULTS: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "changed": (
         lambda lines: [*lines[:2], lines[2].replace(b"tool", b"t00l"), *lines[3:]],
-        "calls.jsonl:3: this line was changed",
+        "calls.jsonl:3: this line was changed or inserted",
     ),
     "changed and hashed anew": (
         lambda lines: [*lines[:2], rewritten(lines[2]), *lines[3:]],
@@ -78,33 +78,36 @@ FAULTS: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     ),
     "removed": (
         lambda lines: [*lines[:1], *lines[3:]],
-        "calls.jsonl:2: lines 2 to 3 before this one were removed",
+        "calls.jsonl:2: lines 2 to 3 before this one were removed, or this line was moved",
     ),
-    "moved": (swapped, "calls.jsonl:3: this line was moved, it is line 4 of the log"),
+    "moved": (
+        swapped,
+        "calls.jsonl:3: lines 3 to 3 before this one were removed, or this line was moved",
+    ),
     "moved back": (
         lambda lines: [*lines[:4], lines[1], *lines[4:]],
         "calls.jsonl:5: this line was inserted or moved, it is line 2 of the log",
     ),
     "inserted": (
         lambda lines: [*lines[:2], rewritten(lines[2]), *lines[2:]],
-        "calls.jsonl:4: this line or the one before it was inserted",
+        "calls.jsonl:4: this line was inserted or moved, it is line 3 of the log",
     ),
     "inserted with a wrong hash": (
         lambda lines: [*lines[:2], lines[2].replace(b"tool", b"t00l"), *lines[2:]],
-        "calls.jsonl:3: this line was inserted",
+        "calls.jsonl:3: this line was changed or inserted",
     ),
-    "replaced by another text": (garbled, "calls.jsonl:3: this line was changed"),
+    "replaced by another text": (garbled, "calls.jsonl:3: this line was changed or inserted"),
     "another text inserted": (
         lambda lines: [*lines[:2], b"x\n", *lines[2:]],
-        "calls.jsonl:3: this line was inserted",
+        "calls.jsonl:3: this line was changed or inserted",
     ),
     "another text at the end": (
         lambda lines: [*lines, b"x\n"],
-        "calls.jsonl:7: this line was changed",
+        "calls.jsonl:7: this line was changed or inserted",
     ),
     "begun elsewhere": (
         lambda lines: [lines[0].replace(b'"previous":"0', b'"previous":"1'), *lines[1:]],
-        "calls.jsonl:1: this line was changed",
+        "calls.jsonl:1: this line was changed or inserted",
     ),
 }
 
