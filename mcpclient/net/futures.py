@@ -19,7 +19,8 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ..errors import ConnectionLost, LossKind, McpError, UsageError
@@ -204,70 +205,43 @@ async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
     work runs. The same applies to Ctrl-C, where Python raises it within the caller (before 3.11),
     and to a caller that is dropped with its event loop. Raises the exception of ``work``.
     """
-    thread = _WorkThread(work, asyncio.get_running_loop(), grace)
-    thread.start()
-    interruption: BaseException | None = None
-    while not thread.outcome.done():
-        try:
-            await asyncio.wait([thread.outcome])
-        except (asyncio.CancelledError, KeyboardInterrupt) as error:
-            interruption = error
-            thread.give_up()
-        except GeneratorExit:  # the event loop has ended without this, as at a second Ctrl-C
-            thread.give_up()
-            thread.join()
-            raise
-    if interruption is not None:
-        if not thread.outcome.cancelled():
-            thread.outcome.exception()  # no caller is left
-        raise interruption
-    return thread.outcome.result()
+    home = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = home.create_future()
+    given_up = threading.Event()
 
-
-class _WorkThread(Generic[T]):
-    """The thread that runs the work, and the outcome in the loop that awaits it."""
-
-    def __init__(
-        self, work: Coroutine[Any, Any, T], home: asyncio.AbstractEventLoop, grace: float
-    ) -> None:
-        self.outcome: asyncio.Future[T] = home.create_future()
-        self._work = work
-        self._home = home
-        self._grace = grace
-        self._given_up_at: float | None = None
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient-shielded")
-        try:
-            thread.start()
-        except RuntimeError:  # there can be no more threads
-            self._work.close()
-            raise
-        self._thread = thread
-
-    def join(self) -> None:
-        assert self._thread is not None
-        self._thread.join(self._grace + 2 * _LOOK_EVERY)
-
-    def give_up(self) -> None:
-        if self._given_up_at is None:
-            self._given_up_at = time.monotonic()
-
-    def _run(self) -> None:
-        _run(self.outcome, lambda: asyncio.run(self._bounded()))
-
-    async def _bounded(self) -> T:
-        task = asyncio.ensure_future(self._work)
+    async def bounded() -> T:
+        task, ends_at = asyncio.ensure_future(work), float("inf")
         while not task.done():
             await asyncio.wait([task], timeout=_LOOK_EVERY)
-            if not self._home.is_running():
-                self.give_up()
-            given_up_at = self._given_up_at
-            if given_up_at is not None and time.monotonic() - given_up_at > self._grace:
+            if given_up.is_set() or not home.is_running():
+                ends_at = min(ends_at, time.monotonic() + grace)
+            if time.monotonic() > ends_at:
                 task.cancel()
         return task.result()
+
+    run = partial(_run, outcome, lambda: asyncio.run(bounded()))
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="mcpclient-shielded")
+    try:
+        thread.start()
+    except RuntimeError:  # there can be no more threads
+        work.close()
+        raise
+    interruption: BaseException | None = None
+    while not outcome.done():
+        try:
+            await asyncio.wait([outcome])
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
+            interruption = error
+            given_up.set()
+        except GeneratorExit:  # the event loop has ended without this, as at a second Ctrl-C
+            given_up.set()
+            thread.join(grace + 2 * _LOOK_EVERY)
+            raise
+    if interruption is not None:
+        consume_exception(outcome)  # no caller is left
+        raise interruption
+    return outcome.result()
 
 
 def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> asyncio.Future[T]:

@@ -8,16 +8,14 @@ address and to no other: so a name cannot mean one thing to the check and anothe
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from ..auth.effects import Fetch, Response
 from ..auth.url_guard import check_address, origin_of
 from ..display import shown_url
-from ..errors import AuthError, CallTimeout, ConnectFailed, McpError, ProtocolViolation
+from ..errors import AuthError, CallTimeout, ConnectFailed, ConnectKind, McpError, ProtocolViolation
 from ..framing.http1 import ResponseHead
 from ..framing.uri import parse_url
-from ..lazy import OnDemand
 from .dialing import Dialer
 from .futures import resolve
 from .http import HttpClient, HttpRequest
@@ -25,11 +23,16 @@ from .network_options import NetworkOptions
 
 if TYPE_CHECKING:
     import ssl
-else:
-    ssl = OnDemand("ssl")
 
 FETCH_TIMEOUT = 30.0
 """Seconds that one request may take in all."""
+
+_CERTIFICATE_FAULTS = (
+    ConnectKind.CERTIFICATE,
+    ConnectKind.SELF_SIGNED,
+    ConnectKind.UNKNOWN_AUTHORITY,
+    ConnectKind.OTHER_HOST,
+)
 
 
 class GuardedFetcher:
@@ -43,7 +46,6 @@ class GuardedFetcher:
         self, options: NetworkOptions | None = None, *, ssl_context: ssl.SSLContext | None = None
     ) -> None:
         self._options = options or NetworkOptions()
-        self._has_own_checks = not self._options.verify or self._options.ssl_context is not None
         self._to_server = Dialer(self._options)
         self._to_others = Dialer(self._options.for_others(ssl_context))
 
@@ -83,24 +85,14 @@ class GuardedFetcher:
         try:
             return await sink.response
         except ConnectFailed as error:
-            if self._has_own_checks and not is_own:
-                raise _with_advice(error) from error
+            if not is_own and error.kind in _CERTIFICATE_FAULTS:
+                error.advise(
+                    "verify= and ssl_context= are for the server; give auth an ssl_context=."
+                )
             raise
         finally:
             exchange.abort()
             client.abort()
-
-
-def _with_advice(error: ConnectFailed) -> ConnectFailed:
-    """Add a hint to the error of another server's certificate about its own ``ssl_context``."""
-    cause = error.__cause__
-    if "ssl" not in sys.modules or not isinstance(cause, ssl.SSLCertVerificationError):
-        return error
-    reason = (
-        f"{error.reason} (the client's verify= and ssl_context= are for its server; auth has its "
-        "own ssl_context=)"
-    )
-    return ConnectFailed(error.target, reason, error.attempts, error.kind)
 
 
 class _Sink:

@@ -1,4 +1,4 @@
-"""What is not shown of a server's stderr: what is about the probe, and what a second start repeats."""
+"""What is hidden of a server's stderr: complaints about the probe, what a second start repeats."""
 
 from __future__ import annotations
 
