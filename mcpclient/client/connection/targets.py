@@ -130,7 +130,7 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 class _Launches:
-    """Makes the transports of a server process, and shows its output about the probe to nobody."""
+    """Makes the transports of a server process, and hides its output about the probe."""
 
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
