@@ -181,10 +181,9 @@ class Config:
     load_again: Callable[[], Config] | None = field(default=None, repr=False, compare=False)
 
     def explain(self, name: str) -> str:
-        """Return the origin of a server, its entry in each file, and the decision on it.
+        """Return the places of a server's entries in files, and the decision on it, as text.
 
-        The text holds names of variables and headers, never their values. Raises `UsageError` for
-        a name that no file has.
+        Raises `UsageError` for a name that no file has.
         """
         if name not in self.explanations:
             raise UsageError(there_is_no("server", name, self.explanations, "in the configuration"))

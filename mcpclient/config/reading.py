@@ -304,7 +304,12 @@ class ConfigReader:
 
     def _of_document(self, place: Place, document: Document) -> ConfigFile | None:
         settings, kind = document.value, kind_of(place.path)
-        found = _of_project(settings, place) if place.project else find_servers(settings, kind)
+        if place.project:  # the servers that the user's own settings have for one project
+            key = ("projects", place.project, "mcpServers")
+            servers = value_at(settings, key)
+            found = Found(key, servers, APPLICATIONS["claude-code"]) if servers else None
+        else:
+            found = find_servers(settings, kind)
         if found is None:
             if not (kind.settings or place.project):
                 hint = f"they stand under {'.'.join(kind.key) or 'mcpServers'}"
@@ -361,13 +366,6 @@ class ConfigReader:
                     continue
                 written = replace(written, opened=opened)
             file.servers.append(written)
-
-
-def _of_project(settings: Any, place: Place) -> Found | None:
-    """Return the servers that the user's own settings have for one project."""
-    key = ("projects", place.project or "", "mcpServers")
-    servers = value_at(settings, key)
-    return Found(key, servers, APPLICATIONS["claude-code"]) if servers else None
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:

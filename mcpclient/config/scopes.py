@@ -44,13 +44,6 @@ class FoundConfig:
     scope: str
 
 
-def check_scopes(scopes: Sequence[str]) -> None:
-    """Raise `UsageError` for a scope that does not exist."""
-    for scope in scopes:
-        if scope not in SCOPES:
-            raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=there_are(SCOPES)))
-
-
 def places_of(
     scope: str, start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> list[Place]:

@@ -5,54 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Problem, ServerConfig, Source
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigFile, ConfigReader, WrittenServer
-from ..config.scopes import SCOPES, Place, check_scopes, places_of
-from ..display import shown_command, shown_url
+from ..config.scopes import SCOPES, Place, places_of
 from ..entries.urls import canonical_url
 from ..entries.variables import InputsOption, references
 from ..errors import UsageError
 from ..net.paths import absolute_path
+from ..suggestions import there_are, there_is_no
 from .entries import Entries, JudgedEntry
 from .gate import Approvals, Gate
-
-_EXPLAINED = (
-    *("command", "url", "transport", "env", "env_file", "cwd", "headers", "oauth"),
-    *("include", "exclude", "timeout", "connect_timeout"),
-)
 
 
 def _explanation(judged: JudgedEntry, others: Sequence[WrittenServer]) -> str:
     """Return the text for one name. ``others``: entries of it that do not count, weakest first."""
-    written, entry, server, decision = judged
-    lines = [written.name, f"  from: {_place(written)}"]
+    state = "not used" if judged.server is None else judged.server.state
+    lines = [judged.written.name, f"  from: {_place(judged.written)}"]
     lines += [f"  overrides, as a whole: {_place(other)}" for other in reversed(others)]
-    for name in _EXPLAINED if entry is not None else ():
-        text = _explained(getattr(entry, name), name)
-        if entry is not None and text:
-            field = entry.fields.get(name, name)
-            line = written.file.document.line((*written.path, field))
-            lines.append(f"  {field}: {text}" + ("" if line is None else f" (line {line})"))
-    state = server.state if server is not None else "not used"
-    lines.append(f"  state: {state}" + (f", {decision}" if decision else ""))
+    lines.append(f"  state: {state}" + (f", {judged.decision}" if judged.decision else ""))
     return "\n".join(lines)
-
-
-def _explained(value: Any, name: str) -> str:
-    """Return a field of an entry in words: of variables and headers the names only."""
-    if value is None or value == ():
-        return ""
-    if name == "oauth":
-        return "given"
-    if name == "command":
-        return shown_command(value)
-    if isinstance(value, str):
-        return shown_url(value) if name == "url" else value
-    return f"{value:g} s" if isinstance(value, float) else ", ".join(value)
 
 
 def _place(written: WrittenServer) -> str:
@@ -103,7 +77,9 @@ def load_config(
     Mistakes in files are in `Config.problems`. Raises `UsageError` for invalid arguments;
     exceptions of the caller's functions pass through. Blocks while it reads and asks.
     """
-    check_scopes(scopes)
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=there_are(SCOPES)))
     environ = os.environ if env is None else env
     begin = absolute_path(start)
 

@@ -12,7 +12,6 @@ from mcpclient.config.scopes import (
     FoundConfig,
     Place,
     application_places,
-    check_scopes,
     discover_configs,
     enterprise_place,
     places_of,
@@ -47,14 +46,6 @@ def test_the_files_of_plugins(tmp_path: Path, environ: dict[str, str]) -> None:
         str(plugins / "a" / ".mcp.json"),
         str(plugins / "b" / ".mcp.json"),
     ]
-
-
-def test_an_unknown_scope() -> None:
-    check_scopes(["project", "user"])
-    with pytest.raises(UsageError, match=r"'proyect'; did you mean 'project'\?"):
-        check_scopes(["proyect"])
-    with pytest.raises(UsageError, match="there are plugin, user, project, local"):
-        check_scopes(["zzz"])
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32", "freebsd"])

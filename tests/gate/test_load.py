@@ -568,3 +568,11 @@ def test_the_account_of_an_entry(write: Write) -> None:
     entry = {"url": "https://host.example/mcp", "oauth": {"account": "${A}"}}
     config = load_config(write(".mcp.json", {"mcpServers": {"a": entry}}))
     assert config.servers["a"].options["auth"].account == "value"
+
+
+def test_an_unknown_scope() -> None:
+    """F-MANY-7"""
+    with pytest.raises(UsageError, match=r"'proyect'; did you mean 'project'\?"):
+        load_config(scopes=["user", "proyect"])
+    with pytest.raises(UsageError, match="there are plugin, user, project, local"):
+        load_config(scopes=["zzz"])
