@@ -255,13 +255,11 @@ class AuthorizationRequired(AuthError):
     """
 
     def __init__(self, url: str) -> None:
+        self.args: tuple[Any, ...] = (shown_url(url),)
         self.url = url
 
     def __str__(self) -> str:
         return f"authorization is required at {shown_url(self.url)}"
-
-    def __repr__(self) -> str:
-        return f"AuthorizationRequired({shown_url(self.url)!r})"
 
 
 class AuthorizationDenied(AuthError):
@@ -287,14 +285,12 @@ class RegistrationRequired(AuthError):
     """
 
     def __init__(self, issuer: str, reason: str) -> None:
+        self.args: tuple[Any, ...] = (shown_url(issuer), reason)
         self.issuer = issuer
         self.reason = reason
 
     def __str__(self) -> str:
         return f"a client_id for {shown_url(self.issuer)} is needed: {self.reason}"
-
-    def __repr__(self) -> str:
-        return f"RegistrationRequired({shown_url(self.issuer)!r}, {self.reason!r})"
 
 
 class TokenRequestFailed(AuthError):
@@ -351,11 +347,9 @@ class SsrfError(AuthError):
     """
 
     def __init__(self, url: str, reason: str) -> None:
+        self.args: tuple[Any, ...] = (shown_url(url), reason)
         self.url = url
         self.reason = reason
 
     def __str__(self) -> str:
         return f"refused to follow {shown_url(self.url)}: {self.reason}"
-
-    def __repr__(self) -> str:
-        return f"SsrfError({shown_url(self.url)!r}, {self.reason!r})"
