@@ -1,8 +1,8 @@
 """Streamable HTTP to an ASGI application of the same program, in place of a network.
 
 The client and the application exchange the same bytes as over a socket, in the same order and with
-backpressure, but without the socket. Source: the ASGI specification, version 3, with its HTTP
-(2.4) and lifespan (2.0) parts.
+backpressure, but without the socket. Each request has a connection of its own. Source: the ASGI
+specification, version 3, with its HTTP (2.4) and lifespan (2.0) parts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, Callable, TypeVar
 from urllib.parse import unquote
 
 from ..errors import ConnectFailed
+from ..framing.http1 import parse_request_head
 from ..framing.logs import logger_for
 from ..framing.uri import Url
 from ..net.dialing import Dialer
-from ..net.futures import cancel
+from ..net.futures import BackgroundTasks, cancel
 from ..net.network_options import NetworkOptions
 from .base import Receiver
 from .streamable_http import StreamableHttpTransport
@@ -41,6 +42,8 @@ class AsgiTransport(StreamableHttpTransport):
     ``state`` belongs to the application; empty where it does not support lifespans.
     """
 
+    _dialer: _Dialer
+
     def __init__(
         self, url: Url, application: Application, network: NetworkOptions, **options: Any
     ) -> None:
@@ -49,7 +52,6 @@ class AsgiTransport(StreamableHttpTransport):
         self._lifespan: asyncio.Task[None] | None = None
         self._told: asyncio.Queue[_Event]
         self._answers: asyncio.Queue[object]
-        self._is_closing = False
         super().__init__(url, dialer=_Dialer(network, application, self.state), **options)
 
     async def open(self, receiver: Receiver) -> None:
@@ -64,18 +66,18 @@ class AsgiTransport(StreamableHttpTransport):
         await super().open(receiver)
 
     async def close(self) -> None:
-        self._is_closing = True  # the connections are aborted first, the application is not
+        # The connections are aborted first, and the application is not.
+        lifespan, self._lifespan = self._lifespan, None
         try:
             await super().close()
         finally:
-            self._is_closing = False
-            if self._lifespan is not None:
-                await self._shut_down(self._lifespan)
+            if lifespan is not None:
+                await self._shut_down(lifespan)
 
     def abort(self) -> None:
         super().abort()
-        if not self._is_closing:
-            cancel(self._lifespan)
+        self._dialer.tasks.cancel()  # with the work that follows a response
+        cancel(self._lifespan)
 
     async def _shut_down(self, task: asyncio.Task[None]) -> None:
         try:
@@ -108,7 +110,10 @@ class AsgiTransport(StreamableHttpTransport):
 
 
 class _Dialer(Dialer):
-    """Connects every URL to one application; ``state``: set up by its lifespan."""
+    """Connects every URL to one application.
+
+    ``state``: set up by its lifespan. ``tasks``: in which it handles requests.
+    """
 
     def __init__(
         self, options: NetworkOptions, application: Application, state: Mapping[str, Any]
@@ -116,6 +121,7 @@ class _Dialer(Dialer):
         super().__init__(options)
         self.application = application
         self.state = state
+        self.tasks = BackgroundTasks()
 
     async def dial(self, url: Url, protocol: Callable[[], P], check: object = None) -> P:
         made = protocol()
@@ -127,171 +133,120 @@ class _Dialer(Dialer):
 
 
 class _Connection(asyncio.Transport):
-    """The client's end of a connection, and the server that runs the application behind it."""
+    """The client's end of a connection for one request, and the application behind it."""
 
     def __init__(self, dialer: _Dialer, url: Url, protocol: asyncio.BaseProtocol) -> None:
         super().__init__()
         self._dialer = dialer
         self._url = url
         self._protocol: Any = protocol
-        self._received = bytearray()
-        self._response: _Response | None = None
+        self._body: bytes | None = None  # until the application has received it
+        self._start: _Event = {}
+        self._has_begun = False
+        self._is_complete = False
         self._task: asyncio.Task[None] | None = None
-        self._is_closed = False
-        self._loop = asyncio.get_running_loop()
-        self.reads = asyncio.Event()
-        self.reads.set()
+        self._closed = asyncio.Event()
+        self._reads = asyncio.Event()
+        self._reads.set()
 
     # asyncio.Transport, as the client uses it
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self._received += data
-        head, end, body = bytes(self._received).partition(_HEAD_END)
-        if not end or self._is_closed:
-            return
-        sizes = [int(value) for name, value in _fields_of(head) if name == b"content-length"]
-        length = sizes[0] if sizes else 0
-        if len(body) >= length:
-            self._received.clear()
-            self._response = _Response(self, body[:length], head.startswith(b"HEAD "))
-            self._task = self._loop.create_task(
-                self._run(_scope(head, self._url, self._dialer.state))
-            )
+        """Take a request, which is written as a whole."""
+        head, end, self._body = bytes(data).partition(_HEAD_END)
+        self._task = self._dialer.tasks.start(self._run(self._scope(head + end)))
 
     def pause_reading(self) -> None:
-        self.reads.clear()
+        self._reads.clear()
 
     def resume_reading(self) -> None:
-        self.reads.set()
+        self._reads.set()
 
     def is_closing(self) -> bool:
-        return self._is_closed
+        return self._closed.is_set()
 
     def close(self) -> None:
-        if self._is_closed:
+        if self._closed.is_set():
             return
-        self._is_closed = True
-        self.reads.set()
-        if self._response is not None:
-            self._response.disconnected.set()
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-        self._loop.call_soon(self._protocol.connection_lost, None)
+        self._closed.set()
+        self._reads.set()
+        if not self._is_complete:  # otherwise the application may still work
+            cancel(self._task)
+        asyncio.get_running_loop().call_soon(self._protocol.connection_lost, None)
 
     def abort(self) -> None:
         self.close()
 
     # The application's side
 
-    def deliver(self, data: bytes) -> None:
-        while data and not self._is_closed:
+    def _scope(self, head: bytes) -> dict[str, Any]:
+        request = parse_request_head(head)
+        path, _, query = request.target.partition("?")
+        fields = request.headers.pairs()
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": self._url.scheme,
+            "path": unquote(path),
+            "raw_path": path.encode("ascii"),
+            "query_string": query.encode("ascii"),
+            "root_path": "",
+            "headers": [(name.encode("ascii"), value.encode("latin-1")) for name, value in fields],
+            "client": ("127.0.0.1", 50000),
+            "server": (self._url.host, self._url.port),
+            "state": dict(self._dialer.state),
+        }
+
+    async def _run(self, scope: dict[str, Any]) -> None:
+        failure = "the application ended without a response"
+        try:
+            await self._dialer.application(scope, self._receive, self._send)
+        except asyncio.CancelledError:
+            self.close()  # perhaps by itself: the request must fail
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error}"
+            _logger.debug("the application failed", exc_info=error)
+        if self._has_begun:
+            self.close()  # perhaps in the middle: the client sees that the connection has ended
+        elif not self._closed.is_set():
+            plain = [(b"content-type", b"text/plain; charset=utf-8")]
+            await self._send({"type": "http.response.start", "status": 500, "headers": plain})
+            await self._send({"type": "http.response.body", "body": failure.encode()})
+
+    async def _receive(self) -> _Event:
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._closed.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, event: _Event) -> None:
+        if event["type"] == "http.response.start":
+            self._start = event
+            return
+        if event["type"] != "http.response.body" or self._is_complete:
+            return
+        await self._reads.wait()
+        head = b"" if self._has_begun else self._head()
+        self._has_begun = True
+        self._is_complete = not event.get("more_body", False)
+        data = head + bytes(event.get("body", b""))
+        while data and not self._closed.is_set():
             buffer = self._protocol.get_buffer(len(data))
             count = min(len(buffer), len(data))
             buffer[:count] = data[:count]
             self._protocol.buffer_updated(count)
             data = data[count:]
-
-    async def _run(self, scope: dict[str, Any]) -> None:
-        response = self._response
-        assert response is not None
-        failure = "the application ended without a response"
-        try:
-            await self._dialer.application(scope, response.receive, response.send)
-        except asyncio.CancelledError:
-            self.close()  # perhaps by itself: the request must fail
-            return
-        except Exception as error:
-            failure = f"{type(error).__name__}: {error}"
-            _logger.debug("the application failed", exc_info=error)
-        if response.is_complete or self._is_closed:
-            return
-        if response.has_begun:
-            self.close()  # in the middle: the client sees that the connection has ended
-            return
-        plain = [(b"content-type", b"text/plain; charset=utf-8")]
-        await response.send({"type": "http.response.start", "status": 500, "headers": plain})
-        await response.send({"type": "http.response.body", "body": failure.encode()})
-
-
-class _Response:
-    """One request as the application reads it, and the response as it writes it."""
-
-    def __init__(self, connection: _Connection, body: bytes, is_for_head: bool) -> None:
-        self.has_begun = False
-        self.is_complete = False
-        self._connection = connection
-        self._body: bytes | None = body
-        self._is_for_head = is_for_head
-        self._is_chunked = False
-        self._start: _Event = {}
-        self.disconnected = asyncio.Event()
-
-    async def receive(self) -> _Event:
-        if self._body is not None:
-            body, self._body = self._body, None
-            return {"type": "http.request", "body": body, "more_body": False}
-        await self.disconnected.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, event: _Event) -> None:
-        if event["type"] == "http.response.start":
-            self._start = event
-            return
-        if event["type"] != "http.response.body" or self.is_complete:
-            return
-        await self._connection.reads.wait()
-        body, more = bytes(event.get("body", b"")), bool(event.get("more_body", False))
-        head = b"" if self.has_begun else self._head()
-        self.has_begun = True
-        data = head + self._framed(body, more)
-        if not more:
-            self.is_complete = True
-            self.disconnected.set()
-        self._connection.deliver(data)
+        if self._is_complete:
+            self._protocol.eof_received()
+            self.close()
 
     def _head(self) -> bytes:
-        status, hop = int(self._start.get("status", 500)), (b"transfer-encoding", b"connection")
+        """Return the head of the response, whose body ends with the connection."""
         fields = [(bytes(name), bytes(value)) for name, value in self._start.get("headers", ())]
-        has_length = any(name.lower() == b"content-length" for name, _ in fields)
-        self._is_chunked = not has_length and status not in (204, 304)
-        lines = [b"HTTP/1.1 %d " % status]
+        hop = (b"transfer-encoding", b"connection")
+        lines = [b"HTTP/1.1 %d " % int(self._start.get("status", 500)), b"connection: close"]
         lines += [name + b": " + value for name, value in fields if name.lower() not in hop]
-        if self._is_chunked:
-            lines.append(b"transfer-encoding: chunked")
         return b"\r\n".join(lines) + _HEAD_END
-
-    def _framed(self, body: bytes, more: bool) -> bytes:
-        if self._is_for_head:
-            return b""
-        if not self._is_chunked:
-            return body
-        chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-        return chunk if more else chunk + b"0\r\n\r\n"
-
-
-def _fields_of(head: bytes) -> list[tuple[bytes, bytes]]:
-    lines = head.split(b"\r\n")[1:]
-    return [
-        (name.lower().strip(), value.strip())
-        for name, _, value in (line.partition(b":") for line in lines)
-    ]
-
-
-def _scope(head: bytes, url: Url, state: Mapping[str, Any]) -> dict[str, Any]:
-    method, target, _ = head.split(b"\r\n", 1)[0].split(b" ", 2)
-    path, _, query = target.partition(b"?")
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "http_version": "1.1",
-        "method": method.decode("ascii"),
-        "scheme": url.scheme,
-        "path": unquote(path.decode("ascii")),
-        "raw_path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": _fields_of(head),
-        "client": ("127.0.0.1", 50000),
-        "server": (url.host, url.port),
-        "state": dict(state),
-    }

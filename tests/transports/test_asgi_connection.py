@@ -105,7 +105,7 @@ def test_each_way_to_frame_a_body(
     run(main())
 
 
-def test_a_connection_serves_one_request_after_the_other() -> None:
+def test_one_request_follows_the_other() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await answer(send, (await receive())["body"])
 
@@ -175,6 +175,35 @@ def test_a_client_that_goes_away_ends_the_application() -> None:
 
     run(main())
     assert ended == ["http.disconnect"]
+
+
+def test_work_after_a_response_ends_with_the_transport() -> None:
+    """F-API-24: it goes on while the client is connected, as behind a real server."""
+    ended: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            raise NotImplementedError
+        await answer(send, b"")
+        try:
+            await asyncio.sleep(60 if scope["method"] == "POST" else 3600)
+            ended.append("done")
+        finally:
+            ended.append(scope["method"])
+
+    async def main() -> None:
+        transport = AsgiTransport(URL, app, NetworkOptions())
+        await transport.open(RecordingReceiver())
+        for method in ("POST", "GET"):
+            sink = Sink()
+            transport._http.request(HttpRequest(method, URL, [], b""), sink)
+            await sink.done
+        await asyncio.sleep(120)
+        assert ended == ["done", "POST"]
+        await transport.close()
+        assert ended == ["done", "POST", "GET"]
+
+    run(main())
 
 
 # Lifespan
