@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -22,7 +22,7 @@ from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
 from ..framing.uri import LOOPBACK_HOSTS
 from . import effects
 from .discovery import AuthorizationServer
-from .effects import Flow, StoredItem, string_of, strings_of
+from .effects import Flow, StoredItem, number_in, read_record, strings_in
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
 from .signing import Signer, base64url, sign_jwt
 from .tokens import raise_for_error
@@ -64,15 +64,12 @@ class RegisteredClient:
         cls, record: StoredItem, options: OAuthOptions | None = None
     ) -> RegisteredClient | None:
         """Read a record of `to_record`, and the configured secrets; None when it is damaged."""
-        client_id, issuer = string_of(record, "client_id"), string_of(record, "issuer")
-        method = string_of(record, "method")
-        if client_id is None or issuer is None or method is None:
-            return None
-        if record.get("is_configured") is True:
-            secret = None if options is None else options.client_secret
-            signer = None if options is None else options.signer
-            return cls(client_id, issuer, method, secret, signer, is_configured=True)
-        return cls(client_id, issuer, method, string_of(record, "client_secret"))
+        client = read_record(cls, record, signer=None)
+        if client is None or not client.is_configured:
+            return client
+        secret = None if options is None else options.client_secret
+        signer = None if options is None else options.signer
+        return replace(client, client_secret=secret, signer=signer)
 
 
 def configured_client(
@@ -186,7 +183,7 @@ def identify_client(
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
     """Return the redirect URIs of the stored registration at ``issuer``."""
     record = yield from effects.Load(_client_key(issuer))
-    return strings_of(record or {}, "redirect_uris") or ()
+    return strings_in((record or {}).get("redirect_uris")) or ()
 
 
 def forget_registration(issuer: str) -> Flow[None]:
@@ -204,11 +201,11 @@ def _stored_client(
     record = yield from effects.Load(_client_key(server.issuer))
     if record is None:
         return None
-    redirects = strings_of(record, "redirect_uris") or ()
+    redirects = strings_in(record.get("redirect_uris")) or ()
     if redirect_uri not in redirects and (redirect_uri is not None or redirects):
         return None
-    expires_at = record.get("secret_expires_at")
-    if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from effects.Now()):
+    expires_at = number_in(record.get("secret_expires_at")) or 0.0
+    if 0 < expires_at <= (yield from effects.Now()):
         return None
     client = RegisteredClient.from_record(record)
     return client if client is not None and client.issuer == server.issuer else None

@@ -13,25 +13,9 @@ from urllib.parse import urlsplit
 
 from ..display import shown_url
 from ..errors import AuthError
-from .effects import Flow, StoredItem, get_document, parse_object
+from .effects import Flow, StoredItem, get_document, parse_object, value_for
 from .options import ServerTrust
 from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
-
-
-def _value(document: StoredItem, name: str, kind: str) -> object:
-    """Return a field of metadata; ``kind``: the type of a field below, as it is written there."""
-    value = document.get(name)
-    if kind == "bool":
-        return value is True
-    if value is None:
-        return None
-    if kind.startswith("tuple"):
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        raise AuthError(f"the metadata field {name} is not a list of strings")
-    if isinstance(value, str) and value:
-        return value
-    raise AuthError(f"the metadata field {name} is not a string, or is empty")
 
 
 @dataclass(frozen=True)
@@ -41,7 +25,10 @@ class _Metadata:
     @classmethod
     def parse(cls: type[M], document: Mapping[str, object]) -> M:
         """Read a document. Raises AuthError when a field is missing or has the wrong type."""
-        values = {each.name: _value(document, each.name, str(each.type)) for each in fields(cls)}
+        values = {each.name: value_for(each, document) for each in fields(cls)}
+        for name, value in values.items():
+            if value in (None, "") and document.get(name) is not None:
+                raise AuthError(f"the metadata field {name} is empty, or of the wrong type")
         missing = [each.name for each in fields(cls) if each.default is MISSING]
         missing = [name for name in missing if not values[name]]
         if missing:

@@ -11,10 +11,11 @@ Effects hold tokens, codes and verifiers, so no repr shows more than an address.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Generic, Optional, Protocol, TypeVar, cast
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Generic, Optional, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 
 from ..display import shown_url
@@ -273,16 +274,52 @@ def part_of(record: StoredItem, name: str) -> StoredItem:
     return value if isinstance(value, Mapping) else {}
 
 
-def string_of(record: StoredItem, name: str) -> str | None:
-    """Return the string in a record; None for anything else."""
-    value = record.get(name)
-    return value if isinstance(value, str) else None
+def strings_in(value: object) -> tuple[str, ...] | None:
+    """Return a JSON value that is a list of strings; None for anything else."""
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return tuple(cast("Sequence[str]", value)) if is_list else None
 
 
-def strings_of(record: StoredItem, name: str) -> tuple[str, ...] | None:
-    """Return the list of strings in a record; None for anything else."""
-    value = record.get(name)
-    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None
+def number_in(value: object) -> float | None:
+    """Return a JSON value that is a finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+# By the type of a field, as it is written.
+_READERS: dict[str, Callable[[object], object]] = {
+    "bool": lambda value: value is True,
+    "float": number_in,
+    "str": lambda value: value if isinstance(value, str) else None,
+    "tuple[str, ...]": strings_in,
+}
+
+
+def value_for(each: Field[Any], record: StoredItem) -> object:
+    """Return what a record has for a field of a dataclass; None for a value of another type."""
+    return _READERS[str(each.type).replace(" | None", "")](record.get(each.name))
+
+
+def read_record(kind: type[T], record: StoredItem, **parts: object) -> T | None:
+    """Read a dataclass from a record of its fields; None when one that it needs is damaged.
+
+    ``parts``: the fields that the caller has read.
+    """
+    values = parts
+    for each in fields(cast(Any, kind)):
+        if each.name in parts:
+            continue
+        value = value_for(each, record)
+        if value is not None or "None" in str(each.type):
+            values[each.name] = value
+        elif each.default is MISSING:
+            return None
+    return kind(**values)
 
 
 def get_document(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, UsageError
@@ -13,7 +13,7 @@ from . import effects
 from .challenge import OFFLINE_ACCESS
 from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
-from .effects import Flow, Response, StoredItem, parse_object, part_of, string_of, strings_of
+from .effects import Flow, Response, StoredItem, parse_object, part_of, read_record
 from .options import OAuthOptions
 from .signing import DpopProver, Es256Key, wants_nonce
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
@@ -32,6 +32,9 @@ Form = Sequence[tuple[str, str]]
 
 Keep = Callable[["Grant"], Flow[None]]
 """A function that stores a grant directly after the server's response."""
+
+
+Terms = TypeVar("Terms", bound="GrantTerms")
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,24 @@ class GrantTerms:
             values[name] = [*value] if isinstance(value, tuple) else value
         key = None if prover is None else prover.key.to_secret()
         return {**values, "client": self.client.to_record(), "dpop_key": key}
+
+    @classmethod
+    def from_record(
+        cls: type[Terms], record: StoredItem, options: OAuthOptions | None = None, **parts: object
+    ) -> Terms | None:
+        """Read a record of `to_record`, and the configured secrets; None when it is damaged.
+
+        ``parts``: the fields that the caller has read.
+        """
+        client = RegisteredClient.from_record(part_of(record, "client"), options)
+        key = record.get("dpop_key")
+        try:
+            prover = None if key is None else DpopProver(Es256Key.from_secret(str(key)))
+        except UsageError:
+            return None
+        if client is None:
+            return None
+        return read_record(cls, record, client=client, prover=prover, **parts)
 
     def exchange(self, form: Form, policy: UrlPolicy, keep: Keep | None) -> Flow[Grant]:
         """Obtain a grant with one token request for ``form``, and store it with ``keep``.
@@ -126,27 +147,6 @@ class GrantTerms:
         return response, secrets
 
 
-def terms_from(record: StoredItem, options: OAuthOptions | None) -> GrantTerms | None:
-    """Read the terms in a record, and the configured secrets; None when it is damaged."""
-    client = RegisteredClient.from_record(part_of(record, "client"), options)
-    token_endpoint, key = string_of(record, "token_endpoint"), string_of(record, "dpop_key")
-    if client is None or token_endpoint is None:
-        return None
-    try:
-        prover = None if key is None else DpopProver(Es256Key.from_secret(key))
-    except UsageError:
-        return None
-    return GrantTerms(
-        client=client,
-        token_endpoint=token_endpoint,
-        resource=string_of(record, "resource"),
-        requested_scopes=strings_of(record, "requested_scopes") or (),
-        resource_metadata_url=string_of(record, "resource_metadata_url"),
-        prover=prover,
-        revocation_endpoint=string_of(record, "revocation_endpoint"),
-    )
-
-
 @dataclass(frozen=True)
 class Grant(GrantTerms):
     """Tokens of one client for one server, and the terms they were granted on.
@@ -164,20 +164,15 @@ class Grant(GrantTerms):
         return {**super().to_record(), "tokens": self.tokens.to_record()}
 
     @classmethod
-    def from_record(cls, record: StoredItem, options: OAuthOptions | None = None) -> Grant | None:
-        """Read a record of `to_record` as `terms_from` does; None when it is damaged."""
-        terms = terms_from(record, options)
+    def from_record(
+        cls, record: StoredItem, options: OAuthOptions | None = None, **parts: object
+    ) -> Grant | None:
+        """Read a record of `to_record` as any terms are read; None when it is damaged."""
         tokens = TokenSet.from_record(part_of(record, "tokens"))
-        if terms is None or tokens is None:
+        grant = None if tokens is None else super().from_record(record, options, tokens=tokens)
+        if grant is not None and grant.prover is None and grant.tokens.token_type == "DPoP":
             return None
-        if terms.prover is None and tokens.token_type == "DPoP":
-            return None
-        return cls(
-            **vars(terms),
-            tokens=tokens,
-            asked_scopes=strings_of(record, "asked_scopes"),
-            asked_resource=string_of(record, "asked_resource"),
-        )
+        return grant
 
     def is_as_asked(
         self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool

@@ -20,8 +20,8 @@ from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestF
 from . import clients, effects
 from .challenge import OFFLINE_ACCESS, AuthorizationChallenge, union
 from .discovery import AuthorizationServer, Discovery
-from .effects import Callback, Flow, StoredItem, string_of, strings_of
-from .grants import Grant, GrantRequest, GrantTerms, Keep, terms_from
+from .effects import Callback, Flow, StoredItem, number_in
+from .grants import Grant, GrantRequest, GrantTerms, Keep
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .signing import base64url
 from .tokens import safe_text
@@ -227,9 +227,8 @@ def _read_codes(
 
 
 def _seconds(value: object, default: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        return default
-    return float(min(value, _MAX_LIFETIME))
+    seconds = number_in(value) or 0.0
+    return min(seconds, _MAX_LIFETIME) if seconds > 0 else default
 
 
 # The most unfinished authorizations stored for one server, and the seconds they are kept.
@@ -255,27 +254,6 @@ class Pending(GrantTerms):
 
     def __repr__(self) -> str:
         return f"Pending(issuer={self.client.issuer!r})"
-
-    @classmethod
-    def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
-        """Read a record of `to_record`; None when it is damaged."""
-        terms = terms_from(record, options)
-        state, verifier = string_of(record, "state"), string_of(record, "verifier")
-        redirect_uri, created_at = string_of(record, "redirect_uri"), record.get("created_at")
-        if terms is None or state is None or verifier is None or redirect_uri is None:
-            return None
-        if strings_of(record, "requested_scopes") is None:
-            return None
-        if not isinstance(created_at, (int, float)):
-            return None
-        return cls(
-            **vars(terms),
-            state=state,
-            verifier=verifier,
-            redirect_uri=redirect_uri,
-            iss_expected=record.get("iss_expected") is True,
-            created_at=created_at,
-        )
 
 
 def by_code(request: GrantRequest, options: OAuth) -> Flow[Grant]:
@@ -387,14 +365,9 @@ def _pending_records(server_name: str) -> Flow[list[StoredItem]]:
 def _remember(server_name: str, pending: Pending) -> Flow[None]:
     oldest = pending.created_at - _PENDING_LIFETIME
     known = yield from _pending_records(server_name)
-    recent = [record for record in known if _created_at(record) > oldest]
+    recent = [each for each in known if (number_in(each.get("created_at")) or 0.0) > oldest]
     records = [*recent, pending.to_record()][-_MAX_PENDING:]
     yield from effects.Save(_key(server_name), {"pending": records})
-
-
-def _created_at(record: StoredItem) -> float:
-    value = record.get("created_at")
-    return value if isinstance(value, (int, float)) else 0.0
 
 
 def _checked_endpoint(server: AuthorizationServer) -> str:

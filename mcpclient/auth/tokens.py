@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from urllib.parse import parse_qsl
 from ..display import HIDDEN
 from ..errors import AuthError, TokenRequestFailed, UsageError
 from .challenge import parse_scope
-from .effects import Flow, Response, StoredItem, parse_object, string_of, strings_of, token_from
+from .effects import Flow, Response, StoredItem, number_in, parse_object, read_record, token_from
 from .options import ApiKey, BearerToken
 from .url_guard import origin_of
 
@@ -60,17 +59,8 @@ class TokenSet:
     @classmethod
     def from_record(cls, record: StoredItem) -> TokenSet | None:
         """Read a record of `to_record`; None when it is damaged."""
-        access_token = string_of(record, "access_token")
-        if access_token is None or not _TOKEN.fullmatch(access_token):
-            return None
-        return cls(
-            access_token=access_token,
-            token_type="DPoP" if record.get("token_type") == "DPoP" else "Bearer",
-            expires_at=_number(record.get("expires_at")),
-            renew_at=_number(record.get("renew_at")),
-            refresh_token=string_of(record, "refresh_token"),
-            scopes=strings_of(record, "scopes"),
-        )
+        tokens = read_record(cls, record)
+        return tokens if tokens is not None and _TOKEN.fullmatch(tokens.access_token) else None
 
 
 def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[str, object]:
@@ -161,18 +151,8 @@ def _lifetime(value: object) -> float | None:
         except ValueError:
             return None
     # Servers that mean "never" send zero or less; if it has expired, a 401 follows.
-    number = _number(value)
+    number = number_in(value)
     return min(number, _MAX_LIFETIME) if number is not None and number > 0 else None
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 class StaticRequest:

@@ -211,6 +211,7 @@ def test_a_refreshed_token_is_bound_as_the_old_one_was() -> None:
         {"client": None},
         {"tokens": []},
         {"token_endpoint": 7},
+        {"requested_scopes": 7},
         {"dpop_key": "!"},
         {"tokens": {"access_token": "t", "token_type": "DPoP"}},
     ],
@@ -224,13 +225,13 @@ def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
     assert Grant.from_record({**record, **damage}) is None
 
 
-def test_a_record_without_scopes_is_one_with_none() -> None:
+def test_a_damaged_part_that_may_be_missing_is_left_out() -> None:
     """F-AUTH-9: what can be done without is done without."""
     world = World()
     world.on("POST", TOKEN, json_response({"access_token": "t"}))
-    grant = Grant.from_record({**obtain(world).to_record(), "requested_scopes": 7, "resource": 7})
+    grant = Grant.from_record({**obtain(world).to_record(), "asked_scopes": 7, "resource": 7})
     assert grant is not None
-    assert (grant.requested_scopes, grant.resource) == ((), None)
+    assert (grant.asked_scopes, grant.resource) == (None, None)
 
 
 def test_names_in_the_store() -> None:
