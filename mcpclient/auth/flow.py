@@ -55,9 +55,8 @@ _PROBE_HEADERS = {
 }
 _MAX_PROBE_BODY = 64 * 1024
 
-# The most repetitions of one request; each reason has a lower bound of its own.
+# The most repetitions of one request, and those for more scopes, each of which may need the user.
 _MAX_RECOVERIES = 5
-_MAX_NONCES = 2
 _MAX_STEP_UPS = 2
 
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
@@ -68,9 +67,9 @@ def grant_key(kind: str, server_name: str) -> str:
     return f"grant {kind} {server_name}"
 
 
-# How refused tokens were replaced: by those that another task or process had already obtained, by
-# the refresh token, or by a new grant.
-Replacement = Literal["adopted", "refreshed", "obtained"]
+# The reason to send a request again: with tokens that another task or process had already obtained,
+# that the refresh token gave, or that a new grant did; with more scopes, or with a nonce (DPoP).
+Recovery = Literal["adopted", "refreshed", "obtained", "stepped up", "nonce"]
 
 
 class Authorization:
@@ -195,7 +194,7 @@ class Authorization:
 
     def replace_rejected(
         self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
-    ) -> Flow[Replacement]:
+    ) -> Flow[Recovery]:
         """Get other tokens after a 401 for a request that carried ``sent``."""
         stored = yield from self.stored_grant()
         time = yield from effects.Now()
@@ -213,12 +212,12 @@ class Authorization:
         yield from self._obtain_from(discovery, challenge, held)
         return "obtained"
 
-    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
+    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[Recovery]:
         """Get tokens with more scopes after a 403. Raises InsufficientScope."""
         stored = yield from self.stored_grant()
         if stored is not None and _differs(stored, sent):
             self._adopt(stored)
-            return
+            return "stepped up"
         discovery, stored = yield from self._discover(challenge, stored)
         held: tuple[str, ...] = ()
         if stored is not None:
@@ -227,6 +226,7 @@ class Authorization:
             if set(wanted) <= set(held):
                 raise InsufficientScope(challenge.scopes or (), held)
         yield from self._obtain_from(discovery, challenge, held)
+        return "stepped up"
 
     def _finish(self, callback: Callback) -> Flow[None]:
         if not isinstance(self.options, OAuth):
@@ -362,11 +362,7 @@ class AuthorizedRequest:
         self._method = method
         self._url = url
         self._sent: Grant | None = None
-        self._recoveries = 0
-        self._nonces = 0
-        self._step_ups = 0
-        self._may_refresh = True
-        self._is_new_grant = False
+        self._recoveries: list[Recovery] = []
 
     def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
         """Return the headers to send now, to ``url`` after a redirect; call it for every sending.
@@ -409,31 +405,27 @@ class AuthorizedRequest:
         lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
         if not self._is_for_server or not (response.status == 401 or lacks_scope):
             return False
-        self._recoveries += 1
-        if self._recoveries > _MAX_RECOVERIES:
+        made = self._recoveries
+        if len(made) == _MAX_RECOVERIES:
             raise AuthError(
                 f"{shown_url(self._url)} refuses every token; it may need another resource="
             )
         if has_nonce and wants_nonce(response.status, challenge.error):
-            self._nonces += 1
-            if self._nonces <= _MAX_NONCES:
-                return True
+            made.append("nonce")
+            return True
         owner = self._owner
         if lacks_scope:
-            self._step_ups += 1
-            if self._step_ups > _MAX_STEP_UPS:
+            if made.count("stepped up") == _MAX_STEP_UPS:
                 held = () if self._sent is None else self._sent.requested_scopes
                 raise InsufficientScope(challenge.scopes or (), held)
-            yield from effects.Exclusive(owner.key, owner.step_up(self._sent, challenge))
-            return True
-        if self._is_new_grant:
+            flow = owner.step_up(self._sent, challenge)
+        elif "obtained" in made:
             raise AuthError(
                 f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
                 "need another resource= or issuer="
             )
-        flow = owner.replace_rejected(self._sent, challenge, may_refresh=self._may_refresh)
-        outcome = yield from effects.Exclusive(owner.key, flow)
-        if outcome == "refreshed":
-            self._may_refresh = False
-        self._is_new_grant = outcome == "obtained"
+        else:
+            may_refresh = "refreshed" not in made
+            flow = owner.replace_rejected(self._sent, challenge, may_refresh=may_refresh)
+        made.append((yield from effects.Exclusive(owner.key, flow)))
         return True

@@ -856,7 +856,7 @@ def test_ever_new_nonces_have_an_end() -> None:
 
     with pytest.raises(AuthError):
         call(scene.world, request, answer)
-    assert next(numbers) == 5
+    assert next(numbers) == 6
 
 
 def test_an_expired_token_in_the_store_is_not_adopted() -> None:
