@@ -152,7 +152,7 @@ class _Connection(asyncio.Transport):
     # asyncio.Transport, as the client uses it
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Take a request, which is written as a whole."""
+        """Have the application handle a request, which is written as a whole."""
         head, end, self._body = bytes(data).partition(_HEAD_END)
         self._task = self._dialer.tasks.start(self._run(self._scope(head + end)))
 

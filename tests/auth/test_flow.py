@@ -842,7 +842,7 @@ def test_a_nonce_that_is_asked_for_costs_no_token() -> None:
 
 
 def test_ever_new_nonces_have_an_end() -> None:
-    """F-AUTH-7: a server that never takes its own nonce gets two tries, then the usual rungs."""
+    """F-AUTH-7: a server that never takes its own nonce gets five tries."""
     scene = Scene(OAuth(dpop=True))
     scene.server.scheme = "DPoP"
     scene.issuer.token_fields["token_type"] = "DPoP"
