@@ -11,7 +11,8 @@ headers with credentials are meant for the URL they were given for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import re
+from contextlib import suppress
 from typing import Callable
 
 from ..errors import (
@@ -26,7 +27,7 @@ from ..errors import (
     ViolationKind,
 )
 from ..framing.headers import Headers, merged
-from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
+from ..framing.http1 import GatheredResponse, ResponseHead
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..framing.websocket import (
@@ -39,13 +40,19 @@ from ..framing.websocket import (
     Write,
 )
 from ..net.dialing import Dialer, explain_loss
-from ..net.futures import consume_exception, resolve
-from ..net.http import http_error
+from ..net.futures import NextChange
+from ..net.http import HttpClient, HttpRequest, http_error
 from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import CallerHeaders, Credentials, HeaderSource
+from .http_messages import (
+    ERROR_BODY_LIMIT,
+    CallerHeaders,
+    Credentials,
+    Fields,
+    HeaderSource,
+)
 
 # Seconds that the server may take to close the TCP connection after both close frames, as RFC 6455
 # section 7.1.1 requires of it, and seconds that its own close frame may take.
@@ -53,6 +60,9 @@ _SERVER_CLOSES_WITHIN = 1.0
 _CLOSES_WITHIN = 2.0
 
 _TOO_BIG = 1009
+
+# Headers that the handshake sets, and no caller.
+_OF_HANDSHAKE = re.compile(r"upgrade\Z|sec-websocket-", re.IGNORECASE)
 
 
 class WebSocketTransport(ConnectedTransport):
@@ -101,28 +111,80 @@ class WebSocketTransport(ConnectedTransport):
     async def _connect(self) -> Stream:
         headers = await self._headers.provided_for(None)
         authorization = self._headers.authorization("GET", self.url)
-        note = None if authorization is None else authorization.note
+        if authorization is None:
+            return await self._open(headers)
         while True:
-            own = {} if authorization is None else await authorization.headers()
+            own = await authorization.headers()
             try:
-                await _Opening(self, self._dialer, note).run(merged(headers, own.items()))
-                return self._stream
+                return await self._open(merged(headers, own.items()), authorization.note)
             except HttpError as refusal:
-                if authorization is None or refusal.status not in (401, 403):
+                if refusal.status not in (401, 403):
                     raise
                 head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
                 if not await authorization.recover(head):
                     raise
 
-    def begin(self, stream: Stream, protocol: WebSocketProtocol, early: bytes) -> None:
-        """Continue with a stream that is a WebSocket now, and ``early``, its first bytes."""
-        self._stream, self._protocol = stream, protocol
+    async def _open(
+        self, headers: Fields, note: Callable[[ResponseHead], None] | None = None
+    ) -> Stream:
+        """Connect, sending ``headers`` along.
+
+        ``note``: called with the head of a 101; its `McpError` rejects that. Raises
+        `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for a 101
+        that breaks the rules. Safe to cancel: nothing stays open.
+        """
+        url, recorder = self.url, self._dialer.recorder
+        opening = _Opening()
+        response = opening.response
+        stream = await self._dialer.dial(url, lambda: Stream(opening))
+        try:
+            if stream.ended:
+                reason = "the connection was closed at once"
+                raise ConnectFailed(url.shown, reason, kind=ConnectKind.CLOSED_EARLY)
+            handshake = WebSocketHandshake()
+            own = [(name, value) for name, value in headers if not _OF_HANDSHAKE.match(name)]
+            opener = HttpRequest("GET", url, [*handshake.headers, *own])
+            request = HttpClient(self._dialer).encode(opener)
+            channel = None
+            if recorder is not None and recorder.is_on:
+                channel = HttpChannel(recorder, "websocket")
+                channel.sent(request)
+            stream.write(request)
+            await opening.until(lambda: response.head is not None)
+            head, fault = response.head, response.parser.fault
+            if head is None:
+                raise (
+                    opening.failure(url)
+                    if fault is None
+                    else ProtocolViolation(f"{url.shown}: {fault.reason}", ViolationKind.NOT_HTTP)
+                )
+            self._dialer.cookies.store(url, head.headers)
+            if channel is not None:
+                channel.head_received(head)
+            if head.status != 101:
+                await opening.read_refusal(url, channel)
+                head = head._replace(request=request.partition(b"\r\n\r\n")[0])
+                raise http_error(head, bytes(response.body), url)
+            try:
+                deflate = handshake.check_response(head.status, head.headers)
+            except ValueError as error:
+                raise ProtocolViolation(f"{url.shown}: {error}") from None
+            if note is not None:
+                note(head)
+        except BaseException:
+            stream.abort()
+            raise
+        self._stream = stream
+        self._protocol = WebSocketProtocol(deflate=deflate, max_message_size=self.max_message_size)
         self._unwritten = b""
         stream.receiver = self
         if self._ping_interval:
             self._set_timer(self._ping_interval, self._ping)
-        if early:
-            self.data_received(early)
+        if response.parser.trailing:
+            self.data_received(response.parser.trailing)
+        if stream.ended:
+            self.stream_ended(opening.error)
+        return stream
 
     def _frame(self, message: bytes) -> bytes:
         return self._protocol.send_text(message)
@@ -219,138 +281,56 @@ class WebSocketTransport(ConnectedTransport):
             self._stream.abort()
 
 
-_BODY_LIMIT = 64 * 1024
 # Seconds to wait for the rest of a refusal.
 _BODY_WAIT = 1.0
 
 
 class _Opening:
-    """The stream's receiver until it is a WebSocket.
+    """The receiver of a stream until it is a WebSocket.
 
-    ``note``: called with the head of a 101; its `McpError` rejects that.
+    ``response``: as far as it has arrived. ``error``: the one that ended the stream, if any.
     """
 
-    def __init__(
-        self,
-        transport: WebSocketTransport,
-        dialer: Dialer,
-        note: Callable[[ResponseHead], None] | None,
-    ) -> None:
-        self._transport = transport
-        self._url = transport.url
-        self._note = note
-        self._dialer = dialer
-        self._handshake = WebSocketHandshake()
-        self._answer = GatheredResponse(_BODY_LIMIT)
-        self._stream: Stream | None = None
-        self._channel: HttpChannel | None = None
-        if dialer.recorder is not None and dialer.recorder.is_on:
-            self._channel = HttpChannel(dialer.recorder, "websocket")
-        self._request = b""  # its head
-        self._refusal: ResponseHead | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._opened.add_done_callback(consume_exception)
-
-    async def run(self, headers: Iterable[tuple[str, str]]) -> None:
-        """Connect, sending ``headers`` along, until the transport has taken the stream over.
-
-        Raises `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for
-        a 101 that breaks the rules. Safe to cancel: nothing stays open.
-        """
-        self._stream = stream = await self._dialer.dial(self._url, lambda: Stream(self))
-        try:
-            if stream.ended:
-                raise ConnectFailed(
-                    self._url.shown,
-                    "the connection was closed at once",
-                    kind=ConnectKind.CLOSED_EARLY,
-                )
-            self._answer.parser.start("GET")
-            request = encode_request("GET", self._url.target, self._fields(headers))
-            self._request = request.partition(b"\r\n\r\n")[0]
-            if self._channel is not None:
-                self._channel.sent(request)
-            stream.write(request)
-            await self._opened
-        except BaseException:
-            stream.abort()
-            raise
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._refuse("closed")
-
-    def _fields(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        fields = [("Host", self._url.authority), *self._handshake.headers]
-        own_cookies = ""
-        for name, value in headers:
-            lower = name.lower()
-            if lower == "cookie":
-                own_cookies = value
-            elif lower != "upgrade" and not lower.startswith("sec-websocket-"):
-                fields.append((name, value))
-        cookies = self._dialer.cookies.header_for(self._url, own_cookies)
-        return [*fields, ("Cookie", cookies)] if cookies else fields
-
-    # net.stream.StreamReceiver
+    def __init__(self) -> None:
+        self.response = GatheredResponse(ERROR_BODY_LIMIT)
+        self.response.parser.start("GET")
+        self.error: Exception | None = None
+        self._has_ended = False
+        self._changed = NextChange()
 
     def data_received(self, data: bytes) -> None:
-        head, fault = self._answer.feed(data), self._answer.parser.fault
-        if head is not None:
-            self._take_head(head)
-        if self._answer.is_complete:
-            self._refuse("complete")
-        elif fault is not None:
-            text = f"{self._url.shown}: {fault.reason}"
-            resolve(self._opened, None, ProtocolViolation(text, ViolationKind.NOT_HTTP))
-
-    def _take_head(self, head: ResponseHead) -> None:
-        self._dialer.cookies.store(self._url, head.headers)
-        if self._channel is not None:
-            self._channel.head_received(head)
-        try:
-            deflate = self._handshake.check_response(head.status, head.headers)
-            if self._note is not None:
-                self._note(head)
-        except ValueError as fault:
-            if head.status == 101:
-                resolve(self._opened, None, ProtocolViolation(f"{self._url.shown}: {fault}"))
-                return
-            self._refusal = head
-            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
-        except McpError as error:
-            resolve(self._opened, None, error)
-        else:
-            assert self._stream is not None
-            if not self._opened.done():
-                limit = self._transport.max_message_size
-                protocol = WebSocketProtocol(deflate=deflate, max_message_size=limit)
-                self._opened.set_result(None)
-                self._transport.begin(self._stream, protocol, self._answer.parser.trailing)
-
-    def _refuse(self, how: str) -> None:
-        """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.
-
-        Idempotent.
-        """
-        head = self._refusal
-        if head is not None:
-            body = bytes(self._answer.body)
-            if self._channel is not None and not self._channel.ended:
-                self._channel.body_received(body)
-                self._channel.end(how)
-            head = head._replace(request=self._request)
-            resolve(self._opened, None, http_error(head, body, self._url))
+        self.response.feed(data)
+        self._changed.notify()
 
     def writing_resumed(self) -> None:
         """A request is short; nothing waits for this."""
 
     def stream_ended(self, error: Exception | None) -> None:
-        loss, reason = explain_loss(error, self._url)
-        self._refuse(reason)
-        if error is None:
+        self.error, self._has_ended = error, True
+        self._changed.notify()
+
+    async def until(self, is_enough: Callable[[], bool]) -> None:
+        """Wait for enough of the response, or for its end."""
+        while not (is_enough() or self._has_ended or self.response.parser.fault):
+            await self._changed.wait()
+
+    def failure(self, url: Url) -> ConnectFailed:
+        """Return the error for a stream that ended without a response."""
+        loss, reason = explain_loss(self.error, url)
+        if self.error is None:
             reason = "the server closed the connection without answering the WebSocket request"
         is_ours = loss == LossKind.CLIENT_CERTIFICATE
         kind = ConnectKind.CLIENT_CERTIFICATE if is_ours else ConnectKind.CLOSED_EARLY
-        resolve(self._opened, None, ConnectFailed(self._url.shown, reason, kind=kind))
+        return ConnectFailed(url.shown, reason, kind=kind)
+
+    async def read_refusal(self, url: Url, channel: HttpChannel | None) -> None:
+        """Wait a moment for the rest of a refusal, and record as much as has come."""
+        reading = self.until(lambda: self.response.is_complete)
+        try:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(reading, _BODY_WAIT)
+        finally:
+            if channel is not None:
+                end = explain_loss(self.error, url)[1] if self._has_ended else "closed"
+                channel.body_received(bytes(self.response.body))
+                channel.end("complete" if self.response.is_complete else end)
