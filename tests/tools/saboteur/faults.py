@@ -422,7 +422,12 @@ OTHERS = [
         'if host not in {allowed.lower().rstrip(".") for allowed in policy.allowed_hosts}:',
         "if False:",
     ),
-    Fault(_CODE, "a begun login never ends", "if _created_at(record) > oldest", "if True"),
+    Fault(
+        _CODE,
+        "a begun login never ends",
+        'if (number_in(each.get("created_at")) or 0.0) > oldest',
+        "if True",
+    ),
     Fault(
         _CODE,
         "a callback may name things twice",
@@ -738,8 +743,8 @@ OTHERS = [
     Fault(
         "auth.flow",
         "a grant is widened while another task renews it",
-        "yield from effects.Exclusive(owner.key, owner.step_up(self._sent, challenge))",
-        "yield from owner.step_up(self._sent, challenge)",
+        "made.append((yield from effects.Exclusive(owner.key, flow)))",
+        "made.append((yield from flow))",
     ),
     Fault(
         "auth.flow",
