@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..net.files import read_file
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
-from .command import Answer, LocalCommand, LocalWork, choice, either, flag, option, pair, repeated
+from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated
 from .configured import approve, load
 from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import one_line, writing
@@ -65,7 +65,7 @@ def file_named(options: argparse.Namespace) -> str:
         "  mcpclient add weather.mcpb --set 'api_key=${API_KEY}'"
     ),
 )
-def _prepare_add(options: argparse.Namespace) -> LocalWork:
+async def _add(screen: Screen, options: argparse.Namespace) -> Answer:
     words: Sequence[str] = options.words
     if not words:
         raise UsageError("add needs a name for the server")
@@ -78,17 +78,13 @@ def _prepare_add(options: argparse.Namespace) -> LocalWork:
         name, entry = name if target else found.name, found.entry
     else:
         entry = _entry(target, options)
-
-    async def work(screen: Screen) -> Answer:
-        with writing(path):
-            add_server(path, name, entry, replace=options.replace)
-            if found is not None:
-                return _added_from_file(name, path, found.left_out)
-            if options.config is None and Terminal().is_interactive:
-                approve(name)
-        return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
-
-    return work
+    with writing(path):
+        add_server(path, name, entry, replace=options.replace)
+        if found is not None:
+            return _added_from_file(name, path, found.left_out)
+        if options.config is None and Terminal().is_interactive:
+            approve(name)
+    return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
 
 
 def _in_file(file: str, path: str, options: argparse.Namespace) -> FoundEntry:
@@ -160,20 +156,16 @@ def _bundles_of(path: str | None) -> dict[str, Bundle]:
 
 
 @LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
-def _prepare_remove(options: argparse.Namespace) -> LocalWork:
+async def _remove(screen: Screen, options: argparse.Namespace) -> Answer:
     if len(options.words) != 1:
         raise UsageError("remove needs the name of one server")
     (name,) = options.words
     path = file_named(options)
-
-    async def work(screen: Screen) -> Answer:
-        bundle = _bundles_of(path).get(name)
-        with writing(path):
-            remove_server(path, name)
-        told = f"removed {one_line(name)} from {one_line(path)}"
-        left = [*_bundles_of(path).values(), *_bundles_of(None).values()]
-        if bundle is not None and all(each.sha256 != bundle.sha256 for each in left):
-            bundle.remove_unpacked()
-        return Answer({"removed": name, "file": path}, told)
-
-    return work
+    bundle = _bundles_of(path).get(name)
+    with writing(path):
+        remove_server(path, name)
+    left = [*_bundles_of(path).values(), *_bundles_of(None).values()]
+    if bundle is not None and all(each.sha256 != bundle.sha256 for each in left):
+        bundle.remove_unpacked()
+    told = f"removed {one_line(name)} from {one_line(path)}"
+    return Answer({"removed": name, "file": path}, told)

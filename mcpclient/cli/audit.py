@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from ..net.chained_log import read_log, verify_log
-from .command import Answer, LocalCommand, LocalWork, option
+from .command import Answer, LocalCommand, option
 from .render import one_line, reading, table
 from .screen import Screen
 
@@ -23,18 +23,14 @@ _SHOWN = ("time", "user", "server", "kind", "method", "name", "decision", "outco
         "were cut off at the end are missed unless --head has the hash of one of them."
     ),
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+async def _audit(screen: Screen, options: argparse.Namespace) -> Answer:
     if len(options.words) != 2 or options.words[0] not in ("verify", "show"):
         raise UsageError("audit needs verify or show, and the file of the log")
     action, path = options.words
     if options.head and action == "show":
         raise UsageError("--head is for audit verify")
-
-    async def work(screen: Screen) -> Answer:
-        with reading(path):
-            return _verified(path, options.head) if action == "verify" else _shown(path, screen)
-
-    return work
+    with reading(path):
+        return _verified(path, options.head) if action == "verify" else _shown(path, screen)
 
 
 def _verified(path: str, head: str) -> Answer:

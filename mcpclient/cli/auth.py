@@ -21,7 +21,7 @@ from ..net.clocks import seconds_since_epoch
 from ..net.login.authentication import default_store, finish_auth, log_in, log_out
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from .command import Answer, LocalCommand, LocalWork, flag, option, repeated
+from .command import Answer, LocalCommand, flag, option, repeated
 from .parsing import TRACE, check_trace
 from .render import one_line, table
 from .screen import Screen, ScreenTerminal
@@ -73,7 +73,7 @@ _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
     "Credentials are kept in a file that only you may read; MCPCLIENT_CREDENTIALS names another "
     "one.",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+async def _auth(screen: Screen, options: argparse.Namespace) -> Answer:
     action, *words = options.words or ["status"]
     counts = {"login": 1, "finish": 2, "logout": 1, "status": len(words[:1])}
     if len(words) != counts.get(action):
@@ -82,20 +82,16 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
     check_trace(options.trace)
     url = http_url(parse_url(words[0])) if words else ""
-
-    async def work(screen: Screen) -> Answer:
-        if action == "status":
-            return await _status(url, options.account, screen)
-        if action == "login":
-            return await _log_in(url, options, screen)
-        auth = _login(url, TwoStepLogin(default_store()), options)
-        if action == "finish":
-            await finish_auth(url, words[1], auth=auth)
-            return _logged_in(url)
-        await log_out(url, auth)
-        return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
-
-    return work
+    if action == "status":
+        return await _status(url, options.account, screen)
+    if action == "login":
+        return await _log_in(url, options, screen)
+    auth = _login(url, TwoStepLogin(default_store()), options)
+    if action == "finish":
+        await finish_auth(url, words[1], auth=auth)
+        return _logged_in(url)
+    await log_out(url, auth)
+    return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
 
 
 def _login(url: str, provider: BrowserLogin | TwoStepLogin, options: argparse.Namespace) -> OAuth:

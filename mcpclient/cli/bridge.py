@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Awaitable
 from typing import IO, Any
 
 from .. import hints
@@ -14,7 +15,7 @@ from ..client.connection.limits import RequestOptions
 from ..errors import McpError, ServerUnavailable
 from ..gate.gate import Gate
 from ..manager.naming import is_offered
-from .command import Answer, LocalCommand, LocalWork, Server
+from .command import Answer, LocalCommand, Server
 from .connecting import client_options
 from .parsing import name_server, only_server
 from .running import error_text
@@ -37,12 +38,12 @@ _CONNECTS_WITHIN = 120.0
         '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
     ),
 )
-def bridge(options: argparse.Namespace) -> LocalWork:
-    """Prepare a bridge to the server that the words name."""
+def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
+    """Return the work of a bridge to the server that the words name."""
     server = only_server(options)
     config = server.config
 
-    async def work(screen: Screen) -> Answer:
+    async def work() -> Answer:
         def make_client(**others: Any) -> Client:
             given = client_options(server, options, screen, elicitation=None, cache=False)
             given.setdefault("connect_timeout", _CONNECTS_WITHIN)
@@ -62,7 +63,7 @@ def bridge(options: argparse.Namespace) -> LocalWork:
         await between.serve(stdin, stdout, threads=sys.platform == "win32")
         return Answer({}, "", is_shown=True)
 
-    return work
+    return work()
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:

@@ -180,18 +180,16 @@ class Command(_Declared[Run]):
         options.arguments = self.read(words[count:])
 
 
-LocalWork = Callable[[Screen], Awaitable[Answer]]
-"""The work of a command that needs no client, or makes its own."""
-
-
-Prepare = Callable[[argparse.Namespace], LocalWork]
-"""Checks the words and the options before anything is started. Raises `UsageError`."""
+RunLocal = Callable[[Screen, argparse.Namespace], Awaitable[Answer]]
+"""Runs a command that needs no client, or makes its own."""
 
 
 @dataclass(eq=False)
-class LocalCommand(_Declared[Prepare]):
-    """A command that needs no connection, or that connects by itself; its function is a `Prepare`.
+class LocalCommand(_Declared[RunLocal]):
+    """A command that needs no connection, or that connects by itself; its function is a `RunLocal`.
 
+    The function is called before there is an event loop: it is a plain function where the user may
+    be asked for the server's approval, which Ctrl-C must end, and otherwise a coroutine function.
     ``takes_server``: it has the options for connecting, and ``server_command`` among them may be a
     command line after ``--``; see `parsing.find_server`. ``takes_command``: only the latter.
     """
@@ -208,9 +206,9 @@ class Request(NamedTuple):
 
 
 class LocalRequest(NamedTuple):
-    """The checked work of a `LocalCommand`, not started yet."""
+    """A function, such as that of a `LocalCommand`, with its options."""
 
-    work: LocalWork
+    function: RunLocal
     options: argparse.Namespace
 
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
@@ -37,7 +37,7 @@ from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.schema_on_demand import compile_schema
-from .command import Answer, LocalCommand, LocalWork, Server
+from .command import Answer, LocalCommand, Server
 from .connecting import client_for
 from .main import PROTOCOL_ERROR
 from .parsing import is_named, only_server
@@ -170,27 +170,37 @@ class _Report(NamedTuple):
     "names the first that fails, with a hint. The exit code is that of the first failed check; "
     "warnings are 0. Without a name, all configured servers are checked.",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
-    return partial(_examine_one if is_named(options) else _examine_all, options)
+def _doctor(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
+    if is_named(options):
+        return _examine_one(_found(partial(only_server, options)), screen, options)
+    return _examine_all(screen, options)
 
 
-async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
-    report = await _examined(partial(only_server, options), options, screen)
+async def _examine_one(
+    server: Server | McpError, screen: Screen, options: argparse.Namespace
+) -> Answer:
+    report = await _examined(server, options, screen)
     return Answer(report.raw, report.shown(screen.style), exit_code=report.code)
 
 
-async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
+def _found(find: Callable[[], Server]) -> Server | McpError:
+    """Return the server, or the reason why it cannot be used, which is the result of a check."""
+    try:
+        return find()
+    except McpError as error:
+        return error
+
+
+async def _examine_all(screen: Screen, options: argparse.Namespace) -> Answer:
     """Check every configured server; disabled or unapproved ones are not started."""
     config = configured.load(options.config, otherwise=_NONE)
     for problem in config.problems:
         screen.say(str(problem))
     found = {}
     for name, server in config.servers.items():
-        find, target = (
-            partial(configured.server_of, server, config),
-            configured.shown_target(server),
-        )
-        found[name] = await _examined(find, options, screen, target)
+        target = configured.shown_target(server)
+        admitted = _found(partial(configured.server_of, server, config))
+        found[name] = await _examined(admitted, options, screen, target)
     style = screen.style
     texts = [f"{style.bold(one_line(name))}\n{each.shown(style)}" for name, each in found.items()]
     raw = [{"name": name, **each.raw} for name, each in found.items()]
@@ -199,13 +209,14 @@ async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
 
 
 async def _examined(
-    find: Callable[[], Server], options: argparse.Namespace, screen: Screen, target: str = ""
+    server: Server | McpError, options: argparse.Namespace, screen: Screen, target: str = ""
 ) -> _Report:
     code, trust = 0, ""
     relevant: set[str] = set()
     found: list[Check] = []
     try:
-        server = find()
+        if isinstance(server, McpError):
+            raise server
         if server.warnings:
             found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
         client = client_for(server._replace(warnings=()), options, screen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.types import ResourceTemplate
 from .arguments import PICK_HELP, json_in, parse_text_arguments, pick_option
-from .command import Answer, Command, LocalCommand, LocalWork, option
+from .command import Answer, Command, LocalCommand, option
 from .connecting import client_for
 from .parsing import find_server
 from .render import contents, definitions, listing, one_line
@@ -175,10 +175,10 @@ def line_of(method: str, params: Mapping[str, Any]) -> str:
     "the resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
     "it.",
 )
-def _prepare_listen(options: argparse.Namespace) -> LocalWork:
+def _listen(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     server, uris = find_server(options), options.words
 
-    async def work(screen: Screen) -> Answer:
+    async def work() -> Answer:
         # The notifications, and the error that ends them.
         heard: asyncio.Queue[tuple[str, Mapping[str, Any]] | Exception] = asyncio.Queue()
 
@@ -187,7 +187,7 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
 
         async def listen() -> None:
             try:
-                await _listen(client, uris, options.log_level, screen)
+                await _hear_changes(client, uris, options.log_level, screen)
             except Exception as error:
                 heard.put_nowait(error)
 
@@ -215,10 +215,10 @@ def _prepare_listen(options: argparse.Namespace) -> LocalWork:
                 await asyncio.gather(listening, return_exceptions=True)
         return Answer(is_shown=True)
 
-    return work
+    return work()
 
 
-async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
+async def _hear_changes(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
     capabilities = client.capabilities
     if level is not None or "logging" in capabilities:
         await client.set_log_level(level or "info")

@@ -25,7 +25,7 @@ from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import OnDemand
 from ..suggestions import there_are, there_is_no
-from .command import Answer, AnyCommand, LocalCommand, LocalWork
+from .command import Answer, AnyCommand, LocalCommand
 from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .render import definitions, wrapped
@@ -70,14 +70,9 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 @LocalCommand("help", usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]")
-def _prepare_help(options: argparse.Namespace) -> LocalWork:
-    text = _text_for(options.words)
-
-    async def show(screen: Screen) -> Answer:
-        columns = screen.style.columns
-        return Answer({"text": text}, text if columns is None else laid_out(text, columns))
-
-    return show
+async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
+    text, columns = _text_for(options.words), screen.style.columns
+    return Answer({"text": text}, text if columns is None else laid_out(text, columns))
 
 
 def _text_for(words: list[str]) -> str:
@@ -306,13 +301,9 @@ def print_candidates(arguments: Sequence[str]) -> str:
     details='In ~/.bashrc or ~/.zshrc: eval "$(mcpclient completion bash)", or zsh. For fish: '
     "mcpclient completion fish > ~/.config/fish/completions/mcpclient.fish",
 )
-def _prepare_completion(options: argparse.Namespace) -> LocalWork:
+async def _completion(screen: Screen, options: argparse.Namespace) -> Answer:
     words: list[str] = options.words
     if len(words) != 1 or words[0] not in _SCRIPTS:
         raise UsageError("completion is for one of: bash, zsh, fish")
     script = _SCRIPTS[words[0]]
-
-    async def work(screen: Screen) -> Answer:
-        return Answer({"script": script}, script.rstrip("\n"))
-
-    return work
+    return Answer({"script": script}, script.rstrip("\n"))

@@ -21,7 +21,7 @@ from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
-from .command import Answer, LocalCommand, LocalWork, Server, choice, flag, option
+from .command import Answer, LocalCommand, Server, choice, flag, option
 from .configured import load
 from .connecting import client_for, with_options
 from .parsing import is_named, only_server
@@ -52,22 +52,18 @@ _NONE = (
     "  mcpclient inspect my-server\n"
     "  mcpclient inspect --replay before.jsonl --replay after.jsonl",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+def _inspect(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if options.replay and is_named(options):
         raise UsageError("inspect shows a server or recordings, not both at once")
     if options.replay:
         recordings = [Recording(path) for path in options.replay]
-        return lambda screen: _run(
-            inspect(recordings, port=options.port, allow="look"), options, screen
-        )
+        return _run(inspect(recordings, port=options.port, allow="look"), options, screen)
     if not is_named(options):
-        config = load(options.config, otherwise=_NONE)
-        return lambda screen: _run_all(config, options, screen)
+        return _run_all(load(options.config, otherwise=_NONE), options, screen)
     server = only_server(options)
     if server.config is not None:
-        named = Config({server.config.name: server.config})
-        return lambda screen: _run_all(named, options, screen)
-    return lambda screen: _run(_inspector(server, options, screen), options, screen)
+        return _run_all(Config({server.config.name: server.config}), options, screen)
+    return _run(_inspector(server, options, screen), options, screen)
 
 
 async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:

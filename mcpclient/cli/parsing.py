@@ -87,7 +87,7 @@ def understand(words: Sequence[str], *, needs_server: bool = True) -> Request | 
     takes_command = command.takes_server or command.takes_command
     if server_command is not None and not takes_command:
         raise UsageError(f"{command.name} takes no server command")
-    return LocalRequest(command.function(options), options)
+    return LocalRequest(command.function, options)
 
 
 def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:

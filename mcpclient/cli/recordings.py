@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import UsageError
@@ -59,18 +60,18 @@ def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Reque
 def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     recording = Recording(options.file)
     if inner is None:
-
-        async def show(screen: Screen) -> Answer:
-            found = [_described(call) for call in recording.conversation.calls]
-            header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
-            text = table(header, map(_row, found), screen.style, "this session has no calls")
-            return Answer({"calls": found}, text)
-
-        return LocalRequest(show, options)
+        return LocalRequest(partial(_list_calls, recording), options)
     # The server may still be named as in the command that was recorded.
     for name in (*NEEDED, "transport"):
         setattr(inner.options, name, [] if name in ("header", "env") else None)
     return inner._replace(server=Server(recording))
+
+
+async def _list_calls(recording: Recording, screen: Screen, options: argparse.Namespace) -> Answer:
+    found = [_described(call) for call in recording.conversation.calls]
+    header = ("REQUEST", "ARGUMENTS", "TIME", "OUTCOME")
+    text = table(header, map(_row, found), screen.style, "this session has no calls")
+    return Answer({"calls": found}, text)
 
 
 def _row(call: Mapping[str, Any]) -> Sequence[str]:

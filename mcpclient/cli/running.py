@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,11 @@ def run(words: list[str]) -> int:
     try:
         request = understand(words)
         with _log_lines(screen, request):
-            return asyncio.run(_perform(request, screen))
+            if isinstance(request, Request):
+                work: Awaitable[Answer] = _ask(request, screen)
+            else:
+                work = request.function(screen, request.options)
+            return asyncio.run(_perform(work, screen, as_json=request.options.json))
     except McpError as error:
         if request is not None:
             hint = hints.hint_for(error, hints.SHELL)
@@ -73,13 +77,16 @@ def _could_show(screen: Screen, value: Any) -> bool:
     return True
 
 
-async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
-    """Connect, do the work, show the answer at once, and close. Return the exit code."""
+async def _perform(work: Awaitable[Answer], screen: Screen, *, as_json: bool) -> int:
+    """Do the work and show its answer. Return the exit code."""
     cancel_on_ctrl_c()
-    if isinstance(request, LocalRequest):
-        answer = await request.work(screen)
-        _show(answer, screen, as_json=request.options.json)
-        return answer.exit_code
+    answer = await work
+    _show(answer, screen, as_json=as_json)
+    return answer.exit_code
+
+
+async def _ask(request: Request, screen: Screen) -> Answer:
+    """Connect, do the work, show the answer at once, and close."""
     client = client_for(request.server, request.options, screen)
     async with screen.status:
         try:
@@ -92,7 +99,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
             raise
         finally:
             await client.close()
-    return answer.exit_code
+    return answer._replace(is_shown=True)
 
 
 def _is_debugging(options: argparse.Namespace) -> bool:

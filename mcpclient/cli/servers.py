@@ -18,7 +18,7 @@ from ..manager.server import Server
 from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
-from .command import Answer, LocalCommand, LocalWork, flag, option
+from .command import Answer, LocalCommand, flag, option
 from .configured import load, none_configured, shown_target
 from .main import FAILED, USAGE
 from .render import Style, listing, one_line, writing
@@ -43,26 +43,22 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     "them: use one by its name on a terminal to be asked. Problems in the files are reported on "
     "stderr.",
 )
-def _prepare_servers(options: argparse.Namespace) -> LocalWork:
+async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.found:
-        return _list_found
+        return _list_found(screen)
     config = load(options.config)
-
-    async def work(screen: Screen) -> Answer:
-        for problem in config.problems:
-            screen.say(str(problem))
-        if options.no_connect:
-            return _answer_servers(config, {}, screen.style)
-        limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
-        manager = Manager(config, reconnect=None, connect_timeout=limit, stderr="discard")
-        async with screen.status, manager:
-            found = {name: _status(server) for name, server in manager.servers.items()}
-        return _answer_servers(config, found, screen.style)
-
-    return work
+    for problem in config.problems:
+        screen.say(str(problem))
+    if options.no_connect:
+        return _answer_servers(config, {}, screen.style)
+    limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
+    manager = Manager(config, reconnect=None, connect_timeout=limit, stderr="discard")
+    async with screen.status, manager:
+        found = {name: _status(server) for name, server in manager.servers.items()}
+    return _answer_servers(config, found, screen.style)
 
 
-async def _list_found(screen: Screen) -> Answer:
+def _list_found(screen: Screen) -> Answer:
     found = [
         {**_written(server), "name": f"{name}@{place.application}"}
         for place in discover_configs()
@@ -86,27 +82,23 @@ _FOUND = 10
     ),
     details="The best come first: rare words count more, and words in names more than in prose.",
 )
-def _prepare_find(options: argparse.Namespace) -> LocalWork:
+async def _find(screen: Screen, options: argparse.Namespace) -> Answer:
     if not options.words:
         raise UsageError("find needs words to look for")
     config = load(options.config, otherwise="no server is configured, so there is nothing to find")
-
-    async def work(screen: Screen) -> Answer:
-        things: list[Tool] = []
-        async with screen.status, Manager(config, reconnect=None, stderr="discard") as manager:
-            for name, server in manager.servers.items():
-                if not server.is_connected:
-                    screen.say(f"{name} is not connected: {_error_of(server)}")
-                    continue
-                things += _things("tool", name, server.tools)
-                with suppress(McpError):
-                    things += _things("prompt", name, await server.client.list_prompts())
-                with suppress(McpError):
-                    things += _things("resource", name, await server.client.list_resources())
-        best = search_tools(" ".join(options.words), things, limit=options.limit)
-        return _answer_find(best, screen.style)
-
-    return work
+    things: list[Tool] = []
+    async with screen.status, Manager(config, reconnect=None, stderr="discard") as manager:
+        for name, server in manager.servers.items():
+            if not server.is_connected:
+                screen.say(f"{name} is not connected: {_error_of(server)}")
+                continue
+            things += _things("tool", name, server.tools)
+            with suppress(McpError):
+                things += _things("prompt", name, await server.client.list_prompts())
+            with suppress(McpError):
+                things += _things("resource", name, await server.client.list_resources())
+    best = search_tools(" ".join(options.words), things, limit=options.limit)
+    return _answer_find(best, screen.style)
 
 
 def _things(kind: str, server: str, items: Sequence[Tool | Prompt | Resource]) -> Iterator[Tool]:
@@ -206,7 +198,7 @@ _GONE = "configure it again, or delete its entry from the lock file"
     "instructions. Commit it: lock --check reports a tool that has changed since, as in a rug "
     "pull, and a manager with mcpclient.Pins refuses it.",
 )
-def _prepare_lock(options: argparse.Namespace) -> LocalWork:
+async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     config = load(options.config)
     for name in options.words:
         if name not in config.servers:
@@ -225,25 +217,21 @@ def _prepare_lock(options: argparse.Namespace) -> LocalWork:
     gone = [name for name in pins.servers if name in locked and name not in config.servers]
     if not chosen and not (options.check and gone):
         raise none_configured(config, "no server is configured, so there is nothing to lock")
-
-    async def work(screen: Screen) -> Answer:
-        async with screen.status, Manager(chosen, reconnect=None, stderr="discard") as manager:
-            servers = manager.servers
-            offers = {name: each.to_pin() for name, each in servers.items() if each.is_connected}
-            down = {name: _error_of(servers[name]) for name in chosen if name not in offers}
-        if options.check:
-            return _answer_lock([*_compared(pins, gone, offers), *_unknown(down)], options.file)
-        if down and not offers:
-            raise next(iter(down.values()))
-        with writing(options.file):
-            pins.write(offers)
-        counts = {name: len(pins.servers[name].tools) for name in offers}
-        lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
-        lines += [each.shown for each in _unknown(down)]
-        raw = {"locked": counts, "not_locked": list(down), "file": options.file}
-        return Answer(raw, "\n".join(lines), exit_code=FAILED if down else 0)
-
-    return work
+    async with screen.status, Manager(chosen, reconnect=None, stderr="discard") as manager:
+        servers = manager.servers
+        offers = {name: each.to_pin() for name, each in servers.items() if each.is_connected}
+        down = {name: _error_of(servers[name]) for name in chosen if name not in offers}
+    if options.check:
+        return _answer_lock([*_compared(pins, gone, offers), *_unknown(down)], options.file)
+    if down and not offers:
+        raise next(iter(down.values()))
+    with writing(options.file):
+        pins.write(offers)
+    counts = {name: len(pins.servers[name].tools) for name in offers}
+    lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
+    lines += [each.shown for each in _unknown(down)]
+    raw = {"locked": counts, "not_locked": list(down), "file": options.file}
+    return Answer(raw, "\n".join(lines), exit_code=FAILED if down else 0)
 
 
 class _Finding(NamedTuple):

@@ -8,19 +8,19 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
+from ..net.files import read_file
 from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
 from ..sessions.host import Host, SessionTransport
-from .command import Answer, LocalCommand, LocalWork, Server, flag, option
+from .command import Answer, LocalCommand, Server, flag, option
 from .configured import load
 from .connecting import client_for
 from .main import main
@@ -29,7 +29,7 @@ from .render import pretty_json, table
 from .screen import Screen
 
 _IDLE = 1800.0  # seconds
-_MAX_LOG = 512 * 1024  # bytes
+_MAX_LOG = 512 * 1024  # bytes, without the last line
 _WORDS = "MCPCLIENT_SESSION"  # the variable of a session's process
 _SHOWN = ("server", "version", "since", "callers", "process")
 # Modules that commands import lazily, and the helper before it forks.
@@ -63,15 +63,15 @@ def joined(name: str, options: argparse.Namespace) -> Server:
     "  mcpclient call @browser browser_navigate url=https://example.com\n"
     "  mcpclient close @browser",
 )
-def _prepare_open(options: argparse.Namespace) -> LocalWork:
+def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if os.environ.pop(_WORDS, None) is None:
-        return lambda screen: _start(options, screen)
+        return _start(options)
     name, server = _named(options)
     place = Place.of(name, os.environ)
     listener, token = sockets.listen(place)
     lifeline = start_helper(place, listener, _run_command)
 
-    async def work(screen: Screen) -> Answer:
+    async def work() -> Answer:
         log = _Log(place.log)
 
         def heard(line: str) -> None:
@@ -98,7 +98,7 @@ def _prepare_open(options: argparse.Namespace) -> LocalWork:
             sockets.clean(place)
         return Answer(is_shown=True)
 
-    return work
+    return work()
 
 
 def _named(options: argparse.Namespace) -> tuple[str, Server]:
@@ -114,7 +114,7 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
     return name, server
 
 
-async def _start(options: argparse.Namespace, screen: Screen) -> Answer:
+async def _start(options: argparse.Namespace) -> Answer:
     words: list[str] = options.line
     if not options.all:
         return Answer(exit_code=await _start_one(words), is_shown=True)
@@ -183,30 +183,24 @@ def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
     usage="[--log @NAME]",
     options=(flag("--log", "show the stderr of a session's server"),),
 )
-def _prepare_sessions(options: argparse.Namespace) -> LocalWork:
+async def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
     names = [word.lstrip("@") for word in options.words]
     if options.log and len(names) != 1:
         raise UsageError("sessions --log needs one session, such as @browser")
     if names and not options.log:
         raise UsageError(f"sessions does not take {options.words[0]!r}")
-    text = ""
     if options.log:
         try:
-            text = Path(Place.of(names[0], os.environ).log).read_text("utf-8", "replace")
+            log = read_file(Place.of(names[0], os.environ).log, limit=64 * _MAX_LOG)
         except OSError:
             raise UsageError(f"there is no log of a session @{names[0]}") from None
-
-    async def work(screen: Screen) -> Answer:
-        if options.log:
-            return Answer({"log": text}, escape(text).rstrip("\n"))
-        states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
-        found = [_shown(state) for state in states if state]
-        rows = [tuple(map(str, each.values())) for each in found]
-        header = ["SESSION", *map(str.upper, _SHOWN)]
-        listed = table(header, rows, screen.style, "no session is open")
-        return Answer({"sessions": found}, listed)
-
-    return work
+        text = log.decode("utf-8", "replace")
+        return Answer({"log": text}, escape(text).rstrip("\n"))
+    states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
+    found = [_shown(state) for state in states if state]
+    rows = [tuple(map(str, each.values())) for each in found]
+    header = ["SESSION", *map(str.upper, _SHOWN)]
+    return Answer({"sessions": found}, table(header, rows, screen.style, "no session is open"))
 
 
 def _ask(name: str, method: str) -> dict[str, Any] | None:
@@ -216,18 +210,14 @@ def _ask(name: str, method: str) -> dict[str, Any] | None:
 @LocalCommand(
     "close", usage="@NAME ... | --all", options=(flag("--all", "end all sessions of this user"),)
 )
-def _prepare_close(options: argparse.Namespace) -> LocalWork:
+async def _close(screen: Screen, options: argparse.Namespace) -> Answer:
     names = [word.lstrip("@") for word in options.words]
     if bool(names) == options.all:
         raise UsageError("close needs the names of sessions, such as @browser, or --all")
     wanted = sockets.session_names(os.environ) if options.all else names
-
-    async def work(screen: Screen) -> Answer:
-        closed = [name for name in wanted if _ask(name, "mcpclient/close")]
-        missing = [name for name in wanted if name not in closed]
-        if missing and not options.all:
-            raise SessionTransport(missing[0]).missing()
-        shown = [f"@{name}" for name in closed]
-        return Answer({"closed": shown}, "\n".join(f"closed {name}" for name in shown))
-
-    return work
+    closed = [name for name in wanted if _ask(name, "mcpclient/close")]
+    missing = [name for name in wanted if name not in closed]
+    if missing and not options.all:
+        raise SessionTransport(missing[0]).missing()
+    shown = [f"@{name}" for name in closed]
+    return Answer({"closed": shown}, "\n".join(f"closed {name}" for name in shown))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from ..client.client import Client
 from ..display import shown_path, shown_url
@@ -14,7 +14,7 @@ from ..framing.escaping import escape
 from ..net.files import read_file, write_file
 from ..recording.secrets import is_secret_name
 from ..stubs.stubs import Offer, stubs_for
-from .command import Answer, LocalCommand, LocalWork, Server, flag, option
+from .command import Answer, LocalCommand, Server, flag, option
 from .connecting import client_for
 from .features import templates_of
 from .main import FAILED
@@ -37,32 +37,30 @@ _MAX_FILE = 64 * 1024 * 1024
     details="A file of Python: a class with a method for each tool, prompt and resource template, "
     "and types from their schemas.",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+def _stubs(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if options.check and options.output is None:
         raise UsageError("--check needs the file to compare: -o FILE")
-    server = only_server(options)
+    return _write_stubs(only_server(options), screen, options)
 
-    async def work(screen: Screen) -> Answer:
-        async with client_for(server, options, screen) as client:
-            offer = await _offer(client, server, options.name)
-        source = stubs_for(offer)
-        raw = {"tools": len(offer.tools), "file": options.output}
-        if options.output is None:
-            return Answer({**raw, "source": source}, source)
-        if options.check:
-            changes = _changes(options.output, source)
-            return Answer(
-                {**raw, "changes": changes}, "\n".join(changes), exit_code=FAILED if changes else 0
-            )
-        with writing(options.output):
-            write_file(options.output, source.encode())
-        if offer.target == "":
-            screen.say(
-                "The file does not name the target, which may hold a secret: pass it to connect()."
-            )
-        return Answer(raw, f"{options.output}: {len(offer.tools)} tools")
 
-    return work
+async def _write_stubs(server: Server, screen: Screen, options: argparse.Namespace) -> Answer:
+    async with client_for(server, options, screen) as client:
+        offer = await _offer(client, server, options.name)
+    source = stubs_for(offer)
+    raw = {"tools": len(offer.tools), "file": options.output}
+    if options.output is None:
+        return Answer({**raw, "source": source}, source)
+    if options.check:
+        changes = _changes(options.output, source)
+        code = FAILED if changes else 0
+        return Answer({**raw, "changes": changes}, "\n".join(changes), exit_code=code)
+    with writing(options.output):
+        write_file(options.output, source.encode())
+    if offer.target == "":
+        screen.say(
+            "The file does not name the target, which may hold a secret: pass it to connect()."
+        )
+    return Answer(raw, f"{options.output}: {len(offer.tools)} tools")
 
 
 async def _offer(client: Client, server: Server, name: str | None) -> Offer:

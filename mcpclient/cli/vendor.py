@@ -7,7 +7,7 @@ import argparse
 from ..errors import UsageError
 from ..vendoring import copying
 from ..vendoring.parts import PARTS
-from .command import Answer, LocalCommand, LocalWork, flag, option
+from .command import Answer, LocalCommand, flag, option
 from .render import writing
 from .screen import Screen
 
@@ -24,9 +24,9 @@ from .screen import Screen
     ),
     details="The lines of a part are those that it adds to a copy of stdio alone.",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.parts:
-        return _list_parts
+        return _list_parts()
     if len(options.words) != 1:
         raise UsageError("vendor needs the folder to make, such as src/acme/_vendor/mcpclient")
     destination = options.words[0]
@@ -34,26 +34,21 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     if wanted is None and options.update and options.without is None:
         wanted = [*copying.parts_of_copy(destination)]
     parts = copying.chosen_parts(wanted, _names(options.without) or ())
-
-    async def work(screen: Screen) -> Answer:
-        with writing(destination):
-            copied = copying.copy_package(
-                destination, parts, update=options.update, force=options.force
-            )
-        raw = copied._asdict()
-        lines = [
-            f"{destination}: {copied.files} files, {copied.lines} lines of Python",
-            f"parts: {', '.join(copied.parts)}",
-        ]
-        if options.update:
-            lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
-        lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
-        return Answer(raw, "\n".join(lines))
-
-    return work
+    with writing(destination):
+        copied = copying.copy_package(
+            destination, parts, update=options.update, force=options.force
+        )
+    lines = [
+        f"{destination}: {copied.files} files, {copied.lines} lines of Python",
+        f"parts: {', '.join(copied.parts)}",
+    ]
+    if options.update:
+        lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
+    lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
+    return Answer(copied._asdict(), "\n".join(lines))
 
 
-async def _list_parts(screen: Screen) -> Answer:
+def _list_parts() -> Answer:
     sizes = copying.part_sizes()
     lines = [f"{name:14} {sizes[name]:6}  {part.purpose}" for name, part in PARTS.items()]
     return Answer({"parts": sizes}, "\n".join([f"{'part':14} {'lines':>6}", *lines]))

@@ -10,24 +10,20 @@ import pytest
 
 import mcpclient
 from mcpclient import UsageError
-from mcpclient.cli.command import LocalCommand, LocalWork
+from mcpclient.cli.command import LocalCommand
 from mcpclient.cli.help import CHAPTERS
 from mcpclient.cli.main import command_named
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 
 
-def prepared(*words: str) -> LocalWork:
+def shown(*words: str, out: io.StringIO | None = None) -> str:
     command = command_named("help")
     assert isinstance(command, LocalCommand)
-    return command.function(argparse.Namespace(words=list(words)))
-
-
-def shown(*words: str) -> str:
-    work = prepared(*words)
+    screen = Screen(out or io.StringIO(), io.StringIO(), {})
 
     async def answer() -> str:
-        return (await work(Screen(io.StringIO(), io.StringIO(), {}))).text
+        return (await command.function(screen, argparse.Namespace(words=list(words)))).text
 
     return asyncio.run(answer())
 
@@ -85,10 +81,5 @@ def test_a_command_is_explained_as_by_itself() -> None:
 
 def test_a_terminal_gets_a_layout_of_its_width() -> None:
     """F-SHOW-3, F-SHOW-11: anything else gets the Markdown itself."""
-
-    async def answer(out: io.StringIO) -> str:
-        work = prepared("errors")
-        return (await work(Screen(out, io.StringIO(), {}))).text
-
-    assert max(map(len, asyncio.run(answer(Terminal())).splitlines())) < 80
-    assert "| code | means |" in asyncio.run(answer(io.StringIO()))
+    assert max(map(len, shown("errors", out=Terminal()).splitlines())) < 80
+    assert "| code | means |" in shown("errors")

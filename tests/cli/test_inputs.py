@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -57,6 +58,16 @@ def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: s
     assert f"zone {zone}, key True" in session.shown
     assert "s3cret" not in session.shown
     assert "of another server" not in session.shown
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("command", ["tools", "doctor", "inspect", "shell", "stubs"])
+def test_ctrl_c_ends_the_question(command: str, file: str) -> None:
+    """F-SHOW-3: also where the command makes its own connection."""
+    with terminal(command, "a", "--config", file) as session:
+        session.wait_for("2. CET")
+        session.process.send_signal(signal.SIGINT)
+        assert session.end() == 130
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Awaitable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server
 RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
 
 
+def work(words: list[str], screen: Screen) -> Awaitable[Any]:
+    """Return the command's work, which `asyncio` has to do."""
+    request = understand(["inspect", *words])
+    assert isinstance(request, LocalRequest)
+    return request.function(screen, request.options)
+
+
 def serve(words: list[str], until: Any, errors: StringIO | None = None) -> str:
     """Run the command until ``until`` holds for its inspector; return what it printed."""
     out = StringIO()
@@ -37,10 +45,7 @@ def serve(words: list[str], until: Any, errors: StringIO | None = None) -> str:
         return await opened(inspector)
 
     async def run() -> None:
-        request = understand(["inspect", *words])
-        screen = Screen(out, errors or StringIO(), {})
-        assert isinstance(request, LocalRequest)
-        working = asyncio.ensure_future(request.work(screen))
+        working = asyncio.ensure_future(work(words, Screen(out, errors or StringIO(), {})))
         while not (made and until(made[0])):
             assert not working.done(), working.exception()
             await asyncio.sleep(0.005)
@@ -89,7 +94,7 @@ def test_all_that_are_configured(tmp_path: Path) -> None:
     assert "a server needs a command or a url" in errors.getvalue()
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(UsageError, match="no server is configured"):
-        understand(["inspect", "--config", str(path)])
+        work(["--config", str(path)], Screen(StringIO(), StringIO(), {}))
 
 
 @pytest.fixture
@@ -187,7 +192,7 @@ def test_recordings(nothing_configured: Path, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_words_that_make_no_sense(words: list[str]) -> None:
     with pytest.raises(UsageError):
-        understand(["inspect", *words])
+        work(words, Screen(StringIO(), StringIO(), {}))
 
 
 def test_its_help_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

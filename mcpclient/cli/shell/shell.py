@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable
@@ -18,7 +18,7 @@ from ...net.futures import ctrl_c_calls
 from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..command import Answer, LocalCommand, LocalWork, flag
+from ..command import Answer, LocalCommand, flag
 from ..configured import load
 from ..connecting import answers_of, with_options
 from ..main import CANCELLED, FAILED
@@ -289,7 +289,7 @@ _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell
     "  mcpclient shell -- npx -y my-server\n"
     "  mcpclient shell my-server < smoke-test.txt",
 )
-def _prepare(options: argparse.Namespace) -> LocalWork:
+def _shell(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if is_named(options):
         server = only_server(options)
         given = dict(server.options)
@@ -299,10 +299,10 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     else:
         server, loaded = None, load(options.config, otherwise=_NONE)
         servers, notes = loaded.servers, list(map(str, loaded.problems))
+    for note in notes:
+        screen.say(note)
 
-    async def run(screen: Screen) -> Answer:
-        for note in notes:
-            screen.say(note)
+    async def run() -> Answer:
         asking = Asking(screen, options.elicit, model=options.model)
         answers = answers_of(lambda: asking, options)
 
@@ -326,4 +326,4 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         raw = {"exitCode": code, "lines": lines}
         return Answer(raw, exit_code=code, is_shown=not options.json)
 
-    return run
+    return run()
