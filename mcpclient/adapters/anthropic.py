@@ -12,13 +12,14 @@ sequences of more than white space; no calls and results where no tools are decl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import DefinitionRules, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, MadeResult, Part, without_calls
+from .parts import MadeCall, Part, Prepared, without_calls
 from .schemas.strict import CLAUDE
 
 # The SDK rejects a larger ``max_tokens`` unless the answer is streamed.
@@ -63,19 +64,16 @@ class _Anthropic(ModelApi):
             ),
         }
 
-    def _blocks(self, response: object) -> list[Any]:
+    def _said(self, response: object) -> Iterator[str | RawCall]:
         whole = plain(response)
-        is_text = isinstance(first_present(whole, "content"), str)
-        return [] if is_text else self._listed(whole, "content", response)
-
-    def _call_in(self, block: Any) -> RawCall | None:
-        if first_present(block, "type") != "tool_use":
-            return None
-        return RawCall(block.get("id"), block.get("name"), block.get("input"))
-
-    def _texts_in(self, block: Any) -> list[str]:
-        is_text = first_present(block, "type") == "text"
-        return [first_present(block, "text") or ""] if is_text else []
+        if isinstance(first_present(whole, "content"), str):
+            return
+        for block in self._listed(whole, "content", response):
+            kind = first_present(block, "type")
+            if kind == "tool_use":
+                yield RawCall(block.get("id"), block.get("name"), block.get("input"))
+            elif kind == "text":
+                yield first_present(block, "text") or ""
 
     def _stop_reason(self, response: Any) -> Any:
         return first_present(response, "stop_reason")
@@ -89,12 +87,12 @@ class _Anthropic(ModelApi):
     def _call(self, call: MadeCall) -> dict[str, Any]:
         return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
 
-    def _result(self, result: MadeResult) -> dict[str, Any]:
-        parts = result.prepared.parts
+    def _result(self, result: Prepared) -> dict[str, Any]:
+        parts = result.parts
         is_text = len(parts) == 1 and isinstance(parts[0], str)
         content = parts[0] if is_text else [self._part(part) for part in parts]
         block = {"type": "tool_result", "tool_use_id": result.id, "content": content}
-        return {**block, "is_error": True} if result.prepared.is_error else block
+        return {**block, "is_error": True} if result.is_error else block
 
 
 _API = _Anthropic()

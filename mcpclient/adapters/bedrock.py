@@ -12,14 +12,14 @@ passed as bytes, as botocore expects. Omit ``toolConfig`` if there are no tools.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, MadeResult, Part, Turn, without_calls
+from .parts import MadeCall, Part, Prepared, Turn, without_calls
 from .schemas.strict import CLAUDE
 
 _WORD = "application/vnd.openxmlformats-officedocument."
@@ -76,21 +76,16 @@ class _Bedrock(ModelApi):
             ),
         }
 
-    def _blocks(self, response: object) -> list[Any]:
+    def _said(self, response: object) -> Iterator[str | RawCall]:
         whole = plain(response)
         output = first_present(whole, "output")
         message = whole if output is None else first_present(output, "message")
-        return self._listed(message, "content", response)
-
-    def _call_in(self, block: Any) -> RawCall | None:
-        call = first_present(block, "toolUse")
-        if not isinstance(call, Mapping):
-            return None
-        return RawCall(call.get("toolUseId"), call.get("name"), call.get("input"))
-
-    def _texts_in(self, block: Any) -> list[str]:
-        text = first_present(block, "text")
-        return [text] if isinstance(text, str) else []
+        for block in self._listed(message, "content", response):
+            call, text = first_present(block, "toolUse"), first_present(block, "text")
+            if isinstance(call, Mapping):
+                yield RawCall(call.get("toolUseId"), call.get("name"), call.get("input"))
+            elif isinstance(text, str):
+                yield text
 
     def _stop_reason(self, response: Any) -> Any:
         return first_present(response, "stopReason")
@@ -112,11 +107,11 @@ class _Bedrock(ModelApi):
     def _call(self, call: MadeCall) -> dict[str, Any]:
         return {"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}}
 
-    def _result(self, result: MadeResult) -> dict[str, Any]:
-        blocks = [self._part(part) for part in result.prepared.parts]
+    def _result(self, result: Prepared) -> dict[str, Any]:
+        blocks = [self._part(part) for part in result.parts]
         for number, block in enumerate(blocks, 1):
             _tell_apart(block, f"{result.id} {number}")
-        status = "error" if result.prepared.is_error else "success"
+        status = "error" if result.is_error else "success"
         return {"toolResult": {"toolUseId": result.id, "content": blocks, "status": status}}
 
     def _messages(self, turns: Iterable[Turn]) -> list[dict[str, Any]]:

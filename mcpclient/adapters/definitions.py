@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
 
 from ..protocol.types import Tool
@@ -340,11 +341,12 @@ class ToolCall:
 
 
 class RawCall(NamedTuple):
-    """A call as found in the response, unchecked."""
+    """A call as found in the response, unchecked; ``meta``: what the API wants back with it."""
 
     id: object
     name: object
     arguments: object
+    meta: Mapping[str, Any] = MappingProxyType({})
 
 
 def read_calls(found: Iterable[RawCall], tools: Sequence[Mapping[str, Any]]) -> list[ToolCall]:

@@ -13,14 +13,14 @@ The API has no strict mode (but the calling mode ``VALIDATED``) and no search fo
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, MadeResult, Part
+from .parts import MadeCall, Part, Prepared
 from .schemas.reduced import google_subset
 
 # The key in a sampling answer for the signatures of the model's calls.
@@ -65,31 +65,26 @@ class _Google(ModelApi):
         contents = self._messages(self._turns(sampling))
         return {"model": model, "contents": contents, "config": config}
 
-    def _blocks(self, response: object) -> list[Any]:
+    def _said(self, response: object) -> Iterator[str | RawCall]:
         whole = plain(response)
         content = whole
         if isinstance(whole, Mapping) and "candidates" in whole:
             content = plain(first_present(first_of(whole, "candidates"), "content"))
             if content is None:  # blocked, or stopped before it began
-                return []
-        is_empty = first_present(content, "role") and first_present(content, "parts") is None
-        return [] if is_empty else self._listed(content, "parts", response)
-
-    def _call_in(self, block: Any) -> RawCall | None:
-        call = plain(first_present(block, "functionCall", "function_call"))
-        if not isinstance(call, Mapping):
-            return None
-        return RawCall(call.get("id"), call.get("name"), call.get("args"))
-
-    def _texts_in(self, block: Any) -> list[str]:
-        text = first_present(block, "text")
-        return [text] if isinstance(text, str) and not first_present(block, "thought") else []
-
-    def _extra_in(self, block: Any) -> dict[str, Any]:
-        signature = first_present(block, "thoughtSignature", "thought_signature")
-        if isinstance(signature, bytes):  # as the SDK has it
-            signature = base64.b64encode(signature).decode("ascii")
-        return {"_meta": {_SIGNATURE: signature}} if signature else {}
+                return
+        if first_present(content, "role") and first_present(content, "parts") is None:
+            return
+        for part in self._listed(content, "parts", response):
+            call = plain(first_present(part, "functionCall", "function_call"))
+            text = first_present(part, "text")
+            if isinstance(call, Mapping):
+                signature = first_present(part, "thoughtSignature", "thought_signature")
+                if isinstance(signature, bytes):  # as the SDK has it
+                    signature = base64.b64encode(signature).decode("ascii")
+                meta = {_SIGNATURE: signature} if signature else {}
+                yield RawCall(call.get("id"), call.get("name"), call.get("args"), meta)
+            elif isinstance(text, str) and not first_present(part, "thought"):
+                yield text
 
     def _stop_reason(self, response: Any) -> Any:
         reason = first_present(first_of(response, "candidates"), "finishReason", "finish_reason")
@@ -108,16 +103,15 @@ class _Google(ModelApi):
         signature = call.meta.get(_SIGNATURE)
         return {**made, "thoughtSignature": signature} if signature else made
 
-    def _result(self, result: MadeResult) -> dict[str, Any]:
-        outcome = result.prepared
+    def _result(self, result: Prepared) -> dict[str, Any]:
         # A string: the API rejects a ``$ref`` in the JSON of an object.
-        text = outcome.text or "See the attached parts."
-        key = "error" if outcome.is_error else "output"
+        text = result.text or "See the attached parts."
+        key = "error" if result.is_error else "output"
         response: dict[str, Any] = {"name": result.name, "response": {key: text}}
         if result.id:
             response["id"] = result.id
-        if outcome.media:
-            response["parts"] = [self._part(media) for media in outcome.media]
+        if result.media:
+            response["parts"] = [self._part(media) for media in result.media]
         return {"functionResponse": response}
 
 

@@ -6,7 +6,7 @@ Each API is a subclass with its own rules and shapes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, ClassVar, Protocol
 
 from ..errors import UsageError
@@ -27,9 +27,9 @@ from .limits import Limits, MediaRules
 from .parts import (
     Item,
     MadeCall,
-    MadeResult,
     Outcome,
     Part,
+    Prepared,
     Turn,
     joined_by_id,
     made_results,
@@ -119,7 +119,8 @@ class ModelApi(Provider, ABC):
         return ToolDefinitions.of(self._definitions(defined), defined, problems)
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
-        return read_calls(filter(None, map(self._call_in, self._blocks(response))), tools)
+        said = self._said(response)
+        return read_calls([item for item in said if isinstance(item, RawCall)], tools)
 
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
@@ -132,16 +133,17 @@ class ModelApi(Provider, ABC):
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
         whole = plain(response)
-        read = iter(self.calls(whole, self.tools(sampling.tools)))
+        said = list(self._said(whole))
+        raw = [item for item in said if isinstance(item, RawCall)]
+        calls = iter(zip(raw, read_calls(raw, self.tools(sampling.tools))))
         content: list[dict[str, Any]] = []
-        for number, block in enumerate(self._blocks(whole)):
-            if self._call_in(block) is None:
-                content += [{"type": "text", "text": text} for text in self._texts_in(block)]
+        for number, item in enumerate(said):
+            if isinstance(item, str):
+                content.append({"type": "text", "text": item})
             else:
-                use = next(read).as_tool_use()
-                content.append(
-                    {**use, "id": use["id"] or f"call_{number}", **self._extra_in(block)}
-                )
+                made, call = next(calls)
+                use, meta = call.as_tool_use(), {"_meta": made.meta} if made.meta else {}
+                content.append({**use, "id": use["id"] or f"call_{number}", **meta})
         return {
             "content": content or "",
             "model": first_present(whole, "model", "modelVersion", "model_version"),
@@ -151,18 +153,8 @@ class ModelApi(Provider, ABC):
     # Reading
 
     @abstractmethod
-    def _blocks(self, response: object) -> list[Any]:
-        """Return the parts of a response with text and calls, as plain data."""
-
-    @abstractmethod
-    def _call_in(self, block: Any) -> RawCall | None: ...
-
-    @abstractmethod
-    def _texts_in(self, block: Any) -> list[str]: ...
-
-    def _extra_in(self, block: Any) -> dict[str, Any]:
-        """Return the members of a call that the API wants back, for the server to keep."""
-        return {}
+    def _said(self, response: object) -> Iterator[str | RawCall]:
+        """Yield the texts and the calls of a response."""
 
     @abstractmethod
     def _stop_reason(self, response: Any) -> Any: ...
@@ -200,14 +192,14 @@ class ModelApi(Provider, ABC):
     def _call(self, call: MadeCall) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _result(self, result: MadeResult) -> dict[str, Any]: ...
+    def _result(self, result: Prepared) -> dict[str, Any]: ...
 
     def _item(self, item: Item) -> dict[str, Any]:
-        if isinstance(item, MadeResult):
+        if isinstance(item, Prepared):
             return self._result(item)
         return self._call(item) if isinstance(item, MadeCall) else self._part(item)
 
-    def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:
+    def _results(self, made: list[Prepared]) -> list[dict[str, Any]]:
         blocks = [self._result(result) for result in made]
         return [{"role": self.roles[0], self.content: blocks}] if blocks else []
 

@@ -11,14 +11,14 @@ an array says what its items are; at most 128 tools.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import IMAGES, LONE_SURROGATES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
+from .parts import ERROR_PREFIX, MadeCall, Part, Prepared, Turn
 from .schemas.strict import OPENAI
 
 RULES = DefinitionRules(
@@ -59,8 +59,7 @@ class _OpenAIChat(ModelApi):
         )
         return {"model": model, "messages": conversation, **options}
 
-    def _blocks(self, response: object) -> list[Any]:
-        """Return the message, which has the text, and its calls."""
+    def _said(self, response: object) -> Iterator[str | RawCall]:
         message = plain(response)
         if isinstance(message, Mapping) and "choices" in message:
             message = plain(first_present(first_of(message, "choices"), "message"))
@@ -69,19 +68,13 @@ class _OpenAIChat(ModelApi):
         calls = first_present(message, "tool_calls") or []
         if not isinstance(calls, list):
             raise self._unreadable("list of tool_calls", response)
-        blocks: list[Any] = [message]
+        text = first_present(message, "content", "refusal")
+        if isinstance(text, str) and text:
+            yield text
         for call in map(plain, calls):
             function = plain(first_present(call, "function"))
             name, arguments = (first_present(function, key) for key in ("name", "arguments"))
-            blocks.append(RawCall(first_present(call, "id"), name, arguments))
-        return blocks
-
-    def _call_in(self, block: Any) -> RawCall | None:
-        return block if isinstance(block, RawCall) else None
-
-    def _texts_in(self, block: Any) -> list[str]:
-        text = first_present(block, "content", "refusal")
-        return [text] if isinstance(text, str) and text else []
+            yield RawCall(first_present(call, "id"), name, arguments)
 
     def _stop_reason(self, response: Any) -> Any:
         return first_present(first_of(response, "choices") or response, "finish_reason")
@@ -104,21 +97,21 @@ class _OpenAIChat(ModelApi):
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
         return {"id": call.id, "type": "function", "function": function}
 
-    def _result(self, result: MadeResult) -> dict[str, Any]:
+    def _result(self, result: Prepared) -> dict[str, Any]:
         texts = [
             part if isinstance(part, str) else _FOLLOWS.format(part.description)
-            for part in result.prepared.parts
+            for part in result.parts
         ]
-        text = (ERROR_PREFIX if result.prepared.is_error else "") + "\n".join(texts)
+        text = (ERROR_PREFIX if result.is_error else "") + "\n".join(texts)
         return {"role": "tool", "tool_call_id": result.id, "content": text}
 
-    def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:
+    def _results(self, made: list[Prepared]) -> list[dict[str, Any]]:
         """Write a message of the tool for each result, and one of the user for all their media."""
         following: list[Part] = []
         for result in made:
-            if result.prepared.media:
+            if result.media:
                 announced = _ANNOUNCED.format(result.name or "the tool", result.id)
-                following += [announced, *result.prepared.media]
+                following += [announced, *result.media]
         answers = [self._result(result) for result in made]
         if following:
             answers.append({"role": "user", "content": [self._part(part) for part in following]})

@@ -10,7 +10,7 @@ The rules for names and schemas are those of `openai_chat`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -19,7 +19,7 @@ from .definitions import Definition, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules
 from .model_api import ModelApi, given
 from .openai_chat import RULES as _CHAT_RULES
-from .parts import ERROR_PREFIX, MadeCall, MadeResult, Part, Turn
+from .parts import ERROR_PREFIX, MadeCall, Part, Prepared, Turn
 
 
 class _OpenAIResponses(ModelApi):
@@ -46,18 +46,16 @@ class _OpenAIResponses(ModelApi):
         )
         return {"model": model, "input": self._messages(self._turns(sampling)), **options}
 
-    def _blocks(self, response: object) -> list[Any]:
-        return self._listed(plain(response), "output", response)
-
-    def _call_in(self, block: Any) -> RawCall | None:
-        if first_present(block, "type") != "function_call":
-            return None
-        return RawCall(block.get("call_id"), block.get("name"), block.get("arguments"))
-
-    def _texts_in(self, block: Any) -> list[str]:
-        parts = first_present(block, "content") if first_present(block, "type") == "message" else []
-        texts = [first_present(plain(part), "text", "refusal") for part in parts or []]
-        return [text for text in texts if isinstance(text, str)]
+    def _said(self, response: object) -> Iterator[str | RawCall]:
+        for block in self._listed(plain(response), "output", response):
+            kind = first_present(block, "type")
+            if kind == "function_call":
+                yield RawCall(block.get("call_id"), block.get("name"), block.get("arguments"))
+            elif kind == "message":
+                for part in first_present(block, "content") or []:
+                    text = first_present(plain(part), "text", "refusal")
+                    if isinstance(text, str):
+                        yield text
 
     def _stop_reason(self, response: Any) -> Any:
         return "max_tokens" if first_present(response, "status") == "incomplete" else None
@@ -79,14 +77,13 @@ class _OpenAIResponses(ModelApi):
         called = {"call_id": call.id, "name": call.name, "arguments": arguments}
         return {"type": "function_call", **called}
 
-    def _result(self, result: MadeResult) -> dict[str, Any]:
-        made = result.prepared
-        prefix = ERROR_PREFIX if made.is_error else ""
-        parts = [prefix.strip(), *made.parts] if prefix else made.parts
-        output = list(map(self._part, parts)) if made.media else prefix + made.text
+    def _result(self, result: Prepared) -> dict[str, Any]:
+        prefix = ERROR_PREFIX if result.is_error else ""
+        parts = [prefix.strip(), *result.parts] if prefix else result.parts
+        output = list(map(self._part, parts)) if result.media else prefix + result.text
         return {"type": "function_call_output", "call_id": result.id, "output": output}
 
-    def _results(self, made: list[MadeResult]) -> list[dict[str, Any]]:
+    def _results(self, made: list[Prepared]) -> list[dict[str, Any]]:
         return [self._result(result) for result in made]
 
     def _messages(self, turns: Iterable[Turn]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 from ..errors import McpError, UsageError
@@ -55,10 +55,15 @@ _TEXT_TYPE = re.compile(r"text/.*|.*\+(json|xml|yaml)|application/(json|xml|yaml
 
 @dataclass(frozen=True)
 class Prepared:
-    """The parts of a result for a model, at least one, and whether the call failed."""
+    """The parts of a result for a model, at least one, and whether the call failed.
+
+    ``id`` and ``name``: of the call, if they are known.
+    """
 
     parts: list[Part]
     is_error: bool
+    id: str = ""
+    name: str = ""
 
     @property
     def text(self) -> str:
@@ -230,16 +235,7 @@ class MadeCall:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class MadeResult:
-    """The result of a call; ``name`` is the name of the call."""
-
-    id: str
-    name: str
-    prepared: Prepared
-
-
-Item = Union[Part, MadeCall, MadeResult]
+Item = Union[Part, MadeCall, Prepared]
 
 _NONE = MediaRules()
 # Every API accepts such ids of calls; a server's ids may be different.
@@ -256,7 +252,7 @@ class Turn:
     @property
     def parts(self) -> list[Part]:
         """The text and media."""
-        return [item for item in self.items if not isinstance(item, (MadeCall, MadeResult))]
+        return [item for item in self.items if not isinstance(item, (MadeCall, Prepared))]
 
     @property
     def text(self) -> str:
@@ -269,14 +265,14 @@ class Turn:
         return [item for item in self.items if isinstance(item, MadeCall)]
 
     @property
-    def results(self) -> list[MadeResult]:
+    def results(self) -> list[Prepared]:
         """The results."""
-        return [item for item in self.items if isinstance(item, MadeResult)]
+        return [item for item in self.items if isinstance(item, Prepared)]
 
 
 def made_results(
     pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None, rules: MediaRules
-) -> list[MadeResult]:
+) -> list[Prepared]:
     """Return the results of calls within the limits and the media that an API accepts.
 
     The result of a call with a problem is that problem.
@@ -286,17 +282,17 @@ def made_results(
         told = outcome if call.problem is None else UsageError(call.problem)
         name = without_surrogates(call.called_as)
         found = prepared(told, limits or Limits(), rules)
-        made.append(MadeResult(without_surrogates(call.id), name, found))
+        made.append(replace(found, id=without_surrogates(call.id), name=name))
     return made
 
 
-def joined_by_id(made: Iterable[MadeResult]) -> list[MadeResult]:
+def joined_by_id(made: Iterable[Prepared]) -> list[Prepared]:
     """Return one result for each id, because some APIs reject duplicates."""
-    joined: dict[str, MadeResult] = {}
+    joined: dict[str, Prepared] = {}
     for result in made:
         known = joined.setdefault(result.id, result)
         if known is not result:
-            known.prepared.parts.extend(result.prepared.parts)
+            known.parts.extend(result.parts)
     return list(joined.values())
 
 
@@ -327,7 +323,7 @@ def turns_of(
                 made = called.get(block.tool_use_id)
                 identity, name = (made.id, made.name) if made else (block.tool_use_id, "")
                 outcome = prepared(CallToolResult(block.raw), limits, taken)
-                turn.items.append(MadeResult(identity, name, outcome))
+                turn.items.append(replace(outcome, id=identity, name=name))
             elif parts_of([block]) != [""]:
                 outcome = prepared(CallToolResult({"content": [block.raw]}), limits, taken)
                 turn.items.extend(outcome.parts)
@@ -352,8 +348,8 @@ def without_calls(turn: Turn) -> Turn:
     for item in turn.items:
         if isinstance(item, MadeCall):
             items.append(f"[called {item.name} with {json.dumps(item.arguments)}]")
-        elif isinstance(item, MadeResult):
-            items += [f"[the result of {item.name or 'a call'}]", *item.prepared.parts]
+        elif isinstance(item, Prepared):
+            items += [f"[the result of {item.name or 'a call'}]", *item.parts]
         else:
             items.append(item)
     return Turn(turn.of_model, items)

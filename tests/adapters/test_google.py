@@ -123,7 +123,7 @@ def test_what_a_server_is_answered() -> None:
     assert made == {
         "content": [
             {"type": "text", "text": "I look."},
-            {**use, "id": "call_2", "input": {"x": 1}, **signed},
+            {**use, "id": "call_1", "input": {"x": 1}, **signed},
             {**use, "id": "c", "input": {}},
         ],
         "model": "m",

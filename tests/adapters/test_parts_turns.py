@@ -14,7 +14,6 @@ from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Media, MediaRules, NameRule
 from mcpclient.adapters.parts import (
     MadeCall,
-    MadeResult,
     Prepared,
     Turn,
     made_results,
@@ -82,8 +81,8 @@ def test_calls_and_their_results() -> None:
     )
     assert turns[0].calls == [MadeCall("c", "a_b", {"x": 1}, {"k": 1})]
     assert turns[1].results == [
-        MadeResult("c", "a_b", Prepared(["hi"], False)),
-        MadeResult("d", "", Prepared(["[no output]"], True)),
+        Prepared(["hi"], False, "c", "a_b"),
+        Prepared(["[no output]"], True, "d"),
     ]
     assert turns[0].parts == turns[1].parts == []
 
@@ -114,10 +113,10 @@ def test_results_of_calls() -> None:
     """F-TOOL-2."""
     call = ToolCall("c", "web.search", {}, None, "web_search")
     (made,) = made_results([(call, OUTCOMES["text"])], None, RULES)
-    assert made == MadeResult("c", "web_search", Prepared(["one\ntwo"], False))
+    assert made == Prepared(["one\ntwo"], False, "c", "web_search")
     wrong = ToolCall("d", "x", {}, "there is no tool 'x'", "x")
     for outcome in (None, OUTCOMES["text"]):
         (made,) = made_results([(wrong, outcome)], None, RULES)
-        assert made.prepared == Prepared(["there is no tool 'x'"], True)
+        assert made == Prepared(["there is no tool 'x'"], True, "d", "x")
     (made,) = made_results([(call, None)], None, RULES)
-    assert made.prepared == Prepared(["The call was not made."], True)
+    assert made == Prepared(["The call was not made."], True, "c", "web_search")

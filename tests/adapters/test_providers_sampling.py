@@ -209,7 +209,7 @@ def test_google_needs_no_ids() -> None:
     }
     option = sampling_model("google", "m", lambda **request: response)
     result = asyncio.run(SamplingAnswerer(option).answer({**PARAMS, "tools": [LOOK]}, "s"))
-    assert result["content"]["id"] == "call_1"
+    assert result["content"]["id"] == "call_0"
 
 
 def test_bytes_are_bytes_for_bedrock() -> None:
