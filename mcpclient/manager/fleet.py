@@ -7,18 +7,24 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
+from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, name_targets
 from ..config.config import Config, ServerConfig
 from ..config.policy.policy import Policy
 from ..errors import UsageError
 from ..gate.gate import Gate
+from ..net.futures import LoopBound
 from ..transports.base import Transport
-from .managed_client import Shared, same_server
-from .naming import ToolNames
-from .pins import Memory, memory_key
+from .machine import Events, Reconnect
+from .managed_client import Slots, same_server
+from .pins import Memory, Pins, memory_key
 from .server import Server
+from .tools import Catalog
+
+if TYPE_CHECKING:
+    from ..client.connection.caps import Caps
 
 
 def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
@@ -81,41 +87,54 @@ class Fleet:
 
     ``config``: what they were loaded as. ``configs``: each as it is configured; ``servers``: those
     that were made of them while the manager is open, in the order of the configuration.
-    ``shared``: what they share, once the manager was opened. ``require_open``: raises where the
-    manager is not open.
+    ``require_open``: raises where the manager is not open.
+
+    The rest is what the servers share. ``home``: the event loop they live in. ``eras``: which era
+    each speaks. ``caps``: theirs by name, whose counts outlive clients. ``slots``: of its attempts.
     """
+
+    slots: Slots
+    eras: EraMemory
 
     def __init__(
         self,
         servers: object,
         policy: Policy | None,
-        names: ToolNames,
+        home: LoopBound,
+        catalog: Catalog,
+        events: Events,
         require_open: Callable[[], None],
         *,
+        options: Mapping[str, Any],
+        reconnect: Reconnect | None,
+        pins: Pins | None,
+        auto_refresh: bool,
         lazy: bool,
         memory: str | os.PathLike[str] | None,
     ) -> None:
+        self.home, self.catalog, self.events = home, catalog, events
+        self.options, self.reconnect, self.pins = options, reconnect, pins
+        self.auto_refresh = auto_refresh
+        self.caps: dict[str, Caps] = {}
         self._gate = Gate(policy)
         self.config: Config = servers if isinstance(servers, Config) else Config()
         self.configs: dict[str, ServerConfig] = configured_servers(servers, self._gate)
         self.servers: dict[str, Server] = {}
-        self.shared: Shared | None = None
         is_lazy = lazy or any(config.lazy for config in self.configs.values())
         self.memory: Memory | None = Memory(memory) if is_lazy or memory is not None else None
         self._is_lazy = lazy
-        self._names = names
+        self._names = catalog.names
         self._require_open = require_open
         for server in self.configs.values():
-            names.add_server(server.name, server.naming)
+            self._names.add_server(server.name, server.naming)
 
-    def make_all(self, shared: Shared) -> None:
+    def open(self) -> None:
         """Make every server that is configured."""
-        self.shared = shared
+        self.eras = EraMemory()
         self._make(list(self.configs.values()))
 
     def _make(self, configs: Iterable[ServerConfig]) -> list[Server]:
-        assert self.shared is not None
-        made = [Server(config, self.shared) for config in configs]
+        made = [Server(config, self) for config in configs]
         for server in made:
             self._names.add_server(server.name, server.config.naming)
             self.configs[server.name], self.servers[server.name] = server.config, server

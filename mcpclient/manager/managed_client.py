@@ -1,4 +1,4 @@
-"""The client of one server of a manager, its options, and the services that all of them share.
+"""The client of one server of a manager, its options, and the slots of attempts to connect.
 
 The calls of such a client survive a reconnection.
 """
@@ -9,7 +9,6 @@ import asyncio
 import math
 import os
 from collections.abc import Awaitable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from ..auth.options import OAuth
@@ -34,14 +33,11 @@ from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
 from ..net.login.authentication import awaiting_login, expect_login
 from ..transports.base import Transport
-from .machine import NEXT_STEPS, NOT_ALLOWED, Events, Reconnect, did_not_run
-from .pins import Memory, Pins
+from .machine import NEXT_STEPS, NOT_ALLOWED, did_not_run
 
 if TYPE_CHECKING:
-    from ..client.connection.caps import Caps
     from ..client.connection.client_options import ClientOptions
     from .server import Server
-    from .tools import Catalog
 
 T = TypeVar("T")
 
@@ -186,7 +182,7 @@ async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> No
         raise AuthorizationRequired(target)
 
 
-# Options of the clients, and shared services
+# Options of the clients
 
 # Shared options that do not apply to a server are left out for it.
 _FOR_URLS: tuple[str, ...] = ("auth", "headers")
@@ -293,26 +289,3 @@ def _size(environ: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"{name} is a number of servers, 1 or more: {text!r}")
     return int(text)
-
-
-@dataclass(frozen=True)
-class Shared:
-    """The services and settings that the servers of one manager share.
-
-    ``home``: the event loop they live in. ``admit``: returns the configuration of a server as the
-    gate allows it now; the flag asks for it as if it were enabled. ``eras``: which era each server
-    speaks. ``caps``: those of the servers by name, whose counts outlive clients.
-    """
-
-    home: LoopBound
-    options: Mapping[str, Any]
-    catalog: Catalog
-    events: Events
-    slots: Slots
-    reconnect: Reconnect | None
-    admit: Callable[[ServerConfig, bool], Awaitable[ServerConfig]]
-    pins: Pins | None = None
-    memory: Memory | None = None
-    caps: dict[str, Caps] = field(default_factory=dict)
-    auto_refresh: bool = True
-    eras: EraMemory = field(default_factory=EraMemory)

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
@@ -27,7 +26,7 @@ from ..suggestions import there_is_no
 from .calls import Calls
 from .fleet import Changes, Fleet
 from .machine import Events, EventStream, ManagerEvent, Reconnect, Status
-from .managed_client import Shared, Slots
+from .managed_client import Slots
 from .naming import ToolNames
 from .pins import Pins
 from .server import Server
@@ -143,28 +142,25 @@ class Manager(Calls):
             raise UsageError(
                 "approvals and inputs are for files: give these servers to load_config() with them"
             )
-        self._pins, self._wait, self._required = pins, wait, required
+        self._wait, self._required = wait, required
         self._state = _State()
         self._home = LoopBound()
         self._home.kind = "manager"
         self._events = Events(on_event, self._home)
-        self._names = ToolNames(naming, name_limit)
-        self._catalog = Catalog(self._names, self._events.tell)
+        self._catalog = Catalog(ToolNames(naming, name_limit), self._events.tell)
         fleet = self._fleet = Fleet(
-            servers, policy, self._names, self._require_open, lazy=lazy, memory=memory
-        )
-        self._make_shared = partial(
-            Shared,
-            home=self._home,
+            servers,
+            policy,
+            self._home,
+            self._catalog,
+            self._events,
+            self._require_open,
             options=client_options,
-            catalog=self._catalog,
-            events=self._events,
             reconnect=reconnect,
-            admit=fleet.admit,
             pins=pins,
-            memory=fleet.memory,
-            caps={},
             auto_refresh=auto_refresh,
+            lazy=lazy,
+            memory=memory,
         )
         self._servers = fleet.servers
         self._uris = {}
@@ -200,16 +196,16 @@ class Manager(Calls):
             self._require_wanted()  # it may have been closed while this waited
             if self._state.is_open:
                 return
-            shared = self._make_shared(slots=Slots(os.environ))
+            self._fleet.slots = Slots(os.environ)
             self._state.is_open = self._state.was_open = True
             self._events.open()
             try:
-                self._fleet.make_all(shared)
+                self._fleet.open()
                 for server in self._servers.values():
                     server.start()
                 await self._await_attempts()
                 self._require_wanted()
-                self._names.settle()
+                self._catalog.names.settle()
                 self._check_required()
             except BaseException:
                 await self._shut_down()
@@ -314,13 +310,14 @@ class Manager(Calls):
     @property
     def problems(self) -> list[Problem]:
         """Mistakes in the configuration, and tools that are repeated or not as locked."""
+        pins = self._fleet.pins
         return [
             *self._fleet.config.problems,
             *(
                 Problem(
                     "warning",
                     str(mismatch),
-                    os.fspath(self._pins.path) if self._pins else server.config.source,
+                    os.fspath(pins.path) if pins else server.config.source,
                     server=server.name,
                     hint=mismatch.hint,
                 )

@@ -39,7 +39,6 @@ from .machine import (
 )
 from .managed_client import (
     ManagedClient,
-    Shared,
     look_for_login,
     options_for,
     refusal_of,
@@ -50,6 +49,7 @@ from .tools import ServerTools, ToolList
 
 if TYPE_CHECKING:
     from ..client.events import audit
+    from .fleet import Fleet
 else:
     audit = OnDemand("..client.events.audit", __name__)
 
@@ -65,7 +65,7 @@ class Server:
     - ``is_over``: whether it was removed, or its manager closed: it is never connected again.
     """
 
-    def __init__(self, config: ServerConfig, shared: Shared) -> None:
+    def __init__(self, config: ServerConfig, shared: Fleet) -> None:
         self.config: ServerConfig = config
         self.status: Status = NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
         self.error: Exception | None = refusal_of(config)

@@ -26,7 +26,8 @@ from .pins import Mismatch, Remembered, ServerOffer, memory_key, repeated_tools
 if TYPE_CHECKING:
     from ..client.client import Client
     from ..client.contents import Subscription
-    from .managed_client import ManagedClient, Shared
+    from .fleet import Fleet
+    from .managed_client import ManagedClient
     from .server import Server
 
 _logger = logger_for("mcpclient.manager")
@@ -249,7 +250,7 @@ class ServerTools:
     ``mismatches``: the differences from the lock file, and tools that are listed twice.
     """
 
-    def __init__(self, server: Server, shared: Shared) -> None:
+    def __init__(self, server: Server, shared: Fleet) -> None:
         self.stale: bool = True
         self.said: str = ""
         self.mismatches: tuple[Mismatch, ...] = ()
