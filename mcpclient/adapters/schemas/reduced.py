@@ -56,7 +56,7 @@ def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
     result = {key: value for key, value in schema.items() if key not in present}
     if not combined:
         return PlainRoot(result, notes)
-    shape = _shape(schema, schema, frozenset()) or _Shape()
+    shape = _shape(schema, schema, {}) or _Shape()
     result["properties"] = shape.properties
     result.pop("required", None)
     if shape.required:
@@ -69,8 +69,11 @@ def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
     return PlainRoot(result, notes, _sentence(schema, unions))
 
 
-def _shape(value: object, root: JsonSchema, opened: frozenset[str]) -> _Shape | None:
-    """Return the shape of the objects that a schema accepts; None if it accepts no object."""
+def _shape(value: object, root: JsonSchema, known: dict[str, _Shape | None]) -> _Shape | None:
+    """Return the shape of the objects that a schema accepts; None if it accepts no object.
+
+    ``known``: the shapes of references, since definitions can double at each step.
+    """
     if not isinstance(value, dict) or value.get("not") == {}:
         return None if value is False or isinstance(value, dict) else _Shape()
     kinds = value.get("type", "object")
@@ -81,16 +84,17 @@ def _shape(value: object, root: JsonSchema, opened: frozenset[str]) -> _Shape | 
         list(value.get("required", [])),
         value.get("additionalProperties") is False and not value.get("patternProperties"),
     )
+    for member in value.get("allOf", []):
+        shape = _both(shape, _shape(member, root, known))
     reference = value.get("$ref")
-    members = list(value.get("allOf", []))
-    if isinstance(reference, str) and reference not in opened:
-        opened |= {reference}
-        members.append(target_of(reference, root))
-    for member in members:
-        shape = _both(shape, _shape(member, root, opened))
+    if isinstance(reference, str):
+        if reference not in known:
+            known[reference] = _Shape()  # it may contain itself
+            known[reference] = _shape(target_of(reference, root), root, known)
+        shape = _both(shape, known[reference])
     for keyword in ("anyOf", "oneOf"):
         if keyword in value:
-            branches = [_shape(branch, root, opened) for branch in value[keyword]]
+            branches = [_shape(branch, root, known) for branch in value[keyword]]
             shape = _both(shape, _any([branch for branch in branches if branch is not None]))
     return shape
 
@@ -154,7 +158,7 @@ def _constants(option: JsonSchema) -> list[Any]:
 def _sentence(schema: JsonSchema, unions: list[str]) -> str:
     said = []
     for keyword in unions:
-        shapes = [_shape(branch, schema, frozenset()) for branch in schema[keyword]]
+        shapes = [_shape(branch, schema, {}) for branch in schema[keyword]]
         groups = [_listed(shape.required or shape.properties) for shape in shapes if shape]
         groups = list(dict.fromkeys(group for group in groups if group))
         if len(groups) > 1:

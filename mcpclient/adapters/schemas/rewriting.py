@@ -176,39 +176,23 @@ def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, 
 
 
 def without_unused(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without the definitions that nothing refers to."""
+    """Return the schema without the definitions at its root that nothing refers to."""
+    result = {key: value for key, value in schema.items() if key not in DEFINITIONS}
     used: set[Tokens] = set()
-    pending: list[object] = [schema]
+    pending: list[object] = [result]
     while pending:
-        value = pending.pop()
-        if not isinstance(value, dict):
-            continue
-        tokens = tokens_of(value.get("$ref"))
-        if tokens is not None and tokens not in used:
-            used.add(tokens)
-            pending.append(target_of(value["$ref"], schema))
-        pending += [
-            inner
-            for place, inner in subschemas(value, DRAFT_2020_12)
-            if place[0] not in DEFINITIONS
-        ]
-    beginnings = {tokens[:length] for tokens in used for length in range(len(tokens) + 1)}
-
-    def prune(value: JsonSchema, path: Tokens) -> Rewritten:
-        result = dict(value)
-        for keyword in DEFINITIONS:
-            if keyword in result:
-                kept = {
-                    name: inner
-                    for name, inner in result.pop(keyword).items()
-                    if (*path, keyword, name) in beginnings
-                }
-                if kept:
-                    result[keyword] = kept
-        return Rewritten(result, True)
-
-    pruned: JsonSchema = rewritten(schema, prune).schema
-    return pruned
+        for part in every_part(pending.pop()):
+            tokens = tokens_of(part.get("$ref"))
+            if tokens and tokens not in used:
+                used.add(tokens)
+                pending.append(target_of(part["$ref"], schema))
+    places = {tokens[:2] for tokens in used}
+    for keyword in DEFINITIONS:
+        definitions = schema.get(keyword, {}).items()
+        kept = {name: inner for name, inner in definitions if (keyword, name) in places}
+        if kept:
+            result[keyword] = kept
+    return result
 
 
 def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:

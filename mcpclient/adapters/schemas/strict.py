@@ -13,14 +13,14 @@ anthropic 2.12.0, which moves bounds into descriptions.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
-from .rewriting import JsonSchema, every_part, target_of
+from .rewriting import JsonSchema, Rewritten, every_part, rewritten, target_of
 
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
@@ -89,124 +89,114 @@ def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Stri
 
     ``schema`` is in normal form and has no combinations at its root.
     """
-    making = _Strict(rules)
-    result = making.schema(schema, (), 0)
+    reasons: dict[str, None] = {}
+
+    def change(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+        result = {key: inner for key, inner in value.items() if key not in _ANNOTATIONS}
+        result = _with_bounds_described(result, rules)
+        for reason in _made_strict(result, rules, is_root=not path):
+            reasons[f"at {join_pointer(path) or 'the root'}: {reason}"] = None
+        if "$ref" in result and len(result) > 1:
+            result = {"anyOf": [{"$ref": result.pop("$ref")}], **result}
+        return Rewritten(result, True)
+
+    merged = rewritten(schema, lambda value, _: Rewritten(_with_single_member_merged(value), True))
+    result = rewritten(merged.schema, change).schema
     parts = list(every_part(schema))
     optional = [part.get("properties", {}).keys() - part.get("required", []) for part in parts]
     unions = sum("anyOf" in part or isinstance(part.get("type"), list) for part in parts)
-    if sum(len(part.get("properties", {})) for part in parts) > _MAX_PROPERTIES:
-        making.reasons.append(f"it has over {_MAX_PROPERTIES} properties")
-    if sum(len(part.get("enum", [])) for part in parts) > _MAX_ENUM_VALUES:
-        making.reasons.append(f"it has over {_MAX_ENUM_VALUES} values in enums")
-    if not rules.recursive and _is_recursive(schema, schema, ()):
-        making.reasons.append("it contains itself")
-    made = Strict(result, sum(map(len, optional)), unions)
-    return made, list(dict.fromkeys(making.reasons))
+    exceeded = {
+        f"at the root: over {_MAX_LEVELS} levels deep": _levels(schema) > _MAX_LEVELS,
+        f"it has over {_MAX_PROPERTIES} properties": (
+            sum(len(part.get("properties", {})) for part in parts) > _MAX_PROPERTIES
+        ),
+        f"it has over {_MAX_ENUM_VALUES} values in enums": (
+            sum(len(part.get("enum", [])) for part in parts) > _MAX_ENUM_VALUES
+        ),
+        "it contains itself": not rules.recursive and _is_recursive(schema),
+    }
+    reasons.update({reason: None for reason, is_so in exceeded.items() if is_so})
+    return Strict(result, sum(map(len, optional)), unions), list(reasons)
 
 
-def _is_recursive(schema: object, root: JsonSchema, opened: tuple[str, ...]) -> bool:
-    if not isinstance(schema, dict):
-        return False
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        if reference in opened:
-            return True
-        if _is_recursive(target_of(reference, root), root, (*opened, reference)):
-            return True
-    inner = [one for place, one in subschemas(schema, DRAFT_2020_12) if place[0] != "$defs"]
-    return any(_is_recursive(one, root, opened) for one in inner)
+def _levels(schema: JsonSchema) -> int:
+    """Return how many objects and arrays stand within each other."""
+    inner = subschemas(schema, DRAFT_2020_12)
+    depths = (
+        _levels(one) + (place[0] in ("properties", "items"))
+        for place, one in inner
+        if isinstance(one, dict)
+    )
+    return max(depths, default=0)
 
 
-class _Strict:
-    def __init__(self, rules: StrictRules) -> None:
-        self._rules = rules
-        self.reasons: list[str] = []
+def _is_recursive(schema: JsonSchema) -> bool:
+    leads: dict[str, set[str]] = {}
+    pending = _references(schema)
+    while pending:
+        reference = pending.pop()
+        leads[reference] = _references(target_of(reference, schema))
+        pending |= leads[reference] - leads.keys()
+    while ends := [each for each, others in leads.items() if others.isdisjoint(leads)]:
+        for each in ends:
+            del leads[each]
+    return bool(leads)
 
-    def schema(self, schema: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
-        """Convert one schema. ``level``: the number of objects and arrays around it."""
-        schema = _with_single_member_merged(schema)
-        if level > _MAX_LEVELS:
-            self._refuse(path, f"over {_MAX_LEVELS} levels deep")
-            return schema
-        result = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
-        result = self._with_bounds_described(result)
-        for keyword in result.keys() - self._rules.taken:
-            self._refuse(path, f"{keyword} is not accepted")
-        if result.get("format", "date") not in self._rules.formats:
-            self._refuse(path, f"the format {result['format']} is not accepted")
-        self._type(result, path)
-        for keyword in ("$defs", "definitions"):
-            if keyword in result:
-                result[keyword] = {
-                    name: self.schema(inner, (*path, keyword, name), 0)
-                    for name, inner in result[keyword].items()
-                }
-        if "anyOf" in result:
-            result["anyOf"] = [
-                self.schema(inner, (*path, "anyOf", str(index)), level)
-                for index, inner in enumerate(result["anyOf"])
-            ]
-        if "$ref" in result and len(result) > 1:
-            return {"anyOf": [{"$ref": result.pop("$ref")}], **result}
-        return self._container(result, path, level)
 
-    def _with_bounds_described(self, schema: JsonSchema) -> JsonSchema:
-        """Move bounds that the API does not accept into the description, for the model."""
-        rules = self._rules
-        bounds = {
-            key: value
-            for key, value in schema.items()
-            if key in rules.described and not (key == "format" and value in rules.formats)
+def _references(schema: object) -> set[str]:
+    return {part["$ref"] for part in every_part(schema) if "$ref" in part}
+
+
+def _with_bounds_described(schema: JsonSchema, rules: StrictRules) -> JsonSchema:
+    """Move bounds that the API does not accept into the description, for the model."""
+    bounds = {
+        key: value
+        for key, value in schema.items()
+        if key in rules.described and not (key == "format" and value in rules.formats)
+    }
+    if not bounds:
+        return schema
+    result = {key: value for key, value in schema.items() if key not in bounds}
+    said = ", ".join(f"{key}: {json.dumps(value)}" for key, value in bounds.items())
+    result["description"] = f"{schema.get('description', '')} ({said})".lstrip()
+    return result
+
+
+def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> Iterator[str]:
+    """Change a schema whose subschemas are strict; yield the reasons why it cannot be."""
+    for keyword in schema.keys() - rules.taken:
+        yield f"{keyword} is not accepted"
+    if schema.get("format", "date") not in rules.formats:
+        yield f"the format {schema['format']} is not accepted"
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    if "type" not in schema and values:
+        found = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
+        schema["type"] = found[0] if len(found) == 1 else found
+    if not schema.keys() & {"type", "anyOf", "$ref"}:
+        yield "accepts anything"
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "array" in kinds and not isinstance(schema.get("items"), dict):
+        yield "an array of anything"
+    properties = schema.get("properties", {})
+    if "object" not in kinds:
+        if "properties" in schema:
+            yield "has properties without being an object"
+        return
+    if schema.get("additionalProperties", False) is not False:
+        yield "accepts properties that are not listed"
+    if not is_root and not properties and "additionalProperties" not in schema:
+        yield "an object of anything"
+    required = schema.get("required", [])
+    for name in set(required) - set(properties):
+        yield f"requires {name!r}, which it does not describe"
+    if rules.all_required:
+        properties = {
+            name: inner if name in required else _nullable(inner)
+            for name, inner in properties.items()
         }
-        if not bounds:
-            return schema
-        result = {key: value for key, value in schema.items() if key not in bounds}
-        said = ", ".join(f"{key}: {json.dumps(value)}" for key, value in bounds.items())
-        result["description"] = f"{schema.get('description', '')} ({said})".lstrip()
-        return result
-
-    def _type(self, result: JsonSchema, path: tuple[str, ...]) -> None:
-        values = result.get("enum", [result["const"]] if "const" in result else [])
-        if "type" not in result and values:
-            kinds = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
-            result["type"] = kinds[0] if len(kinds) == 1 else kinds
-        if not result.keys() & {"type", "anyOf", "$ref"}:
-            self._refuse(path, "accepts anything")
-
-    def _container(self, result: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
-        kinds = result.get("type")
-        kinds = kinds if isinstance(kinds, list) else [kinds]
-        if "object" in kinds:
-            self._object(result, path, level)
-        elif "properties" in result:
-            self._refuse(path, "has properties without being an object")
-        if "array" in kinds:
-            if isinstance(result.get("items"), dict):
-                result["items"] = self.schema(result["items"], (*path, "items"), level + 1)
-            else:
-                self._refuse(path, "an array of anything")
-        return result
-
-    def _object(self, result: JsonSchema, path: tuple[str, ...], level: int) -> None:
-        if result.get("additionalProperties", False) is not False:
-            self._refuse(path, "accepts properties that are not listed")
-        properties = result.get("properties", {})
-        if path and not properties and "additionalProperties" not in result:
-            self._refuse(path, "an object of anything")
-        required = [name for name in result.get("required", []) if isinstance(name, str)]
-        for name in set(required) - set(properties):
-            self._refuse(path, f"requires {name!r}, which it does not describe")
-        converted = {}
-        for name, inner in properties.items():
-            strict = self.schema(inner, (*path, "properties", name), level + 1)
-            is_nullable = name not in required and self._rules.all_required
-            converted[name] = _nullable(strict) if is_nullable else strict
-        result["properties"] = converted
-        result["required"] = list(converted) if self._rules.all_required else required
-        result["additionalProperties"] = False
-
-    def _refuse(self, path: tuple[str, ...], reason: str) -> None:
-        self.reasons.append(f"at {join_pointer(path) or 'the root'}: {reason}")
+        required = list(properties)
+    schema.update(properties=properties, required=required, additionalProperties=False)
 
 
 def _with_single_member_merged(schema: JsonSchema) -> JsonSchema:
@@ -270,16 +260,21 @@ def _takes_null(schema: JsonSchema) -> bool:
     return kinds is None or kinds == "null" or (isinstance(kinds, list) and "null" in kinds)
 
 
-def _options(schema: object, root: JsonSchema, opened: tuple[str, ...] = ()) -> list[JsonSchema]:
+def _options(schema: object, root: JsonSchema) -> list[JsonSchema]:
     """Return the alternatives of a schema, with references resolved."""
-    if not isinstance(schema, dict):
-        return []
-    schema = _with_single_member_merged(schema)
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        if reference in opened:
-            return []
-        return _options(target_of(reference, root), root, (*opened, reference))
-    if "anyOf" in schema:
-        return [found for branch in schema["anyOf"] for found in _options(branch, root, opened)]
-    return [schema]
+    options: list[JsonSchema] = []
+    opened: set[str] = set()
+    pending = [schema]
+    while pending:
+        option = pending.pop()
+        if not isinstance(option, dict):
+            continue
+        option = _with_single_member_merged(option)
+        reference = option.get("$ref")
+        if not isinstance(reference, str):
+            pending += option.get("anyOf", [])
+            options += [] if "anyOf" in option else [option]
+        elif reference not in opened:  # definitions can double at each step
+            opened.add(reference)
+            pending.append(target_of(reference, root))
+    return options

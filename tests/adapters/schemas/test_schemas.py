@@ -309,6 +309,23 @@ def test_inlining_has_an_end() -> None:
     assert "the schema is too large with" in told[0]
 
 
+@pytest.mark.parametrize("keyword", ["properties", "allOf", "anyOf"])
+def test_definitions_that_double_at_each_step_take_no_time(keyword: str) -> None:
+    """F-TOOL-1: a server's schema must not hold the event loop for ever."""
+    definitions: Json = {"d0": {"type": "object", "properties": {"s": {"type": "string"}}}}
+    for number in range(1, 80):
+        reference = {"$ref": f"#/$defs/d{number - 1}"}
+        twice = {"a": reference, "b": reference} if keyword == "properties" else [reference] * 2
+        definitions[f"d{number}"] = {keyword: twice}
+    last = {"$ref": "#/$defs/d79"}
+    inner = normal({"$defs": definitions, "properties": {"x": last}, "required": ["y"]})
+    assert "it contains itself" not in strict_schema(inner, CLAUDE)[1]
+    expected = {"x": None} if keyword in ("properties", "allOf") else {}
+    assert without_nulls({"x": None}, inner, inner) == expected
+    root = plain_root(normal({"$defs": definitions, **last}), REFUSED)
+    assert set(root.schema["properties"]) == ({"a", "b"} if keyword == "properties" else {"s"})
+
+
 @pytest.mark.parametrize(
     ("beside", "made"),
     [
