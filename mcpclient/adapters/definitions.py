@@ -15,9 +15,14 @@ from typing import Any, Callable, NamedTuple
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
-from .schemas.normal import normal_schema
-from .schemas.reduced import plain_root
-from .schemas.rewriting import JsonSchema, Rewritten, inlined, rewritten, with_root_kept_apart
+from .schemas.reduced import inlined, plain_root
+from .schemas.rewriting import (
+    JsonSchema,
+    Rewritten,
+    normal_schema,
+    rewritten,
+    with_root_kept_apart,
+)
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
 
 

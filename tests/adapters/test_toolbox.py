@@ -14,7 +14,7 @@ import mcpclient
 from mcpclient.adapters import definitions, toolbox
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
-from mcpclient.adapters.schemas.normal import normal_schema
+from mcpclient.adapters.schemas.rewriting import normal_schema
 from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
 from mcpclient.client.events.around import Call, refusal
 from mcpclient.protocol.types import CallToolResult, Tool

@@ -3,16 +3,31 @@
 A keyword that a model API does not support is removed, so the schema accepts more. Below ``not``,
 ``oneOf`` or ``if``, accepting more inside would mean accepting less outside, so those keywords are
 removed as well. Schemas here are of dialect 2020-12, and none that is given is changed.
+
+Every model API can start from the normal form of a tool's schema. It is valid in dialect 2020-12,
+describes an object, has ``properties``, refers only to its own parts by JSON pointers, and has no
+boolean where an API wants an object. Notes list the changes of meaning. Sources: the release notes
+of JSON Schema draft-06, draft-07, 2019-09 and 2020-12.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote, unquote
 
-from ...protocol.schema.references import DRAFT_2020_12, pointer_tokens, subschemas
-from ...protocol.schema.values import join_pointer
+from ...protocol.schema import SchemaError, compile_schema
+from ...protocol.schema.references import (
+    DRAFT_2020_12,
+    LIST,
+    MAP,
+    ONE,
+    pointer_tokens,
+    subschemas,
+)
+from ...protocol.schema.values import SchemaLimits, join_pointer
+from ...protocol.types import Tool
 
 JsonSchema = dict[str, Any]
 
@@ -215,60 +230,189 @@ def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSch
     return _repointed({**schema, "$defs": {**definitions, name: apart}}, moved)
 
 
-# A schema of a few definitions can describe more places than fit into memory.
-_MAX_SUBSCHEMAS = 5_000
-# Keywords without effect on which values are valid.
-_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
+# The normal form
+
+# Dialects in which a reference overrides its sibling keywords.
+_HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
+_BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})
+_BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
-def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema in normal form without references, and notes on those that were cut off.
+def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema:
+    """Return a copy in dialect 2020-12, without ``$schema``.
 
-    A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
-    that accepts any value of the same type ends the expansion.
+    Appends to ``notes`` each value that is not a schema where one belongs. The result may still
+    break the rules of single keywords.
     """
-    notes: list[str] = []
-    count = 0
+    if isinstance(schema, bool):
+        if not schema:
+            notes.append("its schema accepts nothing; it takes any arguments")
+        return {}
+    dialect = schema.get("$schema")
+    reference_hides = isinstance(dialect, str) and any(name in dialect for name in _HIDING)
 
-    def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
-        """Expand a subschema. ``opened``: the references that led to it."""
-        nonlocal count
+    def modern(value: object, path: Tokens) -> Any:
+        if isinstance(value, bool):
+            return value
         if not isinstance(value, dict):
-            return Rewritten(value, True)
-        count += 1
-        part = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
-        reference = part.pop("$ref", None)
-        children = [
-            Child(tokens, *expand(inner, path + tokens, opened))
-            for tokens, inner in subschemas(part, DRAFT_2020_12)
-        ]
-        whole, exact = assembled(part, children)
-        if not isinstance(reference, str):
-            return Rewritten(whole, exact)
-        target = target_of(reference, schema)
-        if reference not in opened and count < _MAX_SUBSCHEMAS:
-            expanded, is_exact = expand(target, path, (*opened, reference))
-            return Rewritten(_joined(whole, expanded), exact and is_exact)
-        name = (tokens_of(reference) or ("the arguments",))[-1]
-        place = join_pointer(path) or "the root"
-        if reference in opened:
-            notes.append(f"at {place}: {name} contains itself; any value of its type is accepted")
+            notes.append(f"at {join_pointer(path)}: not a schema; anything is taken there")
+            return {}
+        result = {key: inner for key, inner in value.items() if key != "$schema"}
+        if reference_hides and "$ref" in result:
+            kept = _BESIDE_REFERENCE | {"$defs", "definitions"}
+            result = {key: inner for key, inner in result.items() if key in kept}
+        _update_keywords(result)
+        for keyword, (shape, *_) in DRAFT_2020_12.places.items():
+            inner, place = result.get(keyword), (*path, keyword)
+            if shape == MAP and isinstance(inner, dict):
+                result[keyword] = {name: modern(one, (*place, name)) for name, one in inner.items()}
+            elif shape == LIST and isinstance(inner, list) and inner:
+                numbered = enumerate(inner)
+                result[keyword] = [modern(one, (*place, str(index))) for index, one in numbered]
+            elif shape == ONE and isinstance(inner, (dict, bool)):
+                result[keyword] = modern(inner, place)
+            elif keyword in result:
+                notes.append(f"at {join_pointer(place)}: not a schema; left out")
+                del result[keyword]
+        if isinstance(result.get("required"), bool):  # a keyword of the property, in draft-03
+            del result["required"]
+        return result
+
+    modernized: JsonSchema = modern(schema, ())
+    return modernized
+
+
+def _update_keywords(schema: JsonSchema) -> None:
+    if isinstance(schema.get("items"), list):
+        schema["prefixItems"] = schema.pop("items")
+        if "additionalItems" in schema:
+            schema["items"] = schema["additionalItems"]
+        if not schema["prefixItems"]:
+            del schema["prefixItems"]
+    schema.pop("additionalItems", None)  # no meaning with one schema for all items
+    identifier = schema.get("$id")
+    if isinstance(identifier, str) and identifier.startswith("#") and len(identifier) > 1:
+        schema["$anchor"] = schema.pop("$id")[1:]
+    for exclusive, bound in _BOUNDS.items():
+        is_old = isinstance(schema.get(exclusive), bool)
+        if is_old and schema.pop(exclusive) and bound in schema:
+            schema[exclusive] = schema.pop(bound)
+    dependencies = schema.pop("dependencies", None)
+    if isinstance(dependencies, dict):
+        for name, needed in dependencies.items():
+            keyword = "dependentRequired" if isinstance(needed, list) else "dependentSchemas"
+            schema.setdefault(keyword, {}).setdefault(name, needed)
+
+
+# Number of invalid parts to remove before giving up on the whole schema.
+_MAX_REPAIRS = 20
+# Far more than honest tools need.
+_LIMITS = SchemaLimits(compilation_steps=200_000)
+_IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$vocabulary")
+# Keywords with boolean values that every API accepts.
+_TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
+
+
+def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
+    """Return the normal form of a tool's input schema, and notes on changes of its meaning."""
+    notes: list[str] = []
+    written = tool.raw.get("inputSchema", {})
+    if not isinstance(written, (dict, bool)):
+        notes.append("its schema is not an object; it takes any arguments")
+        written = {}
+    try:
+        finite = _finite(written)
+        if finite != written:
+            notes.append("numbers that JSON does not have were left out of its schema")
+        modern = modern_schema(finite, notes)
+        valid = _valid(modern, notes)
+        local = without_unused(_localized(without_unused(valid), notes))
+    except RecursionError:
+        notes.append("its schema is too large or nested too deeply; it takes any arguments")
+        local = {}
+    return _of_an_object(local, notes), notes
+
+
+def _finite(value: Any) -> Any:
+    """Return a value without infinities and NaN, which some servers send and no API accepts."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items() if not _is_endless(inner)}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value if not _is_endless(inner)]
+    return value
+
+
+def _is_endless(value: object) -> bool:
+    return isinstance(value, float) and not isfinite(value)
+
+
+def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    kinds = schema.get("type", "object")
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+        notes.append(f"its schema is for {kinds!r}, but arguments are always an object")
+        schema = {key: value for key, value in schema.items() if key == "description"}
+    if schema.get("type") != "object":  # other references to the root may mean other types
+        schema = with_root_kept_apart(schema, ("type",))
+    return {**schema, "type": "object", "properties": schema.get("properties", {})}
+
+
+def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Remove the parts that break the rules of JSON Schema, one at a time."""
+    for _ in range(_MAX_REPAIRS):
+        try:
+            compile_schema(schema, limits=_LIMITS)
+        except SchemaError as error:
+            tokens = tuple(pointer_tokens(error.location.partition("#")[2]))
+            notes.append(f"at {join_pointer(tokens) or 'the root'}: {error.fault}; left out")
+            schema = _without(schema, tokens)
         else:
-            notes.append(f"at {place}: the schema is too large with {name} in its place")
-        cut = {"description": f"Of the same form as {name}."}
-        if isinstance(target, dict) and "type" in target:
-            cut["type"] = target["type"]
-        return Rewritten(_joined(whole, cut), False)
-
-    return dict(expand(schema, (), ()).schema), notes
+            return schema
+    notes.append("too much of its schema is broken; it takes any arguments")
+    return {}
 
 
-def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
-    """Return a schema that requires the keywords beside a reference, and its target."""
-    if not isinstance(target, dict):
-        target = {} if target else {"not": {}}
-    if beside.keys() <= _ANNOTATIONS:
-        return {**target, **beside}
-    if not target:
-        return beside
-    return {**beside, "allOf": [*beside.get("allOf", []), target]}
+def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
+    """Remove a keyword; of a whole subschema, its references, or else all but its description."""
+    if not tokens:
+        references = ("$id", "$ref", "$dynamicRef")
+        if any(keyword in schema for keyword in references):
+            return {key: value for key, value in schema.items() if key not in references}
+        return {key: schema[key] for key in ("title", "description") if key in schema}
+    changed = schema.copy()
+    for place, inner in subschemas(schema, DRAFT_2020_12):
+        if tokens[: len(place)] == place and isinstance(inner, dict):
+            put(changed, schema, place, _without(inner, tokens[len(place) :]))
+            return changed
+    changed.pop(tokens[0], None)
+    return changed
+
+
+def _localized(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Leave out identifiers, and the references to them; those that are JSON pointers stay.
+
+    Where a part has an ``$id``, a pointer may begin there, so none stays.
+    """
+    has_parts_named = any("$id" in part for part in every_part(schema) if part is not schema)
+
+    def change(value: JsonSchema, path: Tokens) -> Rewritten:
+        result = {key: inner for key, inner in value.items() if key not in _IDENTIFYING}
+        is_pointer = tokens_of(value.get("$ref")) is not None and not has_parts_named
+        if "$ref" in value and not is_pointer:
+            del result["$ref"]
+        lost = [value[key] for key in ("$ref", "$dynamicRef") if key in value and key not in result]
+        place = join_pointer(path) or "the root"
+        for reference in lost:
+            notes.append(f"at {place}: the reference {reference!r} was left out")
+        return Rewritten(_without_booleans(result), not lost)
+
+    localized: JsonSchema = widened(schema, change).schema
+    notes[:] = dict.fromkeys(notes)  # a schema may be gone through twice
+    return localized
+
+
+def _without_booleans(schema: JsonSchema) -> JsonSchema:
+    result = schema.copy()
+    for place, value in subschemas(schema, DRAFT_2020_12):
+        if isinstance(value, bool) and place[0] not in _TAKES_BOOLEAN:
+            put(result, schema, place, {} if value else {"not": {}})
+    return result

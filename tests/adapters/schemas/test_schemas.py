@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.schemas.normal import modern_schema, normal_schema
-from mcpclient.adapters.schemas.reduced import google_subset, plain_root
+from mcpclient.adapters.schemas.reduced import google_subset, inlined, plain_root
 from mcpclient.adapters.schemas.rewriting import (
     Child,
     Rewritten,
     assembled,
-    inlined,
+    modern_schema,
+    normal_schema,
     reference_to,
     rewritten,
     target_of,
