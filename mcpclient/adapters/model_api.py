@@ -154,7 +154,7 @@ class ModelApi(Provider, ABC):
 
     @abstractmethod
     def _said(self, response: object) -> Iterator[str | RawCall]:
-        """Yield the texts and the calls of a response."""
+        """Yield the strings and the calls of a response."""
 
     @abstractmethod
     def _stop_reason(self, response: Any) -> Any: ...
