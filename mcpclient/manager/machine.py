@@ -1,7 +1,7 @@
 """The states of a server, the moves between them in one table, and the events of a manager.
 
-``TABLE[state, event]`` is the next state and the actions on the way to it. A pair that is not in
-the table changes nothing. It has neither clock nor connection: `server.Server` acts.
+``TABLE[state, event]`` is the next state, and `step` adds the actions on the way to it. A pair that
+is not in the table changes nothing. It has neither clock nor connection: `server.Server` acts.
 """
 
 from __future__ import annotations
@@ -99,17 +99,10 @@ class Reconnect:
 
 
 class Event(enum.Enum):
-    """An event in the life of a server."""
+    """An event in the life of a server; so is the status that an attempt, or a call, leads to."""
 
     CONNECT = "the user asks for a connection"
     CALL = "a call needs a connection"
-    OPENED = "an attempt has succeeded"
-    FAILED = "an attempt has failed"
-    UNAUTHORIZED = "an attempt, or a call, lacks authorization"
-    UNREGISTERED = "an attempt lacks a registered client"
-    SWITCHED_OFF = "an attempt finds that the configuration disables the server"
-    UNAPPROVED = "an attempt finds that the user has not agreed to the server"
-    FORBIDDEN = "an attempt finds that a policy forbids the server"
     LOST = "the connection has ended by itself"
     RETRY = "the pause before another attempt is over"
     DISCONNECT = "the user wants no connection"
@@ -127,21 +120,13 @@ class Action(enum.Enum):
     REST = "forget the failures, and count the attempts from one again if the connection lasts"
 
 
-_A, _S = Action, Status
-_FAILING = (_A.CLOSE, _A.KEEP_TOOLS)
-_ENDING = (_A.STOP, _A.CLOSE, _A.DROP_TOOLS)
+_S = Status
 
 UNDER_WAY = (_S.CONNECTING, _S.RECONNECTING)
 """The statuses in which there is an attempt, or a pause before one."""
 
 _FAILED = (_S.FAILED, _S.NEEDS_AUTH, _S.NEEDS_CLIENT_REGISTRATION)  # retried only on request
-
-NOT_ALLOWED = {
-    "disabled": (_S.DISABLED, Event.SWITCHED_OFF),
-    "needs_approval": (_S.NEEDS_APPROVAL, Event.UNAPPROVED),
-    "denied": (_S.DENIED, Event.FORBIDDEN),
-}
-"""The status of a server whose configuration has this state, and the event of an attempt."""
+_FORBIDDEN = (_S.DISABLED, _S.NEEDS_APPROVAL, _S.DENIED)  # which an attempt finds out first
 
 NEXT_STEPS = {
     _S.DISABLED: "its configuration switches it off; connect() switches it on",
@@ -153,42 +138,44 @@ NEXT_STEPS = {
 }
 """The reason for a status in which no call can be made, and what to do."""
 
-TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
+TABLE: Mapping[tuple[Status, Event | Status], Status] = {
     **{
-        (state, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,))
-        for state in (_S.DISABLED, _S.NEEDS_APPROVAL, _S.DENIED, _S.DEFERRED, *_FAILED, _S.CLOSED)
+        (state, Event.CONNECT): _S.CONNECTING
+        for state in (*_FORBIDDEN, _S.DEFERRED, *_FAILED, _S.CLOSED)
     },
     **{
-        (state, Event.DISCONNECT): (_S.CLOSED, _ENDING)
+        (state, Event.DISCONNECT): _S.CLOSED
         for state in (_S.DEFERRED, *UNDER_WAY, _S.CONNECTED, *_FAILED)
     },
-    # It is judged again before each attempt
     **{
-        (state, event): (outcome, _ENDING)
+        (state, outcome): outcome
         for state in UNDER_WAY
-        for outcome, event in NOT_ALLOWED.values()
+        for outcome in (*_FORBIDDEN, _S.CONNECTED, *_FAILED)
     },
-    (_S.DEFERRED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.FAILED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
-    (_S.CONNECTING, Event.OPENED): (_S.CONNECTED, (_A.REST,)),
-    (_S.CONNECTING, Event.FAILED): (_S.FAILED, _FAILING),
-    (_S.CONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING),
-    (_S.CONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, _FAILING),
-    (_S.CONNECTED, Event.LOST): (_S.RECONNECTING, (*_FAILING, _A.PAUSE)),
-    (_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING),
+    (_S.DEFERRED, Event.CALL): _S.CONNECTING,
+    (_S.FAILED, Event.CALL): _S.CONNECTING,
+    (_S.CONNECTED, Event.LOST): _S.RECONNECTING,
+    (_S.CONNECTED, _S.NEEDS_AUTH): _S.NEEDS_AUTH,
     # After a loss: for as long as the manager is open
-    (_S.RECONNECTING, Event.RETRY): (_S.RECONNECTING, (_A.OPEN,)),
-    (_S.RECONNECTING, Event.CONNECT): (_S.RECONNECTING, (_A.OPEN,)),
-    (_S.RECONNECTING, Event.OPENED): (_S.CONNECTED, (_A.REST,)),
-    (_S.RECONNECTING, Event.FAILED): (_S.RECONNECTING, (_A.CLOSE, _A.PAUSE)),
-    (_S.RECONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE,)),
-    (_S.RECONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, (_A.CLOSE,)),
+    (_S.RECONNECTING, Event.RETRY): _S.RECONNECTING,
+    (_S.RECONNECTING, Event.CONNECT): _S.RECONNECTING,
+    (_S.RECONNECTING, _S.FAILED): _S.RECONNECTING,
 }
 
 
-def step(state: Status, event: Event) -> tuple[Status, tuple[Action, ...]]:
+def step(state: Status, event: Event | Status) -> tuple[Status, tuple[Action, ...]]:
     """Return the next state, and the actions on the way to it."""
-    return TABLE.get((state, event), (state, ()))
+    after = TABLE.get((state, event))
+    if after is None:
+        return state, ()
+    if after is _S.CONNECTED:
+        return after, (Action.REST,)
+    if after is _S.CLOSED or after in _FORBIDDEN:
+        return after, (Action.STOP, Action.CLOSE, Action.DROP_TOOLS)
+    if isinstance(event, Event) and event is not Event.LOST:
+        return after, (Action.OPEN,)
+    is_paused = (Action.PAUSE,) if after is _S.RECONNECTING else ()
+    return after, (Action.CLOSE, Action.KEEP_TOOLS, *is_paused)
 
 
 _UNAUTHORIZED = 401
@@ -201,19 +188,19 @@ def lacks_login(error: BaseException) -> bool:
     return isinstance(error, AuthorizationRequired)
 
 
-def after_attempt(error: McpError) -> Event:
-    """Return the event for a failed attempt to connect.
+def after_attempt(error: McpError) -> Status:
+    """Return the status that a failed attempt to connect leads to.
 
     Where several ways were tried, one that was refused for lack of authorization says most.
     """
     reasons = [error, *getattr(error, "attempts", ())]
     if any(isinstance(each, RegistrationRequired) for each in reasons):
-        return Event.UNREGISTERED
+        return _S.NEEDS_CLIENT_REGISTRATION
     for each in reasons:
         is_refused = isinstance(each, TokenRequestFailed) and each.is_refusal
         if is_refused or isinstance(each, (AuthorizationDenied, InsufficientScope)):
-            return Event.UNAUTHORIZED
-    return Event.UNAUTHORIZED if any(map(lacks_login, reasons)) else Event.FAILED
+            return _S.NEEDS_AUTH
+    return _S.NEEDS_AUTH if any(map(lacks_login, reasons)) else _S.FAILED
 
 
 def did_not_run(error: McpError) -> bool:

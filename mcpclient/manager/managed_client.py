@@ -33,7 +33,7 @@ from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
 from ..net.login.authentication import awaiting_login, expect_login
 from ..transports.base import Transport
-from .machine import NEXT_STEPS, NOT_ALLOWED, did_not_run
+from .machine import NEXT_STEPS, Status, did_not_run
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
@@ -217,8 +217,8 @@ def refusal_of(config: ServerConfig) -> ServerUnavailable | None:
     """Return why a server may not be connected, None where it may."""
     if config.state == "ready":
         return None
-    status, _ = NOT_ALLOWED[config.state]
-    return ServerUnavailable(config.name, config.state, config.reason or NEXT_STEPS[status])
+    reason = config.reason or NEXT_STEPS[Status(config.state)]
+    return ServerUnavailable(config.name, config.state, reason)
 
 
 def same_server(one: ServerConfig, other: ServerConfig) -> bool:

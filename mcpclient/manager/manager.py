@@ -57,21 +57,6 @@ class _Lock(asyncio.Lock):
             super().release()
 
 
-class _State:
-    """The state of a manager, which other event loops and threads look at.
-
-    ``is_wanted``: from an ``open()`` on, until ``close()``. ``changing``: how many of both are
-    under way, in any event loop; one at a time holds the ``lock``, which is that of the event loop
-    that has the manager. ``is_open``: it has servers. ``was_open``: it has been open before.
-    """
-
-    lock: _Lock
-
-    def __init__(self) -> None:
-        self.changing = 0
-        self.is_wanted = self.is_open = self.was_open = False
-
-
 class Manager(Calls):
     """The servers of an agent.
 
@@ -143,7 +128,9 @@ class Manager(Calls):
                 "approvals and inputs are for files: give these servers to load_config() with them"
             )
         self._wait, self._required = wait, required
-        self._state = _State()
+        self._lock: _Lock  # of the loop that has the manager; one open() or close() at a time
+        self._changing = 0  # open() and close() that are under way, in any event loop
+        self._is_wanted = self._is_open = self._was_open = False
         self._home = LoopBound()
         self._home.kind = "manager"
         self._events = Events(on_event, self._home)
@@ -176,28 +163,27 @@ class Manager(Calls):
         Raises `ServersFailed` when one that is required is not connected; then all are closed.
         Raises `ClientClosed` when the manager is closed meanwhile.
         """
-        state = self._state
         with claiming:
-            is_used = state.is_wanted or state.is_open or state.changing
+            is_used = self._is_wanted or self._is_open or self._changing
             if self._home.claim(is_free=not is_used):
                 self._abort()  # the leftovers of an event loop that has stopped
-                state.lock = _Lock()  # that loop may hold the other for ever
-            state.is_wanted = True
-            state.changing += 1
+                self._lock = _Lock()  # that loop may hold the other for ever
+            self._is_wanted = True
+            self._changing += 1
         try:
             await self._home.run(self._open)
         finally:
             with claiming:
-                state.changing -= 1
+                self._changing -= 1
         return self
 
     async def _open(self) -> None:
-        async with self._state.lock:
+        async with self._lock:
             self._require_wanted()  # it may have been closed while this waited
-            if self._state.is_open:
+            if self._is_open:
                 return
             self._fleet.slots = Slots(os.environ)
-            self._state.is_open = self._state.was_open = True
+            self._is_open = self._was_open = True
             self._events.open()
             try:
                 self._fleet.open()
@@ -212,7 +198,7 @@ class Manager(Calls):
                 raise
 
     def _require_wanted(self) -> None:
-        if not self._state.is_wanted:
+        if not self._is_wanted:
             raise ClientClosed("the manager was closed while it was being opened")
 
     async def _await_attempts(self) -> None:
@@ -249,31 +235,31 @@ class Manager(Calls):
         if self._home.loop is None or self._home.is_inherited:
             return
         with claiming:
-            self._state.is_wanted = False
-            self._state.changing += 1
+            self._is_wanted = False
+            self._changing += 1
         try:
             await self._home.run(self._close)
         except ConnectionLost:  # its event loop has stopped
             self._abort()
         finally:
             with claiming:
-                self._state.changing -= 1
+                self._changing -= 1
 
     async def _close(self) -> None:
         for server in self._servers.values():
             server.forgo()  # so that every waiting call ends, and an open() as well
-        async with self._state.lock:
-            if self._state.is_open:
+        async with self._lock:
+            if self._is_open:
                 await self._shut_down()
 
     def _abort(self) -> None:
         """Free everything without waiting, where the event loop it lived in has stopped."""
-        self._state.is_wanted = self._state.is_open = False
+        self._is_wanted = self._is_open = False
         for server in self._servers.values():
             server.abort()
 
     async def _shut_down(self) -> None:
-        self._state.is_open = False
+        self._is_open = False
         servers = list(self._servers.values())
         closing = [asyncio.ensure_future(self._fleet.save_memory())]
         closing += [asyncio.ensure_future(server.end()) for server in servers]
@@ -396,7 +382,7 @@ class Manager(Calls):
         no ``config``.
         """
         self._require_open()
-        return await self._home.run(self._fleet.reload, config, self._state.lock)
+        return await self._home.run(self._fleet.reload, config, self._lock)
 
     def lock(self, pins: Pins) -> None:
         """Write the tools of every connected server into a lock file. Raises `OSError`."""
@@ -415,9 +401,9 @@ class Manager(Calls):
         return self._servers[name]
 
     def _require_open(self) -> None:
-        if self._state.is_open and self._state.is_wanted:
+        if self._is_open and self._is_wanted:
             return
-        if self._state.was_open:
+        if self._was_open:
             raise ClientClosed("the manager is closed; open it again to make calls")
         raise UsageError("the manager is not open: use it in `async with`, or await it")
 

@@ -26,7 +26,6 @@ from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.storage import NEEDS_AUTH_SECONDS
 from .machine import (
     NEXT_STEPS,
-    NOT_ALLOWED,
     UNDER_WAY,
     Action,
     Event,
@@ -67,8 +66,8 @@ class Server:
 
     def __init__(self, config: ServerConfig, shared: Fleet) -> None:
         self.config: ServerConfig = config
-        self.status: Status = NOT_ALLOWED.get(config.state, (Status.CLOSED, None))[0]
         self.error: Exception | None = refusal_of(config)
+        self.status: Status = Status(config.state) if self.error else Status.CLOSED
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
@@ -300,7 +299,7 @@ class Server:
         if client is not self._client or self.status is not Status.CONNECTED:
             return
         if lacks_login(error):
-            self._handle(Event.UNAUTHORIZED, error)
+            self._handle(Status.NEEDS_AUTH, error)
         elif self._upkeep.failed(error):
             self.lost(client, error)
 
@@ -321,7 +320,7 @@ class Server:
 
     # The machine
 
-    def _handle(self, event: Event, error: Exception | None = None) -> None:
+    def _handle(self, event: Event | Status, error: Exception | None = None) -> None:
         old = self.status
         if self.is_over and event is not Event.DISCONNECT:
             return
@@ -410,7 +409,7 @@ class Server:
             refusal = await self._judge()
             if refusal is not None:
                 self.audit_refusal(refusal)
-                return self._failed(refusal, NOT_ALLOWED[self.config.state][1])
+                return self._failed(refusal, Status(self.config.state))
             await self._ended()
             auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
             await look_for_login(self.config.target, auth, is_asked_for)
@@ -427,15 +426,15 @@ class Server:
             self._failed(error)
         else:
             self._attempt, self._upkeep.is_asked_for = None, False
-            self._handle(Event.OPENED)
+            self._handle(Status.CONNECTED)
             self._tools.adopt(tools)
             self._tools.follow()
 
-    def _failed(self, error: Exception, event: Event | None = None) -> None:
+    def _failed(self, error: Exception, outcome: Status | None = None) -> None:
         self._attempt, self._upkeep.is_asked_for = None, False
-        if event is None:
-            event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
-        self._handle(event, error)
+        if outcome is None:
+            outcome = after_attempt(error) if isinstance(error, McpError) else Status.FAILED
+        self._handle(outcome, error)
 
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
         client = self.client

@@ -21,8 +21,8 @@ from mcpclient.errors import (
     TokenRequestFailed,
 )
 from mcpclient.manager.machine import (
-    Event,
     Reconnect,
+    Status,
     Upkeep,
     after_attempt,
     did_not_run,
@@ -34,24 +34,27 @@ LOST = ConnectionLost("reset")
 
 
 @pytest.mark.parametrize(
-    ("error", "event"),
+    ("error", "status"),
     [
-        (LOGIN, Event.UNAUTHORIZED),
-        (HttpError(401, {}, b""), Event.UNAUTHORIZED),
-        (AuthorizationDenied("access_denied"), Event.UNAUTHORIZED),
-        (ConnectFailed("s", "both", (HttpError(405, {}, b""), LOGIN)), Event.UNAUTHORIZED),
-        (ConnectFailed("s", "both", (LOGIN, RegistrationRequired("i", "r"))), Event.UNREGISTERED),
-        (InsufficientScope(("write",), ("read",)), Event.UNAUTHORIZED),
-        (TokenRequestFailed("invalid_grant", "", 400), Event.UNAUTHORIZED),
-        (TokenRequestFailed("server_error", "", 503), Event.FAILED),
-        (SsrfError("http://10.0.0.1/", "private"), Event.FAILED),
-        (HttpError(403, {}, b""), Event.FAILED),
-        (LOST, Event.FAILED),
+        (LOGIN, Status.NEEDS_AUTH),
+        (HttpError(401, {}, b""), Status.NEEDS_AUTH),
+        (AuthorizationDenied("access_denied"), Status.NEEDS_AUTH),
+        (ConnectFailed("s", "both", (HttpError(405, {}, b""), LOGIN)), Status.NEEDS_AUTH),
+        (
+            ConnectFailed("s", "both", (LOGIN, RegistrationRequired("i", "r"))),
+            Status.NEEDS_CLIENT_REGISTRATION,
+        ),
+        (InsufficientScope(("write",), ("read",)), Status.NEEDS_AUTH),
+        (TokenRequestFailed("invalid_grant", "", 400), Status.NEEDS_AUTH),
+        (TokenRequestFailed("server_error", "", 503), Status.FAILED),
+        (SsrfError("http://10.0.0.1/", "private"), Status.FAILED),
+        (HttpError(403, {}, b""), Status.FAILED),
+        (LOST, Status.FAILED),
     ],
 )
-def test_what_a_failed_attempt_amounts_to(error: McpError, event: Event) -> None:
+def test_what_a_failed_attempt_amounts_to(error: McpError, status: Status) -> None:
     """F-MANY-2: of several ways that were tried, the one that asks for a login says most."""
-    assert after_attempt(error) is event
+    assert after_attempt(error) is status
 
 
 def test_calls_that_surely_did_not_run() -> None:

@@ -19,7 +19,7 @@ from tests.support.virtual_time import VirtualTimeLoop, _shut_down
 
 names = st.sampled_from(["a", "b"])
 
-STEPS = {(before, after) for (before, _), (after, _) in TABLE.items()}
+STEPS = {(before, after) for (before, _), after in TABLE.items()}
 
 
 class World(RuleBasedStateMachine):

@@ -822,14 +822,14 @@ OTHERS = [
     Fault(
         "manager.machine",
         "a 401 in mid-session drops the tools",
-        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, _FAILING)",
-        "(_S.CONNECTED, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE, _A.DROP_TOOLS))",
+        "if after is _S.CLOSED or after in _FORBIDDEN:",
+        "if after in (_S.CLOSED, _S.NEEDS_AUTH, *_FORBIDDEN):",
     ),
     Fault(
         "manager.machine",
         "a first connection that fails leaves the remembered tools as good as new",
-        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, _FAILING)",
-        "(_S.CONNECTING, Event.FAILED): (_S.FAILED, (_A.CLOSE,))",
+        "(Action.CLOSE, Action.KEEP_TOOLS, *is_paused)",
+        "(Action.CLOSE, *is_paused)",
     ),
     Fault(
         "adapters.openai_chat",
