@@ -15,13 +15,14 @@ from typing import Any, Callable, NamedTuple
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
-from .schemas.reduced import inlined, plain_root
+from .schemas.reduced import plain_root
 from .schemas.rewriting import (
     JsonSchema,
     Rewritten,
+    inlined,
     normal_schema,
     rewritten,
-    with_root_kept_apart,
+    with_root_apart,
 )
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
 
@@ -251,7 +252,7 @@ def _converted(
     renamed: dict[str, str] = {}
     if rules.properties is not None:
         conditions = _NAMING & schema.keys()
-        schema, renamed = _with_properties_renamed(schema, rules.properties)
+        schema, renamed = _with_properties_renamed(schema, rules.properties, notes)
         if renamed and conditions:
             notes.append(f"left out beside new names: {', '.join(sorted(conditions))}")
         notes += [f"its property {old!r} is called {new!r}" for new, old in renamed.items()]
@@ -288,7 +289,7 @@ _NAMING = frozenset(
 
 
 def _with_properties_renamed(
-    schema: JsonSchema, rule: NameRule
+    schema: JsonSchema, rule: NameRule, notes: list[str]
 ) -> tuple[JsonSchema, dict[str, str]]:
     """Rename root properties that the rule rejects; return the old name of each new one."""
     properties = schema["properties"]
@@ -296,7 +297,7 @@ def _with_properties_renamed(
     renamed = {new: old for old, new in fitted.items() if new != old}
     if not renamed:
         return schema, {}
-    result = dict(with_root_kept_apart(schema, _NAMING))
+    result = dict(with_root_apart(schema, _NAMING, notes))
     result["properties"] = {fitted[name]: value for name, value in result["properties"].items()}
     for keyword in ("required", "propertyOrdering"):
         if keyword in result:

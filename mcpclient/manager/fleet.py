@@ -89,8 +89,9 @@ class Fleet:
     that were made of them while the manager is open, in the order of the configuration.
     ``require_open``: raises where the manager is not open.
 
-    The rest is what the servers share. ``home``: the event loop they live in. ``eras``: which era
-    each speaks. ``caps``: theirs by name, whose counts outlive clients. ``slots``: of its attempts.
+    The servers share all other attributes. ``home``: the event loop they live in. ``eras``: which
+    era each speaks. ``caps``: theirs by name, whose counts outlive clients. ``slots``: for attempts
+    to connect.
     """
 
     slots: Slots

@@ -8,8 +8,6 @@ properties belong together.
 `google_subset`: the keywords that Google's Gemini API documents (``responseJsonSchema`` in the
 reference of GenerationConfig; ``parametersJsonSchema`` takes the same). Plain limits and defaults
 move into the description; other keywords are left out with a note.
-
-`inlined`: a schema without references.
 """
 
 from __future__ import annotations
@@ -19,21 +17,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
-from .rewriting import (
-    DEFINITIONS,
-    Child,
-    JsonSchema,
-    Rewritten,
-    Tokens,
-    assembled,
-    every_part,
-    target_of,
-    tokens_of,
-    widened,
-    with_root_kept_apart,
-)
+from .rewriting import JsonSchema, Rewritten, every_part, target_of, widened, with_root_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # A property that a branch does not mention may have any value.
@@ -65,9 +50,9 @@ def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
     present = [key for key in schema if key in refused or key == "$ref"]
     if not present:
         return PlainRoot(schema)
-    schema = with_root_kept_apart(schema, present)
     combined = [key for key in present if key in _COMBINING]
     notes = [f"{key} at the root was left out" for key in present if key not in _COMBINING]
+    schema = with_root_apart(schema, present, notes)
     result = {key: value for key, value in schema.items() if key not in present}
     if not combined:
         return PlainRoot(result, notes)
@@ -310,64 +295,3 @@ def _is_plain(value: object) -> bool:
 def _saying(keyword: str, value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"{keyword}: {text[:_MAX_SAID_LENGTH]}{'…' if len(text) > _MAX_SAID_LENGTH else ''}"
-
-
-# References
-
-# A schema of a few definitions can describe more places than fit into memory.
-_MAX_SUBSCHEMAS = 5_000
-# Keywords without effect on which values are valid.
-_BESIDE = frozenset({"title", "description", "default", "examples", "deprecated"})
-
-
-def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema in normal form without references, and notes on those that were cut off.
-
-    A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
-    that accepts any value of the same type ends the expansion.
-    """
-    notes: list[str] = []
-    count = 0
-
-    def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
-        """Expand a subschema. ``opened``: the references that led to it."""
-        nonlocal count
-        if not isinstance(value, dict):
-            return Rewritten(value, True)
-        count += 1
-        part = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
-        reference = part.pop("$ref", None)
-        children = [
-            Child(tokens, *expand(inner, path + tokens, opened))
-            for tokens, inner in subschemas(part, DRAFT_2020_12)
-        ]
-        whole, exact = assembled(part, children)
-        if not isinstance(reference, str):
-            return Rewritten(whole, exact)
-        target = target_of(reference, schema)
-        if reference not in opened and count < _MAX_SUBSCHEMAS:
-            expanded, is_exact = expand(target, path, (*opened, reference))
-            return Rewritten(_joined(whole, expanded), exact and is_exact)
-        name = (tokens_of(reference) or ("the arguments",))[-1]
-        place = join_pointer(path) or "the root"
-        if reference in opened:
-            notes.append(f"at {place}: {name} contains itself; any value of its type is accepted")
-        else:
-            notes.append(f"at {place}: the schema is too large with {name} in its place")
-        cut = {"description": f"Of the same form as {name}."}
-        if isinstance(target, dict) and "type" in target:
-            cut["type"] = target["type"]
-        return Rewritten(_joined(whole, cut), False)
-
-    return dict(expand(schema, (), ()).schema), notes
-
-
-def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
-    """Return a schema that requires the keywords beside a reference, and its target."""
-    if not isinstance(target, dict):
-        target = {} if target else {"not": {}}
-    if beside.keys() <= _BESIDE:
-        return {**target, **beside}
-    if not target:
-        return beside
-    return {**beside, "allOf": [*beside.get("allOf", []), target]}

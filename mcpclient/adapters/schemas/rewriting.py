@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Callable, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from ...protocol.schema import SchemaError, compile_schema
 from ...protocol.schema.references import (
@@ -127,16 +127,7 @@ def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], v
     container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
 
 
-# Characters that a fragment may contain unquoted. Source: RFC 3986, section 3.5.
-_UNQUOTED = "/~!$&'()*+,;=:@-._?"
-
-
 Tokens = tuple[str, ...]
-
-
-def reference_to(tokens: tuple[str, ...]) -> str:
-    """Return the ``$ref`` to the place with these tokens from the root."""
-    return "#" + quote(join_pointer(tokens), safe=_UNQUOTED)
 
 
 def tokens_of(reference: object) -> tuple[str, ...] | None:
@@ -175,21 +166,6 @@ def every_part(schema: object) -> Iterator[JsonSchema]:
             pending += [inner for _, inner in subschemas(value, DRAFT_2020_12)]
 
 
-def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, Any]:
-    """Return the schema with each ``$ref`` updated for the innermost part that has ``moved``."""
-
-    def follow(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        tokens = tokens_of(value.get("$ref"))
-        for length in range(len(tokens or ()), -1, -1):
-            if tokens is not None and tokens[:length] in moved:
-                new = moved[tokens[:length]] + tokens[length:]
-                return Rewritten({**value, "$ref": reference_to(new)}, True)
-        return Rewritten(value, True)
-
-    result: dict[str, Any] = rewritten(schema, follow).schema
-    return result
-
-
 def without_unused(schema: JsonSchema) -> JsonSchema:
     """Return the schema without the definitions at its root that nothing refers to."""
     result = {key: value for key, value in schema.items() if key not in DEFINITIONS}
@@ -210,24 +186,76 @@ def without_unused(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:
-    """Prepare a change of the root's keywords ``changing`` and of its properties.
+# A schema of a few definitions can describe more places than fit into memory.
+_MAX_SUBSCHEMAS = 5_000
+# Keywords without effect on which values are valid.
+_BESIDE = frozenset({"title", "description", "default", "examples", "deprecated"})
 
-    References to the root, or into those keywords, are redirected to a copy of the root among the
-    definitions.
+
+def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
+    """Return a schema in normal form without references, and notes on those that were cut off.
+
+    A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
+    that accepts any value of the same type ends the expansion.
+    """
+    notes: list[str] = []
+    count = 0
+
+    def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
+        """Expand a subschema. ``opened``: the references that led to it."""
+        nonlocal count
+        if not isinstance(value, dict):
+            return Rewritten(value, True)
+        count += 1
+        part = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
+        reference = part.pop("$ref", None)
+        children = [
+            Child(tokens, *expand(inner, path + tokens, opened))
+            for tokens, inner in subschemas(part, DRAFT_2020_12)
+        ]
+        whole, exact = assembled(part, children)
+        if not isinstance(reference, str):
+            return Rewritten(whole, exact)
+        target = target_of(reference, schema)
+        if reference not in opened and count < _MAX_SUBSCHEMAS:
+            expanded, is_exact = expand(target, path, (*opened, reference))
+            return Rewritten(_joined(whole, expanded), exact and is_exact)
+        name = (tokens_of(reference) or ("the arguments",))[-1]
+        place = join_pointer(path) or "the root"
+        if reference in opened:
+            notes.append(f"at {place}: {name} contains itself; any value of its type is accepted")
+        else:
+            notes.append(f"at {place}: the schema is too large with {name} in its place")
+        cut = {"description": f"Of the same form as {name}."}
+        if isinstance(target, dict) and "type" in target:
+            cut["type"] = target["type"]
+        return Rewritten(_joined(whole, cut), False)
+
+    return dict(expand(schema, (), ()).schema), notes
+
+
+def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
+    """Return a schema that requires the keywords beside a reference, and its target."""
+    if not isinstance(target, dict):
+        target = {} if target else {"not": {}}
+    if beside.keys() <= _BESIDE:
+        return {**target, **beside}
+    if not target:
+        return beside
+    return {**beside, "allOf": [*beside.get("allOf", []), target]}
+
+
+def with_root_apart(schema: JsonSchema, changing: Iterable[str], notes: list[str]) -> JsonSchema:
+    """Return a schema without references to its root, or into keywords that change there.
+
+    Where there are such references, all are inlined; appends to ``notes`` those that are cut off.
     """
     changes = {*changing, "properties"}
     references = (tokens_of(value.get("$ref")) for value in every_part(schema))
-    if not any(tokens == () or (tokens and tokens[0] in changes) for tokens in references):
-        return schema
-    definitions = schema.get("$defs", {})
-    name = "arguments"
-    while name in definitions:
-        name += "_"
-    moved: dict[Tokens, Tokens] = {(): ("$defs", name)}
-    moved.update({(keyword,): (keyword,) for keyword in DEFINITIONS})
-    apart = {key: value for key, value in schema.items() if key not in DEFINITIONS}
-    return _repointed({**schema, "$defs": {**definitions, name: apart}}, moved)
+    if any(tokens == () or (tokens and tokens[0] in changes) for tokens in references):
+        schema, found = inlined(schema)
+        notes += found
+    return schema
 
 
 # The normal form
@@ -352,7 +380,7 @@ def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         notes.append(f"its schema is for {kinds!r}, but arguments are always an object")
         schema = {key: value for key, value in schema.items() if key == "description"}
     if schema.get("type") != "object":  # other references to the root may mean other types
-        schema = with_root_kept_apart(schema, ("type",))
+        schema = with_root_apart(schema, ("type",), notes)
     return {**schema, "type": "object", "properties": schema.get("properties", {})}
 
 

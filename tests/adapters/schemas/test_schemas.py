@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.schemas.reduced import google_subset, inlined, plain_root
+from mcpclient.adapters.schemas.reduced import google_subset, plain_root
 from mcpclient.adapters.schemas.rewriting import (
     Child,
     Rewritten,
     assembled,
+    inlined,
     modern_schema,
     normal_schema,
-    reference_to,
     rewritten,
     target_of,
     tokens_of,
     widened,
-    with_root_kept_apart,
+    with_root_apart,
 )
 from mcpclient.adapters.schemas.strict import CLAUDE, strict_schema, without_nulls
 from mcpclient.protocol.schema import compile_schema
@@ -245,8 +245,7 @@ def test_a_schema_that_is_nested_too_deeply() -> None:
 
 
 def test_pointers_there_and_back() -> None:
-    tokens = ("$defs", "a/b~ %é", "0")
-    assert tokens_of(reference_to(tokens)) == tokens
+    assert tokens_of("#/$defs/a~1b~0%20%25%C3%A9/0") == ("$defs", "a/b~ %é", "0")
     assert tokens_of("#") == ()
     assert tokens_of("#anchor") is None
     assert tokens_of("http://x/#/a") is None
@@ -276,14 +275,22 @@ def test_definitions_that_nothing_uses_are_left_out() -> None:
     assert set(normal(schema)["$defs"]) == {"used", "inner"}
 
 
-def test_the_root_is_kept_only_where_something_refers_to_it() -> None:
-    """F-TOOL-1: under a name that is not taken."""
-    schema: Json = {"$defs": {"arguments": {}}, "properties": {"a": {"$ref": "#/$defs/arguments"}}}
-    assert with_root_kept_apart(schema, ["anyOf"]) is schema
+def test_references_to_a_root_that_changes_are_inlined() -> None:
+    """F-TOOL-1, F-TOOL-6: and no others; what comes round again is told."""
+    schema: Json = {"$defs": {"d": {}}, "properties": {"a": {"$ref": "#/$defs/d"}}}
+    told: list[str] = []
+    assert with_root_apart(schema, ["anyOf"], told) is schema
     schema["properties"]["b"] = {"$ref": "#/properties/a"}
-    made = with_root_kept_apart(schema, [])
-    assert made["properties"]["b"] == {"$ref": "#/$defs/arguments_/properties/a"}
-    assert made["properties"]["a"] == {"$ref": "#/$defs/arguments"}
+    assert with_root_apart(schema, [], told) == {"properties": {"a": {}, "b": {}}}
+    assert told == []
+    schema["properties"]["b"] = {"$ref": "#"}
+    made = with_root_apart(schema, [], told)["properties"]["b"]
+    again = {"description": "Of the same form as the arguments."}
+    assert made == {"properties": {"a": {}, "b": again}}
+    assert told == [
+        "at /properties/b/properties/b: the arguments contains itself; any value of its type is "
+        "accepted"
+    ]
 
 
 def test_inlining_tells_of_cycles() -> None:
