@@ -18,8 +18,7 @@ class Application:
     ``seconds``: how many a unit of ``timeout`` has; None: it is not documented, and one is assumed.
     ``bare_dollar``: ``$NAME`` is a variable too. ``url_transport``: that of a URL without a type;
     None: detected. ``http_falls_back``: a type of ``http`` is detected as well. ``limits_start``:
-    ``timeout`` is about starting, not about calls. ``strict``: a field of the other kind of server
-    is an error.
+    ``timeout`` is about starting, not about calls.
     """
 
     name: str
@@ -28,7 +27,6 @@ class Application:
     url_transport: str | None = None
     http_falls_back: bool = False
     limits_start: bool = False
-    strict: bool = False
 
 
 _SECONDS, _MILLISECONDS = 1.0, 0.001
@@ -36,7 +34,7 @@ _SECONDS, _MILLISECONDS = 1.0, 0.001
 _PECULIAR = (
     Application("amazon-q", seconds=_MILLISECONDS),
     Application("cline", seconds=_SECONDS, url_transport="sse"),
-    Application("codex", url_transport="http", strict=True),
+    Application("codex", url_transport="http"),
     Application("crush", seconds=_SECONDS, bare_dollar=True),
     Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
     Application("goose", seconds=_SECONDS),

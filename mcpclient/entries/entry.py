@@ -329,8 +329,6 @@ class EntryReader:
         unknown = unknown_fields(self.entry)[:_MAX_TOLD]
         meant = filter(None, (did_you_mean(key, ("command", "url")) for key in unknown))
         hint = next(meant, "give one of them")
-        if "settings" in self.entry and self.application.name == "zed":
-            hint = "its command is made by an extension of Zed"
         empty = [self.names[name] for name in ("command", "url") if name in self.names]
         return EntryError("a server needs a command or a url", *empty[:1], hint=hint)
 
@@ -349,8 +347,6 @@ class EntryReader:
         for name, spelled in self.names.items():
             if FIELDS[spelled].side != useless:
                 continue
-            if self.application.strict:
-                raise EntryError(f"{spelled} is not supported beside {what}", spelled)
             if self.values[name]:
                 message = f"{spelled} cannot be combined with {what}"
                 self.report(message, spelled, hint="remove it")

@@ -214,7 +214,6 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
         "codex",
         "tokens in configuration files are ignored",
     ),
-    "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
     "a backslash that is none": ({"command": "C:\temp"}, "mcpclient", "a tab or the end"),
     "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),
     "a way to name": ({"command": "x", "naming": "tol"}, "mcpclient", "is not a way to name"),
