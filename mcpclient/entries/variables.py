@@ -40,7 +40,7 @@ class InputSpec:
     """A value that the user is to be asked for.
 
     ``id``: its name in ``${input:id}``. ``kind``: ``"promptString"``, ``"pickString"`` (one of
-    ``choices``), ``"command"``, or ``"literal"`` (its default, without a question).
+    ``choices``) or ``"command"``.
     ``password``: the answer is not shown. ``several``: the value has one or more lines. ``need``:
     without a ``"required"`` one the server does not start; one that is ``"optional"`` is left out
     in silence. ``kept``: the key of its answer among the user's credentials.
@@ -83,8 +83,6 @@ class Inputs:
         if name in self._answers:
             return self._answers[name]
         spec, given = self.specs.get(name, InputSpec(name)), self._given
-        if spec.kind == "literal":
-            return spec.default
         answer = None if callable(given) else (given or {}).get(name)
         recalled = self._recall(spec.kept) if answer is None and spec.kept else None
         if recalled:
@@ -121,34 +119,22 @@ def input_specs(declared: Any) -> list[InputSpec]:
     ]
 
 
-class Literals:
-    """Strings that the expansion of variables leaves as they are.
+def literal(text: str) -> str:
+    """Return a string that the expansion of variables turns into this one."""
+    return re.sub("[${]", lambda sign: "${dollar}" if sign[0] == "$" else "${brace}", text)
 
-    ``declared``: the inputs that they become, as files write them.
-    """
 
-    def __init__(self) -> None:
-        self.declared: list[dict[str, str]] = []
-
-    def text(self, text: str) -> str:
-        """Return a string, or an input that stands for it."""
-        if "$" not in text and "{" not in text:
-            return text
-        name = f"text {len(self.declared) + 1}"
-        self.declared.append({"id": name, "type": "literal", "default": text})
-        return f"${{input:{name}}}"
-
-    def around(
-        self, pattern: re.Pattern[str], text: str, value_of: Callable[[re.Match[str]], str | None]
-    ) -> str:
-        """Return a string with the values of what matches; None: it stays, as all around it."""
-        parts, position = [], 0
-        for match in pattern.finditer(text):
-            value = value_of(match)
-            if value is not None:
-                parts += [self.text(text[position : match.start()]), value]
-                position = match.end()
-        return "".join([*parts, self.text(text[position:])])
+def with_values(
+    pattern: re.Pattern[str], text: str, value_of: Callable[[re.Match[str]], str | None]
+) -> str:
+    """Return a string with the values of what matches; None: it stays, as all around it."""
+    parts, position = [], 0
+    for match in pattern.finditer(text):
+        value = value_of(match)
+        if value is not None:
+            parts += [literal(text[position : match.start()]), value]
+            position = match.end()
+    return "".join([*parts, literal(text[position:])])
 
 
 def _spec_of(item: Mapping[str, Any]) -> InputSpec:
@@ -170,7 +156,7 @@ def _spec_of(item: Mapping[str, Any]) -> InputSpec:
 
 
 def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
-    """Return the folders that variables name: the project's, that of the file, and the user's."""
+    """Return the folders that variables name (the project's, the file's, the user's), and signs."""
     return {
         "workspaceFolder": workspace,
         "workspaceRoot": workspace,
@@ -183,6 +169,8 @@ def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
         "pathSeparator": os.sep,
         "/": os.sep,
         "fileDirname": around,
+        "dollar": "$",
+        "brace": "{",
     }
 
 

@@ -1,4 +1,4 @@
-"""Inputs that are literal, optional, kept, or have several values: F-MANY-18."""
+"""Literal strings, and inputs that are optional, kept, or have several values: F-MANY-18."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ import os
 
 import pytest
 
-from mcpclient.entries.variables import Inputs, InputSpec, Literals, Variables, input_specs
+from mcpclient.entries.variables import (
+    Inputs,
+    InputSpec,
+    Variables,
+    folders_of,
+    input_specs,
+    literal,
+)
 
 
 def variables(inputs: Inputs) -> Variables:
-    return Variables({}, inputs, {}, lambda path: "")
+    return Variables({"A": "a"}, inputs, folders_of("", "", ""), lambda path: "")
 
 
 @pytest.mark.parametrize("text", ["plain", "$HOME", "${A}", "{file:x}", "${input:a}", "{", "$"])
 def test_a_literal_stays_as_it_is(text: str) -> None:
-    literals = Literals()
-    written = literals.text(text)
-    assert (written == text) is not bool(literals.declared)
-    inputs = Inputs(literals.declared, lambda spec: "asked")
-    assert variables(inputs).expand(written).text == text
+    known = variables(Inputs(None, lambda spec: "asked"))
+    assert known.expand(literal(text)).text == text
+    assert known.expand(literal("{") + literal("env:A}")).text == "{env:A}"
 
 
 def test_an_optional_input_without_a_value_is_omitted() -> None:

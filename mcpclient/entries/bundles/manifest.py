@@ -25,12 +25,13 @@ from ..entry import EntryError, kind_of_value, not_a
 from ..variables import (
     Inputs,
     InputSpec,
-    Literals,
     Variables,
     folders_of,
     has_references,
     input_specs,
+    literal,
     references,
+    with_values,
 )
 from .archive import MANIFEST, Archive, Bundle, read_archive
 
@@ -188,7 +189,6 @@ class _Manifest:
         }
         self._names = archive.names
         self._bundle = bundle
-        self._literals = Literals()
         declared = self._value.get("user_config", {})
         self._options = {key: self._option(key, each) for key, each in declared.items()}
         self._config: dict[str, list[str]] = {}
@@ -216,14 +216,13 @@ class _Manifest:
                 **{key: self._put(text) for key, text in process.get("env", {}).items()},
                 **(env if isinstance(env, Mapping) else {}),
             },
-            "cwd": written.get("cwd") or self._literals.text(self._bundle.folder),
+            "cwd": written.get("cwd") or literal(self._bundle.folder),
             "bundle": self._bundle.path,
             "sha256": self._bundle.sha256,
         }
-        inputs = (*self._options.values(), *input_specs(self._literals.declared))
         is_uv = manifest["server"]["type"] == "uv"
         bundle = self._bundle._replace(program=program, writable=is_uv)
-        return OpenedEntry(manifest["name"], raw, inputs, bundle)
+        return OpenedEntry(manifest["name"], raw, tuple(self._options.values()), bundle)
 
     # The values that the user gives
 
@@ -297,12 +296,12 @@ class _Manifest:
 
     def _put(self, text: str) -> str:
         """Return a string in the syntax of entries: no part of it is a variable by chance."""
-        return self._literals.around(_VARIABLE, text, self._variable)
+        return with_values(_VARIABLE, text, self._variable)
 
     def _variable(self, match: re.Match[str]) -> str:
         key = match["key"]
         if key is None:
-            return self._literals.text(self._folders[match["name"]])
+            return literal(self._folders[match["name"]])
         if key in self._config:
             return os.pathsep.join(self._config[key])
         if key not in self._options:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...errors import safe_repr
 from ...framing.escaping import escape_line
 from ..entry import EntryError
-from ..variables import Literals
+from ..variables import literal, with_values
 from .manifest import SCALAR, fitted
 
 # The programs that fetch and start a package of each registry; the first one is usual.
@@ -85,7 +85,7 @@ def find_entry(
         raise EntryError(f"it has no package of this kind; there are: {there}", "packages")
     values = _Values(given)
     make = values.remote if kind == "remote" else values.package
-    entry = {**make(kind, ways[kind], folder), "inputs": values.inputs + values.literals.declared}
+    entry = {**make(kind, ways[kind], folder), "inputs": values.inputs}
     kept = {key: value for key, value in entry.items() if value}
     return FoundEntry(server["name"].rpartition("/")[2] or "server", kept, values.left_out)
 
@@ -96,7 +96,6 @@ class _Values:
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
         self.inputs: list[dict[str, Any]] = []
-        self.literals = Literals()
         self.left_out: list[str] = []
 
     def remote(self, kind: str, remote: Mapping[str, Any], folder: str) -> dict[str, Any]:
@@ -127,7 +126,7 @@ class _Values:
         version = package.get("version", "")
         has_version = not version or re.search("[:@][^/]*$", identifier[1:])
         separator = ":" if kind == "oci" else "@"
-        whole = self.literals.text(identifier if has_version else identifier + separator + version)
+        whole = literal(identifier if has_version else identifier + separator + version)
         first = [*_FIRST.get(kind, ())]
         if kind == "oci":
             runtime = runtime[1:] if runtime[:1] == ["run"] else runtime
@@ -152,12 +151,12 @@ class _Values:
             name = each.get("name", "")
             is_named = each.get("type") == "named"
             if is_flag and is_named and each.keys() <= {"type", "name", "description"}:
-                yield self.literals.text(name)
+                yield literal(name)
                 continue
             value = self._value(each, name.lstrip("-") or each.get("valueHint", "argument"))
             is_boolean = is_named and each.get("format") == "boolean"
             if value is not None and not (is_boolean and value == "false"):
-                yield from [self.literals.text(name)] if is_named else []
+                yield from [literal(name)] if is_named else []
                 yield from [] if is_boolean and value == "true" else [value]
 
     def _value(
@@ -169,7 +168,7 @@ class _Values:
         if name in self._given:
             return self._given[name]
         if "default" in item:
-            return self.literals.text(_text(item["default"]))
+            return literal(_text(item["default"]))
         if not needed and not item.get("isRequired"):
             self.left_out.append(name)
             return None
@@ -196,7 +195,7 @@ class _Values:
                 return None
             return self._value(variables.get(key, {"isSecret": True}), key, needed=True) or ""
 
-        return self.literals.around(_IN_BRACES, text, value_of)
+        return with_values(_IN_BRACES, text, value_of)
 
 
 def _text(value: Any) -> str:

@@ -19,7 +19,7 @@ from mcpclient import load_config
 from mcpclient.entries.bundles.archive import Archive, Bundle
 from mcpclient.entries.bundles.manifest import OpenedEntry, _Manifest, open_entry
 from mcpclient.entries.entry import EntryError
-from mcpclient.entries.variables import Inputs, Variables
+from mcpclient.entries.variables import Inputs, Variables, folders_of
 from mcpclient.framing.escaping import escape_line
 from tests.entries.bundles.making import (
     Entry,
@@ -49,7 +49,8 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ope
 def expanded(entry: OpenedEntry, text: str) -> str:
     """Return a text of an entry as its server gets it, where every file says SECRET."""
     environ = {"AWS_SECRET": "SECRET", "HOME": "SECRET"}
-    known = Variables(environ, Inputs(entry.inputs, None), {}, lambda path: "SECRET")
+    folders = folders_of("", "", "")
+    known = Variables(environ, Inputs(entry.inputs, None), folders, lambda path: "SECRET")
     return known.expand(text).text
 
 

@@ -242,12 +242,8 @@ MAKERS: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, Any]]] = {
         {},
         {
             "command": "npx",
-            "args": ["-y", "a-server", "${input:text 2}"],
-            "env": {"A": "${input:text 1}"},
-            "inputs": [
-                {"id": "text 2", "type": "literal", "default": "${AWS_SECRET}"},
-                {"id": "text 1", "type": "literal", "default": "{file:~/.ssh/id_rsa}"},
-            ],
+            "args": ["-y", "a-server", "${dollar}${brace}AWS_SECRET}"],
+            "env": {"A": "${brace}file:~/.ssh/id_rsa}"},
         },
     ),
 }
