@@ -76,11 +76,6 @@ class Document:
         offset = _offset_in(self.value, path) if knows_places else self._search(path)
         return None if offset is None else self._lines.at(offset)
 
-    def repeated(self) -> Iterator[tuple[list[str | int], int]]:
-        """Yield the path and the line of each repeated key."""
-        for path, offset in _repeated_keys(self.value, []):
-            yield path, self._lines.at(offset)
-
     @cached_property
     def _lines(self) -> Lines:
         return Lines(self.text)
@@ -183,15 +178,16 @@ def _offset_in(value: Any, path: Path) -> int | None:
     return offset
 
 
-def _repeated_keys(value: Any, path: list[str | int]) -> Iterator[tuple[list[str | int], int]]:
+def repeated_keys(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of each key that an object of JSON has twice."""
     if isinstance(value, JsoncObject):
         for member in value.repeated():
-            yield [*path, member.key], member.start
+            yield (*path, member.key)
         for key, inner in value.items():
-            yield from _repeated_keys(inner, [*path, key])
+            yield from repeated_keys(inner, *path, key)
     elif isinstance(value, JsoncArray):
         for index, inner in enumerate(value):
-            yield from _repeated_keys(inner, [*path, index])
+            yield from repeated_keys(inner, *path, index)
 
 
 _NO_SERVERS = "it configures no servers"
@@ -381,13 +377,12 @@ def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
 
 def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
     """Yield a warning for each repeated key, on the path to the servers or inside them."""
-    for path, line in file.document.repeated():
-        if tuple(path[: len(key)]) != key[: len(path)]:
-            continue
-        names = [str(part) for part in path[len(key) :]]
-        message = f"{path[-1]!r:.60} is there twice; the second counts"
-        server, named = (names[0] if names else None), ".".join(names[1:]) or None
-        yield Problem("warning", message, file.path, line, server, named, "remove one")
+    for path in repeated_keys(file.document.value):
+        if path[: len(key)] == key[: len(path)]:
+            message = f"{path[-1]!r:.60} is there twice; the second counts"
+            names = [str(part) for part in path[len(key) :]]
+            named = {"server": names[0] if names else None, "field": ".".join(names[1:]) or None}
+            yield file.problem("warning", message, path, **named, hint="remove one")
 
 
 def _names(settings: Any, key: str) -> tuple[str, ...] | None:

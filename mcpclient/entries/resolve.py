@@ -61,9 +61,6 @@ if TYPE_CHECKING:
 else:
     rights = OnDemand("..sandbox.rights", __name__)
 
-Resolved = tuple["str | list[str]", "dict[str, Any]"]
-"""A target and the options to connect with."""
-
 _PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
 _SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm", "pnpm.cjs": "pnpm", "yarn.js": "yarn"}
 _SHELLS = frozenset(
@@ -89,7 +86,7 @@ def resolve(
     read: Callable[[str], str],
     report: Report,
     authenticate: Callable[[Mapping[str, Any] | str, str, Callable[[str], str]], Any],
-) -> Resolved:
+) -> tuple[str | list[str], dict[str, Any]]:
     """Return the target of an entry and its options. Warnings go to ``report``.
 
     ``base``: the folder where the relative paths of a file begin, or "" for an entry given in code,

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, Union
 
 from ..errors import UsageError, safe_str
@@ -201,10 +200,6 @@ class Variables:
     bare_dollar: bool = False
     platform: str = sys.platform
 
-    @cached_property
-    def _upper(self) -> dict[str, str]:
-        return {name.upper(): value for name, value in self.environ.items()}
-
     @property
     def _pattern(self) -> re.Pattern[str]:
         return _WITH_DOLLAR if self.bare_dollar else _USUAL
@@ -242,11 +237,6 @@ class Variables:
         """Whether a string seems to have placeholders other than its variables."""
         return _TO_COME.search(self._pattern.sub("", text)) is not None
 
-    def variable(self, name: str) -> str | None:
-        """Return the value of an environment variable, or None; on Windows in any case."""
-        is_windows = self.platform == "win32"
-        return self._upper.get(name.upper()) if is_windows else self.environ.get(name)
-
     def _value(self, match: re.Match[str]) -> str | None:
         found = {key: text for key, text in match.groupdict().items() if text is not None}
         default = found.pop("default", None)
@@ -258,8 +248,11 @@ class Variables:
             value = self._content(name)
         elif kind == "name" and name in self.folders:
             value = self.folders[name]
+        elif self.platform == "win32":  # where the case of a name does not matter
+            upper = {each.upper(): value for each, value in self.environ.items()}
+            value = upper.get(name.upper())
         else:
-            value = self.variable(name)
+            value = self.environ.get(name)
         return default if value is None else value
 
     def _content(self, name: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
 from ..config.config import SETTINGS, Problem, ServerConfig, Severity
-from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
+from ..config.reading import MAX_FILE_SIZE, ConfigReader, WrittenServer
 from ..config.sheet import NamedFiles, named_files, sheet_of, words_of
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
@@ -128,24 +128,19 @@ class Entries:
         declared = [*input_specs(file.inputs), *own_inputs]
         recalled = Inputs(declared, self.inputs, lambda key: storage.kept_answer(key))
         inputs = self._declared.setdefault(written if own_inputs else file, recalled)
-        base, folders = file.base, self._folders(file)
-        read = partial(_read_values, files)
+        base, around = file.base, os.path.dirname(os.path.abspath(file.path))
+        project, home = project_of(file.path, file.kind), str(home_folder(self.environ))
+        is_projects = file.scope in ("project", "file") and project != home
+        folders = folders_of(project if is_projects else self.start, around, home)
+        read, bare_dollar = partial(_read_values, files), file.application.bare_dollar
         # To find the files that it names, the user is not asked for a value.
-        variables = partial(
-            Variables,
-            self.environ,
-            folders=folders,
-            read=read,
-            bare_dollar=file.application.bare_dollar,
-        )
-        known = variables(inputs=Inputs(file.inputs, None))
-        around = folders["fileDirname"]
+        known = Variables(self.environ, Inputs(file.inputs, None), folders, read, bare_dollar)
         find = partial(named_files, entry, written.entry, known, base, around, files)
         # The defaults of its inputs are part of an entry, and so is the content of its bundle. Not
         # so the folder that it is unpacked into: a lock file holds on other machines, too.
         used = inputs.used_in(written.raw)
-        raw = {**written.raw, **({"$inputs": used} if used else {})}
-        raw.update({"sha256": entry.sha256} if entry.sha256 else {})
+        counted = {"$inputs": used, "sha256": entry.sha256}
+        raw = {**written.raw, **{key: value for key, value in counted.items() if value}}
         server = ServerConfig(
             name=entry.name,
             scope=file.scope,
@@ -158,10 +153,10 @@ class Entries:
             sheet=sheet_of(entry, written.entry, (file.scope, file.path), inputs, find),
             bundle=None if opened is None else opened.bundle,
         )
-        if server.name in file.excluded:
-            server = replace(server, state="denied", reason="mcp.excluded of its file names it")
-        elif file.allowed is not None and server.name not in file.allowed:
+        reason = "mcp.excluded of its file names it" if server.name in file.excluded else ""
+        if file.allowed is not None and server.name not in file.allowed:
             reason = "mcp.allowed of its file does not name it"
+        if reason:
             server = replace(server, state="denied", reason=reason)
         if file.scope == "project" and not entry.cwd and entry.url is None:
             entry = replace(entry, cwd=".")  # where its relative paths begin
@@ -170,19 +165,11 @@ class Entries:
             if own_inputs:
                 manifest.require_inputs(own_inputs, written.entry, inputs)
             authenticate = partial(authentication_of, identity_provider=self.identity_provider)
-            known = variables(inputs=inputs)
-            target, options = resolve(entry, known, base, read, report, authenticate)
+            variables = replace(known, inputs=inputs)
+            target, options = resolve(entry, variables, base, read, report, authenticate)
             return replace(server, target=target, options=options)
 
         return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
-
-    def _folders(self, file: ConfigFile) -> dict[str, str]:
-        """Return the folders that the variables of a file name."""
-        around = os.path.dirname(os.path.abspath(file.path))
-        project = project_of(file.path, file.kind)
-        is_projects, home = file.scope in ("project", "file"), str(home_folder(self.environ))
-        workspace = project if is_projects and project != home else self.start
-        return folders_of(workspace, around, home)
 
     def _judge_again(
         self,

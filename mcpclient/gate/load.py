@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Problem, ServerConfig, Source
@@ -103,11 +103,11 @@ def load_config(
     return load()
 
 
+@dataclass
 class _Loader:
-    def __init__(self, entries: Entries, enabled: Collection[str], problems: list[Problem]) -> None:
-        self._entries = entries
-        self._enabled = enabled
-        self._problems = problems
+    entries: Entries
+    enabled: Collection[str]
+    problems: list[Problem]
 
     def load(self, files: Sequence[ConfigFile]) -> Config:
         """Merge the servers of files, the weakest first, and decide on each."""
@@ -123,7 +123,7 @@ class _Loader:
         self._tell_shared_logins(judged)
         return Config(
             servers={name: each.server for name, each in judged.items() if each.server},
-            problems=self._problems,
+            problems=self.problems,
             sources=sources,
             inputs={name: references(each.written.entry, "input") for name, each in judged.items()},
             explanations={
@@ -141,7 +141,7 @@ class _Loader:
         """
         waiting: list[JudgedEntry] = []
         for each in reversed(written):
-            judged = self._entries.judge(each, self._problems, self._enabled)
+            judged = self.entries.judge(each, self.problems, self.enabled)
             if each.file.scope != "project" or self._is_agreed_to(judged.server):
                 break
             waiting.append(judged)
@@ -149,14 +149,14 @@ class _Loader:
             return waiting[0]
         for other in waiting:
             message = f"{each.file.path} counts until you have agreed to this one"
-            self._problems.append(other.written.problem("warning", message))
+            self.problems.append(other.written.problem("warning", message))
             judged = judged._replace(decision=f"{judged.decision}; {other.written.file.path} waits")
         return judged
 
     def _is_agreed_to(self, server: ServerConfig | None) -> bool:
         if server is None or server.state == "ready":
             return server is not None
-        return self._entries.gate.approvals.is_approved(server)
+        return self.entries.gate.approvals.is_approved(server)
 
     def _drop_repeated(self, judged: dict[str, JudgedEntry]) -> None:
         """Drop the servers of plugins that duplicate another server.
@@ -174,7 +174,7 @@ class _Loader:
             if server.scope == "plugin" and key in reached:
                 message = f"it repeats {reached[key]!r}, so it is dropped"
                 problem = judged[name].written.problem
-                self._problems.append(problem("warning", message, hint="remove one of them"))
+                self.problems.append(problem("warning", message, hint="remove one of them"))
                 judged[name] = judged[name]._replace(server=None, decision=message)
             else:
                 reached.setdefault(key, name)
@@ -190,7 +190,7 @@ class _Loader:
             if other != name and not _account(server):
                 message = f"it has the URL of {other!r}, and they share one login"
                 hint = 'give each an account: "oauth": {"account": "work"}'
-                self._problems.append(each.written.problem("warning", message, hint=hint))
+                self.problems.append(each.written.problem("warning", message, hint=hint))
 
 
 def _account(server: ServerConfig) -> str | None:

@@ -99,7 +99,7 @@ _ENTRIES: list[Any] = [
 
 _TOML = [
     *("[mcp_servers", "[mcp_servers.a]\ncommand = ", "mcp_servers = 1\n", "[mcp_servers.a]\n"),
-    *("[mcp_servers.a]\ncommand = 1\n", "[mcp_servers.a]\nurl = 'https://x'\nargs = []\n"),
+    *("[mcp_servers.a]\ncommand = 1\n", "[mcp_servers.a]\nurl = 'https://x'\nargs = 1\n"),
     *("[mcp_servers.a]\ncommand = 'x'\ncommand = 'y'\n", "a = " + "[" * 5000, "\x00"),
     *("[mcp_servers.a]\ncommand = 1979-05-27\n", "[mcp_servers.a]\ncommand = nan\n"),
 ]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from mcpclient.config import reading
-from mcpclient.config.reading import DocumentError, read_document
+from mcpclient.config.reading import DocumentError, read_document, repeated_keys
 
 has_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
 
@@ -23,7 +23,8 @@ def test_the_lines_of_json() -> None:
     assert found.line(["a", 0, "c", "d"]) == 5
     assert found.line(["a", 7]) == 4
     assert found.line(["b"]) is None
-    assert list(found.repeated()) == [(["a"], 4), (["a", 0, "c"], 5)]
+    assert list(repeated_keys(found.value)) == [("a",), ("a", 0, "c")]
+    assert found.line(("a", 0, "c")) == 5
 
 
 @has_toml
@@ -32,7 +33,7 @@ def test_the_lines_of_toml() -> None:
     assert found.value == {"a": 1, "servers": {"x": {"command": "y"}}}
     assert found.line(["servers", "x", "command"]) == 3
     assert found.line(["servers", "z"]) == 2
-    assert list(found.repeated()) == []
+    assert list(repeated_keys(found.value)) == []
 
 
 def test_yaml() -> None:

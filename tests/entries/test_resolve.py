@@ -11,7 +11,7 @@ from mcpclient.auth.options import OAuth
 from mcpclient.client.configured import authentication_of
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import EntryError, read_entry
-from mcpclient.entries.resolve import Resolved, resolve, written_target
+from mcpclient.entries.resolve import resolve, written_target
 from mcpclient.entries.variables import Inputs, Variables
 
 ENVIRON = {
@@ -31,7 +31,7 @@ def read(path: str) -> str:
     return FILES[path]
 
 
-def resolved(raw: dict[str, Any]) -> tuple[Resolved, list[str]]:
+def resolved(raw: dict[str, Any]) -> tuple[tuple[Any, dict[str, Any]], list[str]]:
     told: list[str] = []
 
     def report(message: str, *path: str | int, hint: str = "") -> None:
