@@ -96,6 +96,11 @@ def call_from_thread(
     return False
 
 
+async def settled(value: T | Awaitable[T]) -> T:
+    """Return a value, or the result of an awaitable: functions of the user are plain or async."""
+    return await value if inspect.isawaitable(value) else value
+
+
 def cancel(task: asyncio.Task[Any] | None) -> None:
     """Cancel a task, if there is one, and its event loop is not closed: no task runs there."""
     if task is not None and not task.get_loop().is_closed():

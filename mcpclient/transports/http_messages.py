@@ -21,7 +21,7 @@ from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
 from ..lazy import OnDemand
 from ..net.clocks import PausableClocks
-from ..net.futures import cancel, cancel_all
+from ..net.futures import cancel, cancel_all, settled
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from ..protocol.outgoing import Outgoing
 
@@ -136,7 +136,7 @@ class PrintedAuthorization:
         self._sent: Mapping[str, str] | None = headers.latest
         self._headers: dict[str, str] = {}
 
-    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+    def headers(self, url: str | None = None) -> Mapping[str, str]:
         """Return the headers that replace those of the request."""
         return self._headers
 
@@ -261,8 +261,8 @@ def _json_or_none(body: bytes) -> Any:
 class RequestAuthorization(Protocol):
     """The authorization of one request, through all its repetitions."""
 
-    async def headers(self, url: str | None = None) -> Mapping[str, str]:
-        """The headers to send with the request, asked for before every sending.
+    def headers(self, url: str | None = None) -> Mapping[str, str] | Awaitable[Mapping[str, str]]:
+        """The headers to send with the request, asked for before every sending; plain or async.
 
         ``url``: where it goes this time, after a redirect.
         """
@@ -326,7 +326,12 @@ class AuthorizedExchange:
         self._refusal: Refusal | None = None
         self._held: HttpConnection | None = None  # a login may go on over the same connection
         self._is_given_up = False
-        self._task: asyncio.Task[None] | None = client.tasks.start(self._send(None))
+        self._task: asyncio.Task[None] | None = None
+        headers = authorization.headers()
+        if inspect.isawaitable(headers):
+            self._task = client.tasks.start(self._send(None, headers))
+        else:
+            self._exchange = client.request(self._with(headers, request.url), self)
 
     @property
     def url(self) -> Url:
@@ -341,11 +346,16 @@ class AuthorizedExchange:
         if self._exchange is not None:
             self._exchange.abort()
 
-    async def _send(self, refusal: Refusal | None) -> None:
-        """Send the request, after a refusal only with other credentials; or pass that on."""
+    async def _send(
+        self, refusal: Refusal | None, asked: Awaitable[Mapping[str, str]] | None = None
+    ) -> None:
+        """Send the request, after a refusal only with other credentials; or pass that on.
+
+        ``asked``: the headers, where they have been asked for.
+        """
         try:
             if refusal is None or await self._answer(self._authorization.recover(refusal.head)):
-                headers = await self._answer(self._authorization.headers())
+                headers = await self._answer(asked or self._authorization.headers())
                 request = self._with(headers, self._request.url)
                 self._refusal = None
                 self._settle()
@@ -372,12 +382,12 @@ class AuthorizedExchange:
         if held is not None:
             self._client.release(held)
 
-    async def _answer(self, asked: Awaitable[T]) -> T:
+    async def _answer(self, asked: T | Awaitable[T]) -> T:
         """Return the authorizer's result. Raises only `McpError`, unless the request was aborted:
         any other exception would end the task, and the caller would wait for ever.
         """
         try:
-            answer = await asked
+            answer = await settled(asked)
         except McpError:
             raise
         except (Exception, asyncio.CancelledError) as error:

@@ -40,7 +40,7 @@ from ..framing.websocket import (
     Write,
 )
 from ..net.dialing import Dialer, explain_loss
-from ..net.futures import NextChange
+from ..net.futures import NextChange, settled
 from ..net.http import HttpClient, HttpRequest, http_error
 from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
@@ -114,7 +114,7 @@ class WebSocketTransport(ConnectedTransport):
         if authorization is None:
             return await self._open(headers)
         while True:
-            own = await authorization.headers()
+            own = await settled(authorization.headers())
             try:
                 return await self._open(merged(headers, own.items()), authorization.note)
             except HttpError as refusal:

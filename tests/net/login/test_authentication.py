@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,41 @@ def test_a_token_that_no_header_can_carry(auth: Any) -> None:
 def test_a_token_from_a_function(auth: Any) -> None:
     """F-AUTH-13"""
     assert isinstance(credentials_for(auth, URL, NetworkOptions()), StaticAuthorizer)
+
+
+async def _awaited(headers: Any) -> object:
+    return await headers
+
+
+def test_a_plain_function_for_a_token_needs_no_task() -> None:
+    """F-AUTH-13: its header is there at once; an async one's when it is awaited, from then on."""
+    plain = StaticAuthorizer(URL, BearerToken(lambda: "a"))
+    assert plain.request("POST", URL).headers() == {"Authorization": "Bearer a"}
+
+    async def token() -> str:
+        await asyncio.sleep(0)
+        return "b"
+
+    later = StaticAuthorizer(URL, BearerToken(token))
+    for _ in range(2):
+        headers = later.request("POST", URL).headers()
+        assert not isinstance(headers, Mapping)
+        assert asyncio.run(_awaited(headers)) == {"Authorization": "Bearer b"}
+
+
+def test_a_function_for_a_token_that_fails_is_called_once() -> None:
+    """F-AUTH-12, F-AUTH-13: its error is told by its type, when the headers are awaited."""
+    calls: list[str] = []
+
+    def token() -> str:
+        calls.append("call")
+        raise KeyError("a secret")
+
+    headers = StaticAuthorizer(URL, BearerToken(token)).request("POST", URL).headers()
+    with pytest.raises(AuthError, match="Ask failed with KeyError") as caught:
+        asyncio.run(_awaited(headers))
+    assert "secret" not in str(caught.value)
+    assert calls == ["call"]
 
 
 PROVIDER = IdentityProvider("https://idp.example/token", "id", "assertion")

@@ -28,6 +28,7 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.tokens import TokenSet
 from mcpclient.client.client import Client
 from mcpclient.errors import McpError
+from mcpclient.net.futures import settled
 from mcpclient.net.login.authentication import authorizer_for
 from mcpclient.net.login.logins import TwoStepLogin
 from mcpclient.net.login.storage import FileStore
@@ -181,7 +182,7 @@ def test_a_refresh_is_stored_after_its_loop_was_closed(server: Rotating) -> None
     request = runner.request("POST", server.url)
 
     async def wait() -> None:
-        task = loop.create_task(request.headers())
+        task = loop.create_task(settled(request.headers()))
         await loop.run_in_executor(None, server.arrived.wait, 10)
         for each in {task, *asyncio.all_tasks()}:
             each._log_destroy_pending = False  # type: ignore[attr-defined]

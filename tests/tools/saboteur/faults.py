@@ -713,8 +713,8 @@ OTHERS = [
     Fault(
         "net.login.authentication",
         "closing renews a login",
-        "self._runner.run(self._flows.headers(url), passive=self._passive)",
-        "self._runner.run(self._flows.headers(url))",
+        "self._runner.begin(self._flows.headers(url), passive=self._passive)",
+        "self._runner.begin(self._flows.headers(url))",
     ),
     Fault(
         "client.requests",
