@@ -304,7 +304,6 @@ def result_fault(method: str, result: Any) -> str:
 
 _MAX_RECORDS = 200_000
 _MAX_CHARACTERS = 64 * 1024 * 1024
-_MAX_RECORD_LENGTH = 8 * 1024 * 1024
 
 # The first records hold the handshake, without which the rest could not be replayed.
 _OPENING_RECORDS = 20
@@ -350,12 +349,6 @@ class Journal:
         record: Record = json.loads(line)
         number = self.next
         row = self._maker.row(number, record, len(line))
-        if len(line) > _MAX_RECORD_LENGTH:
-            text = f"{row.label} {row.detail}: {row.size} characters are too many to keep"
-            kept = {
-                name: record[name] for name in record if name in ("time", "direction", "channel")
-            }
-            line = write_line({**kept, "text": text})
         if number < _OPENING_RECORDS:
             self._opening.append(line)
         self._lines.append(line)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector import journal as module
 from mcpclient.inspector.journal import Journal
 from mcpclient.recording.transcript import read_transcripts
 
@@ -54,13 +53,6 @@ def test_memory_is_bounded_by_size_as_well() -> None:
     kept = [journal.line(number) or "" for number in range(journal.next)]
     assert sum(map(len, kept)) <= 5_000
     assert journal.line(200) == line(200)
-
-
-def test_a_record_that_is_too_long_is_told_of() -> None:
-    journal = filled(0)
-    journal.append(line(1, text="x" * (module._MAX_RECORD_LENGTH + 1)))
-    kept = json.loads(journal.line(1) or "")
-    assert "too many to keep" in kept["text"]
 
 
 def test_a_transcript_of_it_can_be_read_again() -> None:
