@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, cast
+from typing import Any
 
 from ..errors import UsageError, safe_repr
 from ..suggestions import did_you_mean, there_are
@@ -69,6 +69,13 @@ def _reference(name: object, *path: str | int) -> str:
     return f"${{env:{name}}}"
 
 
+def _one_of(known: Collection[str], given: str, what: str, key: str) -> str:
+    if given not in known:
+        hint = did_you_mean(given, known) or there_are(known)
+        raise EntryError(f"{safe_repr(given)} is not {what}", key, hint=hint)
+    return given
+
+
 @dataclass(frozen=True)
 class Entry:
     """One server as written: either ``command`` is given, or ``url``.
@@ -106,10 +113,10 @@ class Entry:
 
 
 # The fields that an entry has as they were read, by the kind of server.
-# Where the fields that name variables are kept.
-_KEPT_IN = {"env_names": "env", "header_variables": "headers", "bearer_variable": "headers"}
-_OF_PROCESS = ("env_file", "cwd", "bundle", "sha256")
-_OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout")
+_OF_PROCESS = ("env", "env_file", "cwd", "bundle", "sha256")
+_OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout", "naming")
+# Kinds of fields that name variables: they add to the values that are given beside them.
+_VARIABLES = ("names", "references", "bearer")
 
 
 def read_entry(name: str, entry: Any, application: Application, report: Report) -> Entry:
@@ -162,7 +169,6 @@ class EntryReader:
                 hint="use bearer_token_env_var, the name of a variable that holds it",
             )
         reach = self._reach()
-        kept_in = {_KEPT_IN.get(known, known): key for known, key in reversed(self.names.items())}
         include, exclude = self._filters()
         return Entry(
             name=name,
@@ -171,16 +177,20 @@ class EntryReader:
             enabled=values.get("enabled", True) and not values.get("disabled", False),
             include=tuple(include),
             exclude=tuple(exclude),
-            naming=self._naming(),
             limits=self._limits(),
             restrictions=restrictions_in(self.entry),
-            fields={**kept_in, **self.names},
+            fields=self.names,
         )
 
     def _read_fields(self) -> None:
         for key, known in FIELDS.items():
             given = self.entry.get(key)
             if given is None:
+                continue
+            if known.kind in _VARIABLES:
+                read = READERS[known.kind](self, given, key)
+                self.values[known.name] = {**read, **self.values.get(known.name, {})}
+                self.names.setdefault(known.name, key)
                 continue
             if known.name in self.values:
                 other = self.names[known.name]
@@ -260,6 +270,13 @@ class EntryReader:
             raise not_a("true or false", given, key)
         return given
 
+    def _transport_name(self, given: Any, key: str) -> str:
+        name = self._text(given, key).strip().lower()
+        return _one_of(TRANSPORT_NAMES, name, "a transport", key)
+
+    def _naming(self, given: Any, key: str) -> str:
+        return _one_of(NAMING_STYLES, self._text(given, key), "a way to name tools", key)
+
     def _time(self, given: Any, key: str) -> float | None:
         if self.application.seconds is None:
             return self._seconds(given, key, longest=_MAX_ASSUMED_TIME)
@@ -307,7 +324,6 @@ class EntryReader:
         if not is_remote:
             return {
                 "command": self._whole_command(command or []),
-                "env": {**values.get("env_names", {}), **values.get("env", {})},
                 **self._given(*_OF_PROCESS),
             }
         if transport is None and "transport" not in names:
@@ -317,12 +333,7 @@ class EntryReader:
             "url": url,
             "transport": transport,
             "oauth": self._oauth(values.get("oauth"), values.get("oauth_scopes")),
-            "headers": {
-                header: value
-                for name in ("headers", "header_variables", "bearer_variable")
-                for header, value in values.get(name, {}).items()
-            },
-            **self._given("headers_helper"),
+            **self._given("headers", "headers_helper"),
         }
 
     def _unreachable(self) -> EntryError:
@@ -333,12 +344,7 @@ class EntryReader:
         return EntryError("a server needs a command or a url", *empty[:1], hint=hint)
 
     def _transport(self) -> str | None:
-        named = self.values.get("transport")
-        if named is None:
-            return None
-        spelled = named.strip().lower()
-        self._check_known("transport", spelled, TRANSPORT_NAMES, "a transport")
-        transport = TRANSPORT_NAMES[spelled]
+        transport = TRANSPORT_NAMES.get(self.values.get("transport", ""))
         return None if transport == "http" and self.application.http_falls_back else transport
 
     def _report_useless(self, is_remote: bool) -> None:
@@ -398,18 +404,6 @@ class EntryReader:
             names = [self.names[name] for name in given if name in str(error)]
             raise EntryError(str(error), *(names or [self.names["timeouts"]])[:1]) from None
 
-    def _naming(self) -> NamingStyle | None:
-        """Return the naming style of the server's tools, if the entry has one."""
-        given = self.values.get("naming")
-        if given is not None:
-            self._check_known("naming", given, NAMING_STYLES, "a way to name tools")
-        return cast("NamingStyle | None", given)
-
-    def _check_known(self, name: str, given: str, known: Collection[str], what: str) -> None:
-        if given not in known:
-            hint = did_you_mean(given, known) or there_are(known)
-            raise EntryError(f"{safe_repr(given)} is not {what}", self.names[name], hint=hint)
-
 
 READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
     "text": EntryReader._text,
@@ -423,5 +417,7 @@ READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {
     "time": EntryReader._time,
     "seconds": EntryReader._seconds,
     "milliseconds": lambda reader, given, key: reader._seconds(given, key, 0.001),
+    "transport": EntryReader._transport_name,
+    "naming": EntryReader._naming,
     "any": lambda reader, given, key: given,
 }

@@ -11,8 +11,8 @@ class Field(NamedTuple):
 
     ``kind``: ``text``, ``words`` (a list of strings), ``command`` (either), ``texts`` (strings by
     name), ``names`` (of variables), ``references`` (these by name), ``bearer`` (one), ``flag``,
-    ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or ``any``. ``side``:
-    ``stdio``, ``remote`` or ``both``.
+    ``seconds``, ``time`` (in the application's unit), ``milliseconds``, ``transport``, ``naming``,
+    or ``any``. ``side``: ``stdio``, ``remote`` or ``both``.
     """
 
     name: str
@@ -21,19 +21,19 @@ class Field(NamedTuple):
 
 
 _NAMES: dict[Field, tuple[str, ...]] = {
-    Field("transport", "text"): ("type", "transport", "transportType"),
+    Field("transport", "transport"): ("type", "transport", "transportType"),
     Field("command", "command", "stdio"): ("command", "cmd"),
     Field("args", "words", "stdio"): ("args", "arguments"),
     Field("env", "texts", "stdio"): ("env", "environment", "envs"),
-    Field("env_names", "names", "stdio"): ("env_vars", "env_keys"),
+    Field("env", "names", "stdio"): ("env_vars", "env_keys"),
     Field("env_file", "text", "stdio"): ("envFile", "env_file"),
     Field("bundle", "text", "stdio"): ("bundle",),
     Field("sha256", "text", "stdio"): ("sha256",),
     Field("cwd", "text", "stdio"): ("cwd", "workingDirectory", "working_directory"),
     Field("url", "text", "remote"): ("httpUrl", "url", "serverUrl", "baseUrl", "uri"),
     Field("headers", "texts", "remote"): ("headers", "http_headers"),
-    Field("header_variables", "references", "remote"): ("env_http_headers",),
-    Field("bearer_variable", "bearer", "remote"): ("bearer_token_env_var",),
+    Field("headers", "references", "remote"): ("env_http_headers",),
+    Field("headers", "bearer", "remote"): ("bearer_token_env_var",),
     Field("bearer_token", "any", "remote"): ("bearer_token",),
     Field("headers_helper", "text", "remote"): ("headersHelper",),
     Field("oauth", "any", "remote"): ("oauth", "auth"),
@@ -61,7 +61,7 @@ _NAMES: dict[Field, tuple[str, ...]] = {
         *("excludeTools", "disabled_tools", "disabledTools"),
     ),
     Field("tools", "any"): ("tools",),
-    Field("naming", "text"): ("naming",),
+    Field("naming", "naming"): ("naming",),
 }
 FIELDS = {name: field for field, names in _NAMES.items() for name in names}
 """By the name in the file; of two names for one field, the first of this table wins."""

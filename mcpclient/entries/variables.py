@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Union
@@ -198,7 +197,6 @@ class Variables:
     folders: Mapping[str, str]
     read: Callable[[str], str]
     bare_dollar: bool = False
-    platform: str = sys.platform
 
     @property
     def _pattern(self) -> re.Pattern[str]:
@@ -248,9 +246,6 @@ class Variables:
             value = self._content(name)
         elif kind == "name" and name in self.folders:
             value = self.folders[name]
-        elif self.platform == "win32":  # where the case of a name does not matter
-            upper = {each.upper(): value for each, value in self.environ.items()}
-            value = upper.get(name.upper())
         else:
             value = self.environ.get(name)
         return default if value is None else value

@@ -91,11 +91,6 @@ def test_the_users_folder() -> None:
     assert found.expand("~me/x ~/y", is_path=True).text == "~me/x ~/y"
 
 
-def test_names_on_windows_in_any_case() -> None:
-    assert variables(platform="win32").expand("${a}").text == "value"
-    assert variables(platform="linux").expand("${a}").missing == ("${a}",)
-
-
 @given(st.text("${}aAenv:input-~/ ", max_size=30))
 def test_a_value_is_never_read_again(value: str) -> None:
     found = Variables({"A": value}, Inputs(None, None), {}, read)
