@@ -311,7 +311,7 @@ def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
     """
     found: dict[str, str] = {}
     wrong: list[int] = []
-    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.match(line)

@@ -285,6 +285,12 @@ def _write(target: Path, contents: Mapping[str, bytes]) -> None:
             file = made / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+        old = Path(name, "old")
         if os.path.lexists(target):
-            os.rename(target, Path(name, "old"))
-        os.rename(made, target)
+            os.rename(target, old)
+        try:
+            os.rename(made, target)
+        except OSError:
+            if os.path.lexists(old):
+                os.rename(old, target)
+            raise

@@ -85,6 +85,7 @@ def test_toml_without_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
         b"\n".join(b"b%d" % n + b".a" * 1_000 + b" = 1" for n in range(50)),
         b"[a" + b".a" * 1_000 + b"]\n" + b"\n".join(b"b%d.c = 1" % n for n in range(20_000)),
         b"[[x]]\n" * 2 + b"[" + b"a." * 100_000 + b"a]",
+        '"\u2028"'.encode() + '."\u2028"'.encode() * 4_000 + b" = 1",  # no line of TOML ends here
     ],
 )
 def test_toml_of_quadratic_cost_is_refused(content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from mcpclient.entries.variables import parse_dotenv
@@ -32,6 +33,12 @@ def test_lines() -> None:
         "G": '"open',
     }
     assert wrong == [9]
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b", "\x0c"])
+def test_only_the_end_of_a_line_ends_a_value(sign: str) -> None:
+    """F-MANY-8"""
+    assert parse_dotenv(f"A=1{sign}B=2\r\nC=3") == ({"A": f"1{sign}B=2", "C": "3"}, [])
 
 
 @given(texts)

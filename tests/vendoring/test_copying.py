@@ -253,6 +253,24 @@ def test_the_sizes_of_the_parts_are_told() -> None:
     assert isinstance(copying.Copied((), 0, 0), Copied)
 
 
+def test_a_copy_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-VEND-1: also when the new one cannot take its place any more."""
+    copy_package(tmp_path / "copy", ())
+    rename = os.rename
+
+    def failing(source: Path, target: Path) -> None:
+        if source.name == "new":
+            raise OSError("it is open elsewhere")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match="open elsewhere"):
+        copy_package(tmp_path / "copy", (), update=True)
+    assert verify(tmp_path / "copy").is_intact
+
+
 def test_a_link_to_a_folder_is_not_part_of_a_copy(tmp_path: Path) -> None:
     """F-VEND-1: Python imports what stands behind it."""
     copy_package(tmp_path / "copy", ())
