@@ -38,28 +38,6 @@ class AgentOutcome:
     parts: list[dict[str, Any]]
 
 
-def definition_of(tool: Tool, *, closed: bool = False) -> dict[str, Any]:
-    """Return ``{"type": "function", "name", "description", "parameters"}`` for a tool.
-
-    The description is the tool's, else its title, else its name. The parameters are its schema as
-    sent, with ``type`` and ``properties`` where they are missing; ``closed`` adds
-    ``additionalProperties: false``. The tool is not changed.
-    """
-    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
-    properties = schema.get("properties")
-    parameters = {
-        **schema,
-        "type": "object",
-        "properties": properties if isinstance(properties, dict) else {},
-    }
-    return {
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description or tool.title or tool.name,
-        "parameters": {**parameters, "additionalProperties": False} if closed else parameters,
-    }
-
-
 class AgentTool:
     """A tool that describes itself and can be executed.
 
@@ -76,7 +54,7 @@ class AgentTool:
     ) -> None:
         self.tool: Tool = defined.binding.tool
         self._defined = defined
-        self._definitions = ToolDefinitions.of((), [defined])
+        self._definitions = ToolDefinitions(bindings={defined.name: defined.binding})
         self._call = call
         self._limits = limits
         self._loop = loop
@@ -94,15 +72,13 @@ class AgentTool:
     @property
     def parameters(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
-        parameters: dict[str, Any] = self.definition["parameters"]
-        return parameters
+        return self._defined.schema
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The definition, see `definition_of`."""
-        name, description = self._defined.name, self._defined.description
-        shown = {"name": name, "description": description, "inputSchema": self._defined.schema}
-        return definition_of(Tool(shown))
+        """The definition: ``{"type": "function", "name", "description", "parameters"}``."""
+        shown = {"type": "function", "name": self.name, "description": self.description}
+        return {**shown, "parameters": self.parameters}
 
     async def outcome(
         self,

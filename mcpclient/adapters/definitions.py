@@ -85,18 +85,6 @@ class ToolDefinitions(list[dict[str, Any]]):
         """An estimate of the definitions' tokens in each request, by their length in JSON."""
         return estimated_tokens(json.dumps(self, ensure_ascii=False))
 
-    @classmethod
-    def of(
-        cls,
-        shaped: Iterable[dict[str, Any]],
-        defined: Sequence[Definition],
-        problems: Iterable[ToolProblem] = (),
-    ) -> ToolDefinitions:
-        """Combine definitions in a provider's shape with the tools, and the list's problems."""
-        told = [ToolProblem(one.binding.tool.name, note) for one in defined for note in one.notes]
-        bindings = {one.name: one.binding for one in defined}
-        return cls(shaped, [*problems, *told], bindings, defined)
-
     def replace(self, other: ToolDefinitions) -> None:
         """Replace the content with that of another list, in place."""
         self[:] = other

@@ -18,6 +18,7 @@ from .definitions import (
     RawCall,
     ToolCall,
     ToolDefinitions,
+    ToolProblem,
     define,
     first_present,
     plain,
@@ -31,7 +32,6 @@ from .parts import (
     Part,
     Prepared,
     Turn,
-    joined_by_id,
     made_results,
     names_of,
     turns_of,
@@ -116,7 +116,11 @@ class ModelApi(Provider, ABC):
         defer: Callable[[Tool], bool] | None = None,
     ) -> ToolDefinitions:
         defined, problems = define(tools, self.rules, strict, inline_refs, defer)
-        return ToolDefinitions.of(self._definitions(defined), defined, problems)
+        problems += [
+            ToolProblem(one.binding.tool.name, note) for one in defined for note in one.notes
+        ]
+        bindings = {one.name: one.binding for one in defined}
+        return ToolDefinitions(self._definitions(defined), problems, bindings, defined)
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         said = self._said(response)
@@ -125,8 +129,7 @@ class ModelApi(Provider, ABC):
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
     ) -> list[dict[str, Any]]:
-        made = made_results(pairs, limits, self.media)
-        return self._results(joined_by_id(made) if self.joins_results else made)
+        return self._results(made_results(pairs, limits, self.media, self.joins_results))
 
     def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
         return self._messages(turns_of(prompt.messages, self.media, of_model=self.media_of_model))

@@ -271,29 +271,27 @@ class Turn:
 
 
 def made_results(
-    pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None, rules: MediaRules
+    pairs: Iterable[tuple[ToolCall, Outcome]],
+    limits: Limits | None,
+    rules: MediaRules,
+    joined: bool = False,
 ) -> list[Prepared]:
     """Return the results of calls within the limits and the media that an API accepts.
 
-    The result of a call with a problem is that problem.
+    The result of a call with a problem is that problem. ``joined``: return one result for
+    each id, because some APIs reject duplicates.
     """
-    made = []
-    for call, outcome in pairs:
+    made: dict[object, Prepared] = {}
+    for number, (call, outcome) in enumerate(pairs):
         told = outcome if call.problem is None else UsageError(call.problem)
-        name = without_surrogates(call.called_as)
         found = prepared(told, limits or Limits(), rules)
-        made.append(replace(found, id=without_surrogates(call.id), name=name))
-    return made
-
-
-def joined_by_id(made: Iterable[Prepared]) -> list[Prepared]:
-    """Return one result for each id, because some APIs reject duplicates."""
-    joined: dict[str, Prepared] = {}
-    for result in made:
-        known = joined.setdefault(result.id, result)
-        if known is not result:
-            known.parts.extend(result.parts)
-    return list(joined.values())
+        name, identity = without_surrogates(call.called_as), without_surrogates(call.id)
+        known = made.setdefault(
+            identity if joined else number, replace(found, id=identity, name=name)
+        )
+        if known.parts is not found.parts:
+            known.parts.extend(found.parts)
+    return list(made.values())
 
 
 def turns_of(

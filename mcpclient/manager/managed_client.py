@@ -110,29 +110,27 @@ class ManagedClient(Client):
         """
         server = self._server
         time = CallDeadline(self._connection, "tools/call", limits, {"name": tool})
-        client, rest = server.client, limits
-        if not server.is_connected:
-            client, rest = await self._ready(time, limits)
-        try:
-            request = super(ManagedClient, client)._request_tool
-            result = await request(tool, arguments, rest, *others)
-        except McpError as error:
-            server.call_failed(client, error)
-            if isinstance(error, ClientClosed) and server.loss is not None:
-                raise server.loss.again() from error  # the manager closed it, not the caller
-            harmless = isinstance(error, ConnectionLost) and server.is_repeatable(tool)
-            if not did_not_run(error) and not harmless:
-                raise
-        else:
-            server.call_answered()
-            return result
-        client, rest = await self._ready(time, limits)
-        try:
-            request = super(ManagedClient, client)._request_tool
-            return await request(tool, arguments, rest, *others)
-        except McpError as error:
-            server.call_failed(client, error)
-            raise
+        client, rest, is_repeated = server.client, limits, False
+        while True:
+            if is_repeated or not server.is_connected:
+                client, rest = await self._ready(time, limits)
+            try:
+                request = super(ManagedClient, client)._request_tool
+                result = await request(tool, arguments, rest, *others)
+            except McpError as error:
+                server.call_failed(client, error)
+                if is_repeated:
+                    raise
+                if isinstance(error, ClientClosed) and server.loss is not None:
+                    raise server.loss.again() from error  # the manager closed it, not the caller
+                harmless = isinstance(error, ConnectionLost) and server.is_repeatable(tool)
+                if not did_not_run(error) and not harmless:
+                    raise
+                is_repeated = True
+            else:
+                if not is_repeated:  # otherwise, the connection has just been made
+                    server.call_answered()
+                return result
 
     async def _ready(
         self, time: CallDeadline, limits: RequestOptions

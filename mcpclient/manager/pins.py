@@ -362,13 +362,7 @@ def _memory_of(entries: Mapping[str, Remembered]) -> bytes:
     pieces: list[str] = []
     size = len(_HEAD) + len(_TAIL)
     for key, each in list(entries.items())[: -_MAX_SERVERS - 1 : -1]:
-        value = {
-            "tools": list(each.tools),
-            "instructions": each.instructions,
-            "version": each.version,
-            "names": each.names,
-        }
-        piece = f"{json.dumps(key)}: {json.dumps(value)}"
+        piece = f"{json.dumps(key)}: {json.dumps(vars(each))}"
         if len(piece) > _MAX_SERVER_SIZE:
             continue  # one server does not take the room of all others
         size += len(piece) + 1

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.adapters import anthropic
-from mcpclient.adapters.agent_tools import AgentOutcome, AgentTool, definition_of
+from mcpclient.adapters import anthropic, openai_chat
+from mcpclient.adapters.agent_tools import AgentOutcome, AgentTool
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.parts import Outcome
@@ -29,7 +29,7 @@ OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
         ({"inputSchema": True}, {"type": "object", "properties": {}}),
         (
             {"inputSchema": {"$schema": "x", "type": "any", "properties": None}},
-            {"$schema": "x", "type": "object", "properties": {}},
+            {"type": "object", "properties": {}},
         ),
         (
             {"inputSchema": {"properties": {"a": {}}, "required": ["a"]}},
@@ -40,14 +40,19 @@ OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def test_the_definition(raw: dict[str, Any], parameters: dict[str, Any]) -> None:
     """F-TOOL-1: the schema with type and properties; the original is not touched."""
     tool = Tool({"name": "t", "title": "T", **copy.deepcopy(raw)})
-    made = definition_of(tool)
+    made = agent_tool(tool, never_called).definition
     assert made == {"type": "function", "name": "t", "description": "T", "parameters": parameters}
-    closed = definition_of(tool, closed=True)["parameters"]
-    assert closed == {**parameters, "additionalProperties": False}
+    if "required" not in parameters:
+        (shaped,) = openai_chat.tools([tool], strict=True)
+        assert shaped["function"]["parameters"]["additionalProperties"] is False
     assert tool.raw == {"name": "t", "title": "T", **raw}
 
 
 Calling = Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]]
+
+
+async def never_called(made: ToolCall, options: Mapping[str, Any]) -> Outcome:
+    raise AssertionError(made)
 
 
 def agent_tool(tool: Tool, call: Calling) -> AgentTool:

@@ -99,9 +99,9 @@ def test_names_that_are_not_taken_lead_back() -> None:
     assert names["web_search"] == "web_search"
     assert names["web.search"].startswith("web_search_")
     assert len(names["x" * 30]) == 20
-    told = [str(problem) for problem in ToolDefinitions.of((), define(tools, ANY_NAME)[0]).problems]
+    notes = {made.binding.tool.name: made.notes for made in define(tools, ANY_NAME)[0]}
     name = names["web.search"]
-    assert told[0] == f"web.search: the API does not accept its name; it is called {name}"
+    assert notes["web.search"] == [f"the API does not accept its name; it is called {name}"]
 
 
 def test_a_second_tool_of_the_same_name() -> None:
