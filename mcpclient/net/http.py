@@ -216,21 +216,17 @@ class Exchange:
     ) -> None:
         self._client = client
         self._sink = sink
-        self._request = request
-        self._bytes = client.encode(request)
         self._connection: HttpConnection | None = None
         self._dialing: asyncio.Task[None] | None = None
         self._decoder: ContentDecoder | None = None
         self._redirect: Url | None = None
         self._redirects = 0
-        self._reused = False
         self._sent_again = False
         self._done = False
         self.refused_on: HttpConnection | None = None
         self._recorder = recorder
         self._channel: HttpChannel | None = None
-        self._head: ResponseHead | None = None
-        self._start()
+        self._send(request)
 
     @property
     def url(self) -> Url:
@@ -247,18 +243,20 @@ class Exchange:
             connection, self._connection = self._connection, None
             connection.abort()
 
-    def _start(self, *, fresh: bool = False) -> None:
-        self._head = None
+    def _send(self, request: HttpRequest, *, fresh: bool = False) -> None:
+        """Send a request; ``fresh``: on a new connection, as it was lost with an idle one."""
+        self._request = request
+        self._bytes = self._client.encode(request)
+        self._head: ResponseHead | None = None
         if self._recorder.is_on:
             self._begin_record(fresh=fresh)
-        connection = None if fresh else self._client.idle_connection(self._request.url)
+        connection = None if fresh else self._client.idle_connection(request.url)
+        self._reused = connection is not None
         if connection is None:
-            self._reused = False
             self._dialing = self._client.tasks.start(self._dial())
         else:
-            self._reused = True
             self._connection = connection
-            connection.run(self, self._request.method, self._bytes)
+            connection.run(self, request.method, self._bytes)
 
     def _begin_record(self, *, fresh: bool = False) -> None:
         channel = self._recorder.http_channel()
@@ -275,21 +273,16 @@ class Exchange:
 
     def _send_again(self, request: HttpRequest, *, fresh: bool = False) -> None:
         if request.renew is None:
-            self._request = request
-            self._bytes = self._client.encode(request)
-            self._start(fresh=fresh)
+            self._send(request, fresh=fresh)
         else:
             renewing = self._renew(request.renew(request), fresh=fresh)
             self._dialing = self._client.tasks.start(renewing)
 
     async def _renew(self, renewal: Awaitable[HttpRequest], *, fresh: bool) -> None:
         try:
-            self._request = await renewal
-            self._bytes = self._client.encode(self._request)
+            self._send(await renewal, fresh=fresh)
         except McpError as error:
             self._fail(error)
-        else:
-            self._start(fresh=fresh)
 
     async def _dial(self) -> None:
         try:
@@ -348,6 +341,7 @@ class Exchange:
         return url if url.origin == self._request.url.origin else None
 
     def body_received(self, data: bytes) -> Iterator[None] | None:
+        """Handle a piece of the body; a returned iterator is exhausted before the next event."""
         if self._redirect is not None:
             return None
         if self._decoder is not None:
@@ -390,7 +384,10 @@ class Exchange:
             self._sink.response_ended()
 
     def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        """Fail, or send the request again where the connection was dead before it arrived."""
+        """Fail, or send the request again where the connection was dead before it arrived.
+
+        ``sent``: the system accepted at least one byte of it.
+        """
         self._connection = None
         if self._done:
             return

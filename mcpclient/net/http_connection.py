@@ -10,7 +10,7 @@ import re
 import select
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Callable, Protocol
+from typing import TYPE_CHECKING, Callable
 
 from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
@@ -19,7 +19,7 @@ from .dialing import explain_loss
 from .stream import abort_transport, certificate_of, read_buffer
 
 if TYPE_CHECKING:
-    from .http import HttpClient
+    from .http import Exchange, HttpClient
 
 # The most pieces of a coded body, of 64 KiB at most, decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would block the loop for seconds.
@@ -34,29 +34,10 @@ _MARGIN = 1.0
 _TIMEOUT = re.compile(r"(?:^|[\s,;])timeout=(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
-class RequestOnConnection(Protocol):
-    """The request on a connection, which handles its response."""
-
-    def head_received(self, head: ResponseHead) -> None:
-        """Handle the status and the headers."""
-
-    def body_received(self, data: bytes) -> Iterator[None] | None:
-        """Handle a piece of the body; a returned iterator is exhausted before the next event."""
-
-    def response_ended(self) -> None:
-        """Handle the end of the response."""
-
-    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
-        """Handle the loss; ``sent``: the system accepted at least one byte of the request."""
-
-
 class HttpConnection(asyncio.BufferedProtocol):
-    """One connection to an origin, with at most one request on it.
+    """One connection to an origin, with at most one request on it. ``pool``: its owner."""
 
-    ``pool``: the owner of the idle connection; without one it is closed after the first request.
-    """
-
-    def __init__(self, pool: HttpClient | None, url: Url) -> None:
+    def __init__(self, pool: HttpClient, url: Url) -> None:
         self.url: Url = url
         self.origin: tuple[str, str, int] = url.origin
         self._pool = pool
@@ -69,7 +50,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         """The time, on the loop's clock, when the connection is too old to be used again."""
         self._expiry: asyncio.TimerHandle | None = None
         self._is_sent = False
-        self._exchange: RequestOnConnection | None = None
+        self._exchange: Exchange | None = None
         self._heard: Callable[[], object] | None = None
         # Bytes received and not yet passed on: a body that takes several turns of the loop to
         # decode, and the bytes after it. Meanwhile reading is paused.
@@ -105,7 +86,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._expiry.cancel()
             self._expiry = None
 
-    def run(self, exchange: RequestOnConnection, method: str, request: bytes) -> None:
+    def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
         self.end_rest()
         self._exchange = exchange
@@ -201,9 +182,9 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif isinstance(event, Fault):
             self._fail(self._parser.fault or ConnectionLost(event.reason))
 
-    def _end(self, exchange: RequestOnConnection, *, keep_alive: bool) -> None:
+    def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
         self._exchange = None
-        if keep_alive and self._pool is not None and self._transport is not None:
+        if keep_alive and self._transport is not None:
             self.expires_at = self._clock() + self._idle_time
             self._pool.release(self)
         elif self._transport is not None:
@@ -223,8 +204,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._pool is not None:
-            self._pool.forget(self)
+        self._pool.forget(self)
         self._loss = exc
         if self._rest is None:  # otherwise the response may be complete, but not decoded yet
             self._fail_lost()
