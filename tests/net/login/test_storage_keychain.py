@@ -208,10 +208,10 @@ class Security:
         self.answers = list(answers)
         self.given: list[tuple[list[str], str]] = []
 
-    async def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    async def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[bytes]:
         self.given.append(([*words], given))
         code, printed = self.answers.pop(0)
-        return subprocess.CompletedProcess(words, code, printed, "")
+        return subprocess.CompletedProcess(words, code, printed.encode(), b"")
 
 
 def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

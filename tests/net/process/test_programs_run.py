@@ -17,15 +17,14 @@ PYTHON = [sys.executable, "-S", "-E", "-c"]
 def test_what_it_writes_and_how_it_ends() -> None:
     """F-SHOW-5: its words reach it as they are."""
     source = "import sys; print(sys.stdin.read().upper(), *sys.argv[1:]); sys.exit(3)"
-    answer = asyncio.run(run_program([*PYTHON, source, "$HOME", "a b", "*"], b"hi"))
-    code, written = answer
-    assert (code, written.split()) == (3, [b"HI", b"$HOME", b"a", b"b", b"*"])
+    ended = asyncio.run(run_program([*PYTHON, source, "$HOME", "a b", "*"], b"hi"))
+    assert (ended.returncode, ended.stdout.split()) == (3, [b"HI", b"$HOME", b"a", b"b", b"*"])
 
 
 def test_one_that_does_not_read() -> None:
     """F-SHOW-5: however much it is given."""
-    code, written = asyncio.run(run_program([*PYTHON, "print(1)"], b"x" * 1_000_000))
-    assert (code, written.strip()) == (0, b"1")
+    ended = asyncio.run(run_program([*PYTHON, "print(1)"], b"x" * 1_000_000))
+    assert (ended.returncode, ended.stdout.strip()) == (0, b"1")
 
 
 @pytest.mark.parametrize("name", ["no-such-program-anywhere", "nul\0l"])
