@@ -145,7 +145,8 @@ class HeadersFrom:
         self._env: Mapping[str, str] = {}
         self._cwd: str | None = None
         self._by_url: dict[str, HeadersFrom] = {}
-        self._run: asyncio.Task[dict[str, str]] | None = None
+        self._run: asyncio.Task[Mapping[str, str]] | None = None
+        self._printed: Mapping[str, str] | None = None
         self._valid_until = 0.0
 
     def __repr__(self) -> str:  # arguments may be secrets
@@ -168,29 +169,20 @@ class HeadersFrom:
     async def __call__(self) -> Mapping[str, str]:
         """Return the headers. Raises `ConnectFailed` where the program does not print any."""
         run, loop = self._run, asyncio.get_running_loop()
-        if run is not None and not run.done():
-            is_of_use = run.get_loop() is loop
-        else:
-            is_of_use = self._printed_by(run) is not None and loop.time() < self._valid_until
-        if run is None or not is_of_use:
+        if self._printed is not None and loop.time() < self._valid_until:
+            return self._printed
+        if run is None or run.done() or run.get_loop() is not loop:
             run = self._run = loop.create_task(self._print())
         # Cancelling one request must not affect the others that wait for the headers.
         return await asyncio.shield(run)
 
     async def replacing(self, refused: Mapping[str, str]) -> Mapping[str, str]:
         """Return the headers after a 401 for ``refused`` ones; the program runs again for these."""
-        if self._printed_by(self._run) is refused:  # otherwise it has run since
-            self._run = None
+        if self._printed is refused:  # otherwise it has run since
+            self._printed = None
         return await self()
 
-    @staticmethod
-    def _printed_by(run: asyncio.Task[dict[str, str]] | None) -> dict[str, str] | None:
-        """Return the headers of a run that has ended well; otherwise None."""
-        if run is None or not run.done() or run.cancelled() or run.exception() is not None:
-            return None
-        return run.result()
-
-    async def _print(self) -> dict[str, str]:
+    async def _print(self) -> Mapping[str, str]:
         env = {**os.environ, **self._env}
         try:
             code, output = await output_of(
@@ -212,7 +204,8 @@ class HeadersFrom:
             raise self._failed("did not print a JSON object of strings")
         self._valid_until = asyncio.get_running_loop().time() + self.expires
         headers = merged(self.fixed.items(), found.items())
-        return dict(merged(headers, self._over.items()))
+        self._printed = dict(merged(headers, self._over.items()))
+        return self._printed
 
     def _failed(self, reason: str) -> ConnectFailed:
         return ConnectFailed(self._server, f"{self._program} {reason}").advise(

@@ -246,7 +246,6 @@ class ServerProcess:
     def _cancel_report_timer(self) -> None:
         if self._report_timer is not None:
             self._report_timer.cancel()
-            self._report_timer = None
 
     def _report(self) -> None:
         """Deliver the rest of the output, then report the end to the receiver."""
@@ -257,38 +256,27 @@ class ServerProcess:
             self._output.sweep()
         finally:
             self._output.close()
-            error = ProcessExited(self.command, self.exit_code, self._end_of_stderr())
+            said = self._tee.tail() if self._error is None else ""  # of one that was not stopped
+            if said and self._variables:  # few have both, so few programs import the module
+                said = redaction.without_values(said, self._variables)
+            error = ProcessExited(self.command, self.exit_code, said[-_SHOWN_STDERR:])
             self._error = error
             self.paused = False
             try:
                 if not (self._released or self._group.silenced):
                     self._receiver.process_ended(error)
             finally:
-                self._release_when_over()
-
-    def _end_of_stderr(self) -> str:
-        """Return the end of the stderr of a server that was not stopped.
-
-        The values of the variables that the server was given are masked.
-        """
-        if self._error is not None:
-            return ""
-        said = self._tee.tail()
-        if said and self._variables:  # few have both, so few programs import the module
-            said = redaction.without_values(said, self._variables)
-        return said[-_SHOWN_STDERR:]
+                if self._is_group_gone:
+                    self._release()
 
     # The end.
 
     def _group_gone(self) -> None:
         self._is_group_gone = True
-        if self.exit_code is None and not self._reported:
-            self._report()  # a process that cannot be killed reports no exit
-        self._release_when_over()
-
-    def _release_when_over(self) -> None:
-        if self._is_group_gone and self._reported:
+        if self._reported:
             self._release()
+        elif self.exit_code is None:
+            self._report()  # a process that cannot be killed reports no exit
 
     def _release(self) -> None:
         if self._released:

@@ -9,9 +9,11 @@ import abc
 import asyncio
 import codecs
 import logging
+import re
 import select
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Protocol, Union
 
 from ...errors import UsageError
@@ -25,6 +27,9 @@ _KEPT = 64 * 1024
 _MAX_LINE_LENGTH = 64 * 1024
 # A pipe that polls as writable takes PIPE_BUF bytes without blocking; a character is up to four.
 _PIECE = getattr(select, "PIPE_BUF", 512) // 4
+
+
+_CUT_CHARACTER = re.compile(rb"\A[\x80-\xbf]{1,3}")  # the bytes of one that follow its first
 
 
 class WritableStream(Protocol):
@@ -65,10 +70,9 @@ class StderrTee:
     def tail(self, size: int = _KEPT) -> str:
         """Return the last ``size`` bytes as text; a character cut in half is left out."""
         kept = bytes(self._kept[-size:])
-        start = 0
-        while start < min(3, len(kept)) and len(kept) == size and kept[start] & 0xC0 == 0x80:
-            start += 1
-        return kept[start:].decode("utf-8", "replace")
+        if len(kept) == size:
+            kept = _CUT_CHARACTER.sub(b"", kept, 1)
+        return kept.decode("utf-8", "replace")
 
     def _guarded(self, data: bytes) -> None:
         try:
@@ -157,19 +161,16 @@ class _LineSink:
 
 def _stream_sink(stream: Any) -> Callable[[bytes], None]:
     """Write to a stream of text, or of bytes if the stream refuses text."""
-    write: Callable[[bytes], object] | None = None
+    writers: list[Callable[[bytes], object]] = []
 
     def take(data: bytes) -> None:
-        nonlocal write
-        passing = write
-        if passing is None:
+        if not writers:
             try:
                 stream.write("")
-                passing = _text_sink(stream.write)
+                writers.append(_text_sink(stream.write))
             except TypeError:
-                passing = stream.write
-            write = passing
-        passing(data)
+                writers.append(stream.write)
+        writers[0](data)
         if hasattr(stream, "flush"):
             stream.flush()
 
@@ -184,21 +185,17 @@ def _write_to_host(text: str) -> None:
     stream = sys.stderr
     if stream is None:  # a Windows program without a console
         return
-    is_ready = _readiness(stream)
+    poll = None
+    # Jupyter's stream has no descriptor, and not every platform can tell.
+    with suppress(AttributeError, OSError, ValueError, TypeError):
+        asked = select.poll()
+        asked.register(stream.fileno(), select.POLLOUT)
+        poll = asked
     for start in range(0, len(text), _PIECE):
-        if not is_ready():
+        if poll is not None and not poll.poll(0):
             return
         stream.write(text[start : start + _PIECE])
         stream.flush()
-
-
-def _readiness(stream: Any) -> Callable[[], bool]:
-    try:
-        poll = select.poll()
-        poll.register(stream.fileno(), select.POLLOUT)
-    except (AttributeError, OSError, ValueError, TypeError):
-        return lambda: True  # not a descriptor (Jupyter), or a platform that cannot tell
-    return lambda: bool(poll.poll(0))
 
 
 # Seconds that output is held back at most. A server complains just before it refuses a request, in

@@ -126,9 +126,15 @@ class WindowsTree(ProcessGroup):
         if self._job is not None:
             self._job.kill()
         elif self.process.returncode is None:
-            # This blocks for as long as taskkill runs.
-            with suppress(OSError, subprocess.SubprocessError):
-                _kill_tree(self.process.pid)
+            with suppress(OSError, subprocess.SubprocessError):  # this blocks as long as it runs
+                subprocess.run(
+                    ["taskkill", "/PID", str(self.process.pid), "/T", "/F"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    timeout=_TREE_KILL_TIMEOUT,
+                    creationflags=CREATE_NO_WINDOW,
+                )
             with suppress(OSError):
                 self.process.kill()  # in case taskkill is missing or failed
 
@@ -140,18 +146,6 @@ class WindowsTree(ProcessGroup):
         super().forget()
         if self._job is not None:
             self._job.close()
-
-
-def _kill_tree(pid: int) -> None:
-    subprocess.run(
-        ["taskkill", "/PID", str(pid), "/T", "/F"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=_TREE_KILL_TIMEOUT,
-        creationflags=CREATE_NO_WINDOW,
-        check=False,
-    )
 
 
 def process_group(process: subprocess.Popen[bytes]) -> ProcessGroup:
@@ -332,11 +326,14 @@ class ExitWatch:
         self._loop = loop
         self._process = process
         self._exited = exited
-        self._descriptor = -1 if threads else _process_descriptor(process.pid)
+        self._descriptor = -1
+        # Not Linux, Linux before 5.3, or a sandbox that forbids it.
+        with suppress(AttributeError, OSError):
+            self._descriptor = -1 if threads else os.pidfd_open(process.pid)
         if self._descriptor >= 0:
             loop.add_reader(self._descriptor, self._ready)
         else:
-            _wait_in_thread(process, self._report_from_thread)
+            _wait_in_thread(process, partial(call_from_thread, loop, exited))
 
     def close(self) -> None:
         """Stop watching. A process that is still exiting is reaped nevertheless. Idempotent."""
@@ -356,18 +353,8 @@ class ExitWatch:
             self._loop.remove_reader(descriptor)
         os.close(descriptor)
 
-    def _report_from_thread(self, exit_code: int) -> None:
-        call_from_thread(self._loop, self._exited, exit_code)
 
-
-def _process_descriptor(pid: int) -> int:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux, Linux before 5.3, or a sandbox that forbids it
-        return -1
-
-
-def _wait_in_thread(process: subprocess.Popen[bytes], report: Callable[[int], None]) -> None:
+def _wait_in_thread(process: subprocess.Popen[bytes], report: Callable[[int], object]) -> None:
     threading.Thread(
         target=lambda: report(process.wait()), name=f"mcpclient-wait-{process.pid}", daemon=True
     ).start()

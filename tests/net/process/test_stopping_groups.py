@@ -215,7 +215,7 @@ def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it(
 ) -> None:
     """F-STD-2"""
     killed: list[int] = []
-    monkeypatch.setattr(stopping, "_kill_tree", killed.append)
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: killed.append(int(words[2])))
     group = WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()))
     stopping._kill_all()
     assert killed == [42]
@@ -228,12 +228,12 @@ def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyP
     """F-LIFE-5: a loop that still runs must not report one end while the others are awaited."""
     seen: list[list[bool]] = []
 
-    def kill(pid: int) -> None:
+    def kill(words: Sequence[str], **_: object) -> None:
         seen.append([group.silenced for group in groups])
 
     groups: list[WindowsTree] = []
     monkeypatch.setattr(stopping, "_live", set())
-    monkeypatch.setattr(stopping, "_kill_tree", kill)
+    monkeypatch.setattr(subprocess, "run", kill)
     for _ in range(2):
         groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess())))
     stopping._kill_all()
