@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
 
 from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
@@ -315,10 +316,8 @@ async def _resolve(host: str, port: int) -> list[Address]:
 def _alternating(addresses: list[Address]) -> list[Address]:
     preferred = [address for address in addresses if address.family == addresses[0].family]
     others = [address for address in addresses if address.family != addresses[0].family]
-    ordered = []
-    for index in range(max(len(preferred), len(others))):
-        ordered += preferred[index : index + 1] + others[index : index + 1]
-    return ordered
+    pairs = zip_longest(preferred, others)
+    return [address for pair in pairs for address in pair if address is not None]
 
 
 async def _connect(address: Address) -> socket.socket:
@@ -354,10 +353,7 @@ async def _race(waiting: deque[Address]) -> socket.socket:
     finally:
         for attempt in attempts:
             attempt.cancel()
-            if attempt.done():
-                _close_result(attempt)
-            else:
-                attempt.add_done_callback(_close_result)
+            attempt.add_done_callback(_close_result)
     raise errors[0]
 
 

@@ -11,9 +11,9 @@ import base64
 import ipaddress
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, Union
+from typing import TYPE_CHECKING, Callable, TypeVar, Union
 
 from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
@@ -57,7 +57,6 @@ class ProxyRules:
             raise UsageError(f"proxy is a URL, None or False, not {shown}")
         self._chosen = _parse_proxy(proxy, "proxy") if isinstance(proxy, str) else None
         self._variables = _proxy_variables(environ if proxy is None else {})
-        self._direct = tuple(_read_direct(self._variables.pop("no_proxy", "")))
 
     def proxy_for(self, url: Url) -> Url | None:
         """Return the proxy for a URL, None for a direct connection.
@@ -68,7 +67,7 @@ class ProxyRules:
             return self._chosen
         names = _VARIABLES.get(url.scheme, ())
         name = next((name for name in names if self._variables.get(name)), None)
-        if name is None or any(entry.covers(url) for entry in self._direct):
+        if name is None or _is_direct(url, self._variables.get("no_proxy", "")):
             return None
         return _parse_proxy(self._variables[name], name)
 
@@ -124,51 +123,28 @@ def _login(proxy: Url) -> tuple[bytes, bytes] | None:
     return user, password
 
 
-class _DirectEntry(NamedTuple):
-    """One entry of ``NO_PROXY``.
+_ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?")
 
-    ``host``: a name with all that is below it, ``*`` for any, empty for none. ``port``: None for
-    any.
+
+def _is_direct(url: Url, listed: str) -> bool:
+    """Return whether an entry of ``NO_PROXY`` covers a URL.
+
+    An entry is ``*``, a name with all that is below it, an address or a network. It may have a
+    port, but for an IPv6 address without brackets.
     """
-
-    host: str
-    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
-    port: int | None
-
-    def covers(self, url: Url) -> bool:
-        if self.port is not None and self.port != url.port:
-            return False
-        if self.network is not None:
-            address = _address(url.host)
-            return address is not None and address in self.network
-        host = url.host.rstrip(".")
-        return self.host == "*" or host == self.host or host.endswith("." + self.host)
-
-
-_ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:]*)|(.*:.*:.*?))(?::(\d+))?")
-
-
-def _read_direct(text: str) -> Iterator[_DirectEntry]:
-    for entry in re.split(r"[\s,]+", text.lower()):
+    own = url.host.rstrip(".")
+    for entry in re.split(r"[\s,]+", listed.lower()):
         match = _ENTRY.fullmatch(entry)
-        if not entry or match is None:
+        host, port = (match[1] or match[2], match[3]) if match else (entry, None)
+        if port and int(port) != url.port:
             continue
-        bracketed, plain, address, port = match.groups()
-        if address is not None:  # an IPv6 address without brackets has no port
-            host, port = entry, None
-        else:
-            host = bracketed or plain
-        network = None
         with suppress(ValueError):
-            network = ipaddress.ip_network(host, strict=False)
+            if ipaddress.ip_address(own) in ipaddress.ip_network(host, strict=False):
+                return True
         name = host if host == "*" else host.removeprefix("*").strip(".")
-        yield _DirectEntry(name, network, int(port) if port else None)
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host)
-    return None
+        if name and (name in ("*", own) or own.endswith("." + name)):
+            return True
+    return False
 
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
@@ -176,9 +152,7 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
     """Return the header fields for the proxy itself."""
-    if proxy.credentials is None:
-        return []
-    return [("Proxy-Authorization", proxy.credentials)]
+    return [("Proxy-Authorization", proxy.credentials)] if proxy.credentials else []
 
 
 class Tunnel(asyncio.Protocol):
@@ -205,8 +179,8 @@ class Tunnel(asyncio.Protocol):
             return
         certificate = certificate_of(self._transport)
         handshake = negotiate.Handshake(self._login, self._proxy.host, certificate)
-        await self._connect([("Proxy-Authorization", await handshake.answer())])
-        while self._challenge:
+        self._challenge = b""
+        while self._challenge is not None:
             credentials = await handshake.answer(self._challenge)
             self._challenge, self._answer = None, GatheredResponse()
             self._established = asyncio.get_running_loop().create_future()
@@ -336,8 +310,9 @@ class SocksTunnel(Tunnel):
     def __init__(self, proxy: Url, url: Url, host: str) -> None:
         super().__init__(proxy, url)
         self._host = host
-        address = _address(host)
-        packed = host if address is None else address.packed
+        packed: str | bytes = host
+        with suppress(ValueError):
+            packed = ipaddress.ip_address(host).packed
         self._handshake = Socks5Handshake(packed, url.port, _login(proxy))
 
     async def establish(self) -> None:

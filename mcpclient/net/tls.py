@@ -15,7 +15,7 @@ from ..errors import ConnectKind, UsageError
 from ..lazy import OnDemand
 from .files import open_regular
 from .futures import call_in_thread
-from .network_options import ClientCertificate, NetworkOptions, Path
+from .network_options import ClientCertificate, NetworkOptions
 
 if TYPE_CHECKING:
     import ssl
@@ -133,41 +133,36 @@ def _security(*words: str) -> str:
 
 
 def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None:
-    certificate, key, password = _parts(given)
-    try:
-        for path in (certificate, key):
-            if path is not None:
-                descriptor = open_regular(path)
-                is_binary = os.read(descriptor, 1) == b"\x30"  # a SEQUENCE of DER, never of PEM
-                os.close(descriptor)
-                if is_binary:
-                    raise UsageError(
-                        f"client_cert {os.fspath(path)!r} is not a PEM file; make one of PKCS#12 "
-                        "(.p12, .pfx) with: openssl pkcs12 -in FILE -out client.pem -nodes"
-                    )
-        # Without a password OpenSSL would ask for it on the terminal.
-        context.load_cert_chain(certificate, key, password=password or "")
-    except OSError as error:
-        name = os.fspath(certificate)
-        if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
-            reason = "the key is not that of the certificate"
-        elif isinstance(error, ssl.SSLError):
-            reason = (
-                "no certificate with its key in PEM form, or the key's password is wrong or missing"
-            )
-        else:
-            reason = error.strerror or str(error)
-        raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
-
-
-def _parts(given: ClientCertificate) -> tuple[Path, Path | None, str | None]:
-    if isinstance(given, (str, os.PathLike)):
-        return given, None, None
-    if not isinstance(given, tuple) or len(given) not in (2, 3):
+    parts = given if isinstance(given, tuple) and len(given) > 1 else (given,)
+    if len(parts) > 3 or not isinstance(parts[0], (str, os.PathLike)):
         raise UsageError(
             "client_cert is a path, (certificate, key) or (certificate, key, password)"
         )
-    return cast("tuple[str, str, str | None]", (*given, None)[:3])
+    certificate, key, password = cast(
+        "tuple[str, str | None, str | None]", (*parts, None, None)[:3]
+    )
+    try:
+        for path in filter(None, (certificate, key)):
+            with open(open_regular(path), "rb") as file:
+                is_binary = file.read(1) == b"\x30"  # a SEQUENCE of DER, never of PEM
+            if is_binary:
+                raise UsageError(
+                    f"client_cert {os.fspath(path)!r} is not a PEM file; make one of PKCS#12 "
+                    "(.p12, .pfx) with: openssl pkcs12 -in FILE -out client.pem -nodes"
+                )
+        # Without a password OpenSSL would ask for it on the terminal.
+        context.load_cert_chain(certificate, key, password=password or "")
+    except OSError as error:
+        if not isinstance(error, ssl.SSLError):
+            reason = error.strerror or str(error)
+        elif error.reason == "KEY_VALUES_MISMATCH":
+            reason = "the key is not that of the certificate"
+        else:
+            reason = (
+                "no certificate with its key in PEM form, or the key's password is wrong or missing"
+            )
+        name = os.fspath(certificate)
+        raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
 
 
 # OpenSSL's numbers (X509_V_ERR_…) for the reason why a certificate is rejected.
@@ -208,7 +203,12 @@ def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[Connec
     """Return the kind and the reason of a TLS failure, naming the peer."""
     name = f"{host} port {port}"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _explain_verification(error, host)
+        message = error.verify_message.rstrip(".")
+        if error.verify_code in _WRONG_NAME:
+            return ConnectKind.OTHER_HOST, f"the certificate is not one for {host} ({message})"
+        unknown = ConnectKind.CERTIFICATE, f"is not trusted: {message}"
+        kind, fault = _REFUSED_CERTIFICATES.get(error.verify_code, unknown)
+        return kind, f"the certificate of {host} {fault}"
     reason = getattr(error, "reason", None)  # errors that do not come from OpenSSL have none
     if reason in _NOT_TLS:
         return ConnectKind.NOT_TLS, f"{name} does not speak TLS"
@@ -219,14 +219,3 @@ def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[Connec
     if isinstance(error, ssl.SSLEOFError):
         return ConnectKind.TLS, f"{name} closed the connection during TLS"
     return ConnectKind.TLS, f"TLS with {name} failed: {reason or error}"
-
-
-def _explain_verification(
-    error: ssl.SSLCertVerificationError, host: str
-) -> tuple[ConnectKind, str]:
-    message = error.verify_message.rstrip(".")
-    if error.verify_code in _WRONG_NAME:
-        return ConnectKind.OTHER_HOST, f"the certificate is not one for {host} ({message})"
-    unknown = ConnectKind.CERTIFICATE, f"is not trusted: {message}"
-    kind, fault = _REFUSED_CERTIFICATES.get(error.verify_code, unknown)
-    return kind, f"the certificate of {host} {fault}"

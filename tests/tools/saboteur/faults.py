@@ -581,8 +581,8 @@ OTHERS = [
     Fault(
         "net.http",
         "a repetition goes over another stale connection",
-        "connection = None if fresh else self._client.idle_connection(self._request.url)",
-        "connection = self._client.idle_connection(self._request.url)",
+        "connection = None if fresh else self._client.idle_connection(request.url)",
+        "connection = self._client.idle_connection(request.url)",
     ),
     Fault(
         "client.connection.opening",
@@ -779,8 +779,8 @@ OTHERS = [
     Fault(
         "net.http",
         "a proof is sent twice",
-        "            self._request = await renewal\n            self._bytes = self._client.encode(self._request)",
-        "            self._request = await renewal",
+        "self._send(await renewal, fresh=fresh)",
+        "await renewal\n            self._send(self._request, fresh=fresh)",
     ),
     Fault(
         "inspector.routes",
