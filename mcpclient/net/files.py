@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,21 +139,16 @@ def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False
     also when other users may change it.
     """
     with open(open_regular(path, limit=limit), "rb") as file:
-        if private:
-            _check_private(os.fstat(file.fileno()))
+        if private and os.name == "posix":  # on Windows a folder in the user's profile is private
+            status = os.fstat(file.fileno())
+            if status.st_uid not in (os.geteuid(), 0):
+                raise OSError(errno.EPERM, "it belongs to another user")
+            if status.st_mode & 0o022:
+                raise OSError(errno.EPERM, "other users may change it")
         content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit} bytes")
     return content
-
-
-def _check_private(status: os.stat_result) -> None:
-    if os.name != "posix":
-        return  # a folder in the user's profile is private on Windows
-    if status.st_uid not in (os.geteuid(), 0):
-        raise OSError(errno.EPERM, "it belongs to another user")
-    if status.st_mode & 0o022:
-        raise OSError(errno.EPERM, "other users may change it")
 
 
 def change_file(
@@ -218,8 +214,11 @@ def replace_content(path: Path, content: bytes, mode: int | None = None) -> None
     are removed. Raises `OSError`; the file is then as before.
     """
     make_private_folder(path.parent)
-    _remove_unfinished(path)
-    prefix, suffix = _around_unfinished(path)
+    prefix, suffix = f".{path.name}.", ".unfinished"
+    for unfinished in path.parent.iterdir():
+        if unfinished.name.startswith(prefix) and unfinished.name.endswith(suffix):
+            with suppress(OSError):
+                unfinished.unlink()
     descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
     try:
         with open(descriptor, "wb") as file:
@@ -235,18 +234,6 @@ def replace_content(path: Path, content: bytes, mode: int | None = None) -> None
         with suppress(OSError):
             os.unlink(name)
         raise
-
-
-def _around_unfinished(path: Path) -> tuple[str, str]:
-    return f".{path.name}.", ".unfinished"
-
-
-def _remove_unfinished(path: Path) -> None:
-    prefix, suffix = _around_unfinished(path)
-    for name in os.listdir(path.parent):
-        if name.startswith(prefix) and name.endswith(suffix):
-            with suppress(OSError):
-                os.unlink(path.parent / name)
 
 
 @contextmanager
@@ -346,11 +333,6 @@ def _taken(path: Path) -> Callable[[], None] | None:
 
 def _created(path: Path) -> Callable[[], None] | None:
     """Acquire a lock by existence; return as `_taken` does."""
-
-    def remove() -> None:
-        with suppress(OSError):
-            path.unlink()
-
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -360,7 +342,7 @@ def _created(path: Path) -> Callable[[], None] | None:
         return None
     except OSError:
         return lambda: None
-    return remove
+    return partial(path.unlink, missing_ok=True)
 
 
 def lock_descriptor(descriptor: int) -> None:

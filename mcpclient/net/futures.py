@@ -107,7 +107,7 @@ def cancel(task: asyncio.Task[Any] | None) -> None:
         task.cancel()
 
 
-async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
+async def cancel_all(tasks: Collection[asyncio.Future[Any]]) -> None:
     """Cancel the running tasks, wait for their end, and consume every exception."""
     running = [task for task in tasks if not task.done()]
     for task in running:

@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Callable
+from typing import Any, Callable
 from urllib.parse import parse_qsl
 
 from ..errors import ProtocolViolation, UsageError
@@ -20,6 +20,7 @@ from ..framing.headers import Headers
 from ..framing.http1 import MAX_HEAD, encode_response_head, parse_request_head
 from ..framing.logs import logger_for
 from ..framing.uri import LOOPBACK_HOSTS
+from .futures import cancel_all
 
 _logger = logger_for("mcpclient.inspector")
 
@@ -148,7 +149,10 @@ class LocalHttpServer:
             return writer.transport.abort()
         self._connections.add(task)
         self._arriving[task] = None
-        self._make_room()
+        if len(self._connections) > _MAX_CONNECTIONS:
+            oldest = next(iter(self._arriving))
+            del self._arriving[oldest]
+            oldest.cancel()
         send_at_once(writer)
         try:
             await self._serve(task, reader, writer)
@@ -164,22 +168,20 @@ class LocalHttpServer:
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    def _make_room(self) -> None:
-        """End the oldest connection without a request if there are too many."""
-        if len(self._connections) > _MAX_CONNECTIONS:
-            oldest = next(iter(self._arriving))
-            del self._arriving[oldest]
-            oldest.cancel()
-
     async def _serve(
         self, task: asyncio.Task[None], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         method, arrived = await asyncio.wait_for(self._read(reader), _REQUEST_TIMEOUT)
         self._arriving.pop(task, None)
-        if isinstance(arrived, LocalRequest):
-            response = await self._answer_to(arrived)
-        else:
+        if isinstance(arrived, LocalResponse):
             response = arrived
+        else:
+            try:
+                response = await self._answer(arrived)
+            except Exception:
+                _logger.exception("a request of the page failed: %s", arrived.path)
+                text = b"the request failed; the program's log says why"
+                response = LocalResponse(500, body=text)
         writer.transport.set_write_buffer_limits(0)  # so that `drain` waits for all of it
         writer.write(_head_of(response))
         if method == "HEAD":
@@ -216,13 +218,6 @@ class LocalHttpServer:
             return LocalResponse(413, body=b"the request is too large")
         return refusal
 
-    async def _answer_to(self, request: LocalRequest) -> LocalResponse:
-        try:
-            return await self._answer(request)
-        except Exception:
-            _logger.exception("a request of the page failed: %s", request.path)
-            return LocalResponse(500, body=b"the request failed; the program's log says why")
-
 
 def _head_of(response: LocalResponse) -> bytes:
     headers = [*_HEADERS, ("Content-Type", response.content_type)]
@@ -244,12 +239,10 @@ async def _stream(
 
     writing = asyncio.ensure_future(write())
     reading = asyncio.ensure_future(reader.read(1))  # ends when the browser has gone
-    both: set[asyncio.Future[object]] = {writing, reading}  # type: ignore[arg-type]
+    both: set[asyncio.Future[Any]] = {writing, reading}
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in both:
-            task.cancel()
-        await asyncio.gather(*both, return_exceptions=True)
+        await cancel_all(both)
         if isinstance(pieces, AsyncGenerator):
             await pieces.aclose()  # it may have been left suspended at a yield

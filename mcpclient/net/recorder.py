@@ -66,9 +66,9 @@ class Recorder:
         if self._connection is not None:
             self._put(transcript.header(*self._connection), [write])
         for direction, message in zip(("sent", "received"), recalled):
-            self._write(direction, "recalled", {"message": message}, [write])
+            self.record(direction, "recalled", {"message": message}, [write])
         for line in stderr:
-            self._write("received", "stderr", {"text": line, "recalled": True}, [write])
+            self.record("received", "stderr", {"text": line, "recalled": True}, [write])
         self._targets.append(write)
         self.is_on = True
 
@@ -86,28 +86,24 @@ class Recorder:
         if self._targets:
             self._put(transcript.header(*self._connection), self._targets)
 
-    def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
-        """Write one record."""
-        if self._targets:
-            self._write(direction, channel, facts, self._targets)
-
-    def _write(
+    def record(
         self,
         direction: str,
         channel: str,
         facts: Mapping[str, Any],
-        targets: Iterable[Callable[[str], Any]],
+        targets: Sequence[Callable[[str], Any]] | None = None,
     ) -> None:
-        now = round(time.monotonic() - self._began, 6)
-        self._put({"time": now, "direction": direction, "channel": channel, **facts}, targets)
+        """Write one record, to all targets or to some."""
+        if targets or self._targets:
+            now = round(time.monotonic() - self._began, 6)
+            value = {"time": now, "direction": direction, "channel": channel, **facts}
+            self._put(value, targets or self._targets)
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
         """Record a failure."""
-        if not self._targets:
-            return
-        self.record(
-            "note", channel, {**facts, "error": transcript.error_facts(error, self._redactor)}
-        )
+        if self._targets:
+            told = {**facts, "error": transcript.error_facts(error, self._redactor)}
+            self.record("note", channel, told)
 
     def stderr_line(self, line: str) -> None:
         """Write a line that the server process wrote to its stderr."""
@@ -145,7 +141,7 @@ class Recorder:
 
     def _put(self, value: Mapping[str, Any], targets: Iterable[Callable[[str], Any]]) -> None:
         try:
-            line = transcript.write_line(self._redactor.record(value)) if targets else ""
+            line = transcript.write_line(self._redactor.record(value))
         except Exception:
             self._complain()
             return

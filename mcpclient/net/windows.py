@@ -172,7 +172,11 @@ def contain(pid: int, calls: WindowsCalls) -> Job | None:
     _, kernel32, ntdll = calls
     process = kernel32.OpenProcess(_TERMINATE | _SET_QUOTA | _SUSPEND_RESUME, 0, pid)
     try:
-        job = _new_job(kernel32)
+        job: int | None = kernel32.CreateJobObjectW(None, None)
+        if job is not None:
+            limits = _Limits(flags=_KILL_ON_JOB_CLOSE)
+            size = ctypes.sizeof(limits)
+            kernel32.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
         if job is not None and not kernel32.AssignProcessToJobObject(job, process):
             kernel32.CloseHandle(job)
             job = None
@@ -180,12 +184,3 @@ def contain(pid: int, calls: WindowsCalls) -> Job | None:
     finally:
         kernel32.CloseHandle(process)
     return None if job is None else Job(kernel32, job)
-
-
-def _new_job(kernel32: Any) -> int | None:
-    job: int | None = kernel32.CreateJobObjectW(None, None)
-    if job is not None:
-        limits = _Limits(flags=_KILL_ON_JOB_CLOSE)
-        size = ctypes.sizeof(limits)
-        kernel32.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
-    return job

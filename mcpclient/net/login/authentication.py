@@ -154,25 +154,19 @@ def _network(recorder: Recorder | None = None) -> NetworkOptions:
 
 
 def _provider_of(auth: OAuth) -> AuthProvider:
-    return auth.provider or _login_with(default_store())
+    return auth.provider or _login_at(credentials_path(os.environ))[1]
 
 
 def default_store() -> FileStore:
     """Return the store in the file of this user's credentials."""
-    return _store_at(credentials_path(os.environ))
+    return _login_at(credentials_path(os.environ))[0]
 
 
 # One object for each file, so that logins to several servers happen one at a time.
-
-
 @lru_cache(maxsize=16)
-def _store_at(path: Path) -> FileStore:
-    return FileStore(path)
-
-
-@lru_cache(maxsize=16)
-def _login_with(store: FileStore) -> BrowserLogin:
-    return BrowserLogin(store)
+def _login_at(path: Path) -> tuple[FileStore, BrowserLogin]:
+    store = FileStore(path)
+    return store, BrowserLogin(store)
 
 
 # Running flows
@@ -207,7 +201,10 @@ class FlowRunner:
         self._shown = shown_url(server_url)
         self._provider = provider
         self._fetcher = fetcher
-        self._tasks = BackgroundTasks(self._note_failure)
+        # The last waiter for a login may have been cancelled, so that the error would be lost.
+        self._tasks = BackgroundTasks(
+            partial(_logger.debug, "authorization of %s: %s", self._shown)
+        )
         self._waits = 0
         # The effects that take no time. A function of the user's does not until it has.
         self._at_once: tuple[type, ...] = (effects.Now, effects.Ask)
@@ -326,10 +323,6 @@ class FlowRunner:
             ),
         }
         return await run_shielded(self._run(effect.flow, performers))
-
-    def _note_failure(self, error: Exception) -> None:
-        # The last waiter may have been cancelled, so that the error would be lost.
-        _logger.debug("authorization of %s: %s", self._shown, error)
 
     async def _authorize(self, request: effects.Authorize) -> Callback:
         remembered = await self.needs_auth.remembered([self._server_url])

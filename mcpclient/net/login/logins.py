@@ -18,7 +18,7 @@ from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
 from ...framing.uri import LOOPBACK_HOSTS
-from ..futures import TaskLocks, resolve
+from ..futures import TaskLocks, cancel_all, resolve
 from ..local_http import LocalHttpServer, LocalRequest, LocalResponse
 from .browser import open_browser
 from .storage import FileStore
@@ -201,9 +201,7 @@ class BrowserLogin(_Stored):
                 done = [answer.result() for answer in answers if answer.done()]
                 return done[0] if done else None
             finally:
-                for task in (opening, *answers):
-                    task.cancel()
-                await asyncio.gather(opening, *answers, return_exceptions=True)
+                await cancel_all({opening, *answers})
                 if listener is not None:
                     self._stop(request.redirect_uri, listener)
 

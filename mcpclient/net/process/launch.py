@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
@@ -141,19 +142,14 @@ def _explained(
 ) -> ConnectFailed:
     if error.errno in _REASONS:
         kind, reason = _REASONS[error.errno]
-        if kind == ConnectKind.INTERPRETER_MISSING and _first_line(executable).endswith(b"\r\n"):
+        first_line = b""
+        with suppress(OSError), open(executable, "rb") as file:
+            first_line = file.readline(_LONGEST_FIRST_LINE)
+        if kind == ConnectKind.INTERPRETER_MISSING and first_line.endswith(b"\r\n"):
             kind = ConnectKind.CRLF_INTERPRETER
             reason = "its first line ends in CRLF, so that no interpreter has its name"
         return CommandNotFound(command, reason, env.get("PATH", os.defpath), kind)
     return ConnectFailed(shown_words(command)[0], error.strerror or str(error), [error])
-
-
-def _first_line(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.readline(_LONGEST_FIRST_LINE)
-    except OSError:
-        return b""
 
 
 def _names(text: str) -> frozenset[str]:

@@ -574,8 +574,8 @@ OTHERS = [
     Fault(
         "net.files",
         "unfinished copies of secrets stay",
-        "    _remove_unfinished(path)\n    prefix",
-        "    prefix",
+        "                unfinished.unlink()",
+        "                pass",
     ),
     Fault("sync.loop_thread", "a busy worker counts as idle", "self._idle -= 1", "pass"),
     Fault(
