@@ -44,9 +44,8 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B603": (
         "argument lists without a shell; the gate judges what an entry starts",
         {
-            *("net/login/storage.py", "net/process/stopping.py", "net/process/launch.py"),
-            *("net/process/programs.py", "net/tls.py"),
-            "net/session_sockets.py",
+            *("net/process/stopping.py", "net/process/launch.py", "net/process/programs.py"),
+            *("net/tls.py", "net/session_sockets.py"),
         },
     ),
     "B607": ("taskkill is a program of Windows", {"net/process/stopping.py"}),

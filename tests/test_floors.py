@@ -68,7 +68,7 @@ ROOMS = {
     "entries": 0,  # the fields and variables of an entry
     "entries.bundles": 1,  # entries in files of their own
     "net": 0,  # connections, files and clocks
-    "net.login": 1,  # the runner of auth's flows, the browser, the terminal, and stored logins
+    "net.login": 2,  # the runner of auth's flows, the browser, the terminal, and stored logins
     "net.process": 1,  # the server's process
 }
 
