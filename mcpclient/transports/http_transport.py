@@ -12,7 +12,7 @@ from __future__ import annotations
 import abc
 import asyncio
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import (
     ConnectFailed,
@@ -205,34 +205,39 @@ class PostedMessage:
         """Start the timer of a message that was sent."""
         self._exchange = exchange
         if self.taken is not None:
-            loop, reason = asyncio.get_running_loop(), "did not accept a message"
-            self._timer = loop.call_later(
-                _NOTIFICATION_TIMEOUT, self._give_up, reason, _NOTIFICATION_TIMEOUT
-            )
+            self._end_after(_NOTIFICATION_TIMEOUT, "did not accept a message")
 
     # net.http.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
-        is_answer = self._outgoing.answers is not None
-        if not is_answer:
+        if self._outgoing.answers is None:
             self._take()
-        if not 200 <= head.status < 300:
+        if 200 <= head.status < 300:
+            self._accept(head)
+        else:
             self._refusal = Refusal(head)
-        elif not is_answer:
+
+    def _accept(self, head: ResponseHead) -> None:
+        """Handle the head of a success."""
+        if self._outgoing.answers is None:
             self._drain()
 
     def body_received(self, data: bytes) -> None:
-        if self._refusal is not None:
-            self._refusal.add(data)
+        if self._refusal is not None and self._refusal.add(data):
+            self.response_ended()
+            self.abort()
 
     def response_ended(self) -> None:
         if self._refusal is None:
             self._end()
         else:
-            self.fail(self._refusal.error(self._url, self.request_id))
+            self.fail(self._error(self._refusal))
 
     def response_failed(self, error: McpError) -> None:
         self.fail(error)
+
+    def _error(self, refusal: Refusal) -> McpError:
+        return refusal.error(self._url, self.request_id)
 
     @property
     def _url(self) -> Url:
@@ -250,21 +255,24 @@ class PostedMessage:
         if self in transport.draining:
             return
         transport.draining[self] = None
-        if self._timer is not None:
-            self._timer.cancel()  # it was accepted
         if transport.drains_for is not None:
-            self._start_timer(transport.drains_for, self.abort)
+            self._end_after(transport.drains_for)
+        elif self._timer is not None:
+            self._timer.cancel()  # it was accepted
         if len(transport.draining) > transport.most_draining:
             next(iter(transport.draining)).abort()
 
-    def _start_timer(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
+    def _end_after(self, seconds: float, fault: str = "") -> None:
+        """Abort this after so many seconds, and report the server's ``fault``, if it is one."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(seconds, callback, *given)
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(seconds, self._give_up, fault, seconds)
 
-    def _give_up(self, reason: str, seconds: float) -> None:
+    def _give_up(self, fault: str, seconds: float) -> None:
         self.abort()
-        self.fail(ConnectionLost(f"{self._url.shown} {reason} within {seconds:g} s"))
+        if fault:
+            self.fail(ConnectionLost(f"{self._url.shown} {fault} within {seconds:g} s"))
 
     def abort(self) -> None:
         self._end()
@@ -274,8 +282,7 @@ class PostedMessage:
     def _end(self) -> None:
         self._transport.posts.pop(self.key, None)
         self._transport.draining.pop(self, None)
-        if self.taken is not None:
-            self._take()
+        self._take()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -305,49 +312,42 @@ class Post(PostedMessage):
 
     def head_received(self, head: ResponseHead) -> None:
         self._owner.unreachable = None
-        question = self._outgoing.answers
-        if question is None and self.taken is not None:
-            self._take()
-        if not 200 <= head.status < 300:
-            self._refusal = Refusal(head)
-            return
-        self._owner.working_id = self.session_id
+        super().head_received(head)
+
+    def _accept(self, head: ResponseHead) -> None:
+        question, owner = self._outgoing.answers, self._owner
+        owner.working_id = self.session_id
         if question is not None:
-            self._owner.settle(question, self.session_id)
+            owner.settle(question, self.session_id)
         if self._outgoing.opens_session:
-            self._owner.begin_session(head)
+            owner.begin_session(head)
         self._media = head.headers.get("content-type", "")
         if is_event_stream(self._media):
-            limit = self._owner.max_message_size
-            self.stream = EventStream(self._owner.receiver, limit, self.request_id)
-            if self._outgoing.stays_open:
-                self._restart_liveness()
+            self.stream = EventStream(owner.receiver, owner.max_message_size, self.request_id)
+            self._restart_liveness()
             if self.request_id is None and question is None:
                 self._drain()
 
     def body_received(self, data: bytes) -> None:
         if self.stream is not None:
             self.stream.feed(data)
-            if self._outgoing.stays_open:
-                self._restart_liveness()
+            self._restart_liveness()
             if self.stream.answered:
                 self._drain()
-            return
-        if self._refusal is not None:
-            if self._refusal.add(data):
-                self.fail(self._error(self._refusal))
-                self.abort()
-            return
-        if not self._body:
-            self._body = data  # most come in one piece
+        elif self._refusal is not None:
+            super().body_received(data)
         else:
-            if isinstance(self._body, bytes):
-                self._body = bytearray(self._body)
-            self._body += data
-        limit = self._owner.max_message_size
-        if len(self._body) > limit:
-            self.fail(MessageTooLarge(limit))
-            self.abort()
+            # Most come in one piece, which is not copied.
+            if not self._body:
+                self._body = data
+            elif isinstance(self._body, bytes):
+                self._body = bytearray(self._body) + data
+            else:
+                self._body += data
+            limit = self._owner.max_message_size
+            if len(self._body) > limit:
+                self.fail(MessageTooLarge(limit))
+                self.abort()
 
     def response_ended(self) -> None:
         self._finish(None)
@@ -356,10 +356,8 @@ class Post(PostedMessage):
         self._finish(error)
 
     def _restart_liveness(self) -> None:
-        liveness = self._owner.liveness
-        if liveness:
-            reason = "sent no data on the event stream"
-            self._start_timer(liveness, self._give_up, reason, liveness)
+        if self._outgoing.stays_open and self._owner.liveness:
+            self._end_after(self._owner.liveness, "sent no data on the event stream")
 
     # The end of the response
 

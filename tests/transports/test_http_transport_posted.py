@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from mcpclient.errors import ConnectionLost, McpError
+from mcpclient.errors import ConnectionLost, HttpError, McpError
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
@@ -114,5 +116,20 @@ def test_a_failure_is_reported_once_it_has_ended() -> None:
         call.fail(error)
         assert transport.receiver.failed == [(5, error)]
         assert transport.forgotten == [call.key]
+
+    in_loop(work)
+
+
+def test_a_refusal_without_an_end_fails_at_its_limit() -> None:
+    """F-HTTP-7: what is kept of its body is enough, and nobody waits for the rest."""
+
+    async def work() -> None:
+        transport, call, sending = posted(CALL)
+        call.head_received(ResponseHead(500, "", Headers(), "1.1"))
+        for _ in range(2):
+            call.body_received(b"x" * 40_000)
+        [(request_id, error)] = transport.receiver.failed
+        assert request_id == 5 and isinstance(error, HttpError) and len(error.body) == 65_536
+        assert sending.aborted
 
     in_loop(work)
