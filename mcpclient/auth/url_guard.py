@@ -98,8 +98,7 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
     Its scheme must be https, or http if the policy allows it. Its host must be public in any
     spelling and, unless ``issuer_url`` is None, that of the issuer or an allowed one.
     """
-    parts = _split(url)
-    host = _normal_host(url, parts)
+    parts, host = _parse(url)
     if parts.scheme == "http":
         if not policy.allow_insecure_http:
             raise SsrfError(url, f"only https is allowed; {_LOCAL_HINT}")
@@ -136,18 +135,18 @@ def check_address(address: str, url: str, policy: UrlPolicy) -> None:
 @lru_cache(maxsize=64)  # every request asks for the same few
 def origin_of(url: str) -> str:
     """Return scheme, host and port of ``url`` in one spelling: ``https://example.com:443``."""
-    parts = _split(url)
+    parts, host = _parse(url)
     try:
         port = parts.port
     except ValueError:
         raise SsrfError(url, "it names no valid port") from None
     port = DEFAULT_PORTS.get(parts.scheme) if port is None else port
-    return f"{parts.scheme}://{_normal_host(url, parts)}:{port}"
+    return f"{parts.scheme}://{host}:{port}"
 
 
 def host_of(url: str) -> str:
     """Return the host of ``url`` in lower case, without brackets or trailing dot."""
-    return _normal_host(url, _split(url))
+    return _parse(url)[1]
 
 
 def resolve(base: str, reference: str) -> str:
@@ -168,36 +167,32 @@ def without_query(url: str) -> str:
     return scheme + separator + authority.rpartition("@")[2] + slash + path
 
 
-def _split(url: str) -> SplitResult:
+def _parse(url: str) -> tuple[SplitResult, str]:
+    """Return the parts of ``url``, and its host as `host_of` does."""
     # Backslashes, spaces and control characters are read differently by different parsers.
     if not _PLAIN_URL.fullmatch(url) or "\\" in url:
         raise SsrfError(url, "it contains characters that are not allowed in a URL")
     try:
         parts = urlsplit(url)
-        host = parts.hostname
+        host = parts.hostname or ""
     except ValueError:
         raise SsrfError(url, "it is not a URL") from None
     if not host:
         raise SsrfError(url, "it names no host")
     if "@" in parts.netloc:
         raise SsrfError(url, "it holds credentials")
-    return parts
-
-
-def _normal_host(url: str, parts: SplitResult) -> str:
-    host = parts.hostname or ""
     if parts.netloc.startswith("["):
         if "%" in host:
             raise SsrfError(url, "its address has a zone")
         try:
-            return str(IPv6Address(host))
+            return parts, str(IPv6Address(host))
         except ValueError:
             raise SsrfError(url, "its host is not a valid IPv6 address") from None
     host = host[:-1] if host.endswith(".") else host
     if not _HOST_NAME.fullmatch(host):
         # Percent-encoded and other disguised hosts end here; a resolver might decode them.
         raise SsrfError(url, "its host is not a plain name or address")
-    return host
+    return parts, host
 
 
 def _local_reason(url: str, host: str) -> str | None:

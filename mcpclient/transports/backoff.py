@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
 from ..net.clocks import retry_after_seconds
@@ -14,19 +14,14 @@ MAX_TRIES = 5
 """Tries in a row, without progress, before giving up."""
 
 
-def delays(
-    first: float = 1.0, longest: float = 30.0, chance: Callable[[], float] = random.random
-) -> Iterator[float]:
-    """Yield `MAX_TRIES` delays in seconds, each twice the one before, with up to 25 % of jitter.
+def delays() -> Iterator[float]:
+    """Yield `MAX_TRIES` delays in seconds: 1, then each twice the one before, with up to 25 % more.
 
-    ``first`` is the delay to begin with, ``longest`` the limit before jitter is added. Jitter keeps
-    the clients of a restarted server from reconnecting all at once. Begin a new iterator after
-    progress, and only then.
+    The chance in that keeps the clients of a restarted server from reconnecting all at once. Begin
+    a new iterator after progress, and only then.
     """
-    delay = first
-    for _ in range(MAX_TRIES):
-        yield min(delay, longest) * (1 + 0.25 * chance())
-        delay *= 2
+    for number in range(MAX_TRIES):
+        yield 2.0**number * (1 + 0.25 * random.random())
 
 
 # Temporary failures of a server that is reachable (RFC 9110 section 15.5.9, RFC 6585, 5xx).

@@ -176,7 +176,7 @@ _logger = logger_for("mcpclient.transport")
 # The most lines kept that are not messages, for errors.
 _MAX_SKIPPED = 5
 _SHOWN = 200
-# The number of the first such lines that are logged one by one.
+# The number of the first such lines that are logged.
 _NAMED = 3
 
 # The longest unfinished line before the connection counts as flooded: so many times the limit, or,
@@ -190,8 +190,8 @@ _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 class LineTransport(ConnectedTransport):
     """A connection that carries each message as a line.
 
-    The first three lines that are not messages, such as a banner printed to stdout, are logged one
-    by one, and later only their number. ``peer`` names the server in warnings (default: the
+    The first three lines that are not messages, such as a banner printed to stdout, are logged.
+    ``peer`` names the server in warnings (default: the
     description); ``known_lines`` cause none. A line over the limit that does not end ends the
     connection, since no response can follow.
     """
@@ -207,7 +207,7 @@ class LineTransport(ConnectedTransport):
 
     async def open(self, receiver: Receiver) -> None:
         self._peer = self._peer or self.description
-        self._noise, self._next_count = 0, 10
+        self._noise = 0
         self._framer = LineFramer(self._max_message_size)
         self._is_overlong = False  # the line that has no end yet
         self._blamed: RequestId | None = None  # the call that it answers, which has failed
@@ -265,23 +265,14 @@ class LineTransport(ConnectedTransport):
                 self._skip(line)
         elif line.strip():
             shown = self._skip(line)
-            if shown not in self._known_lines:
-                self._warn(shown)
+            if shown not in self._known_lines and self._noise < _NAMED:
+                self._noise += 1
+                last = "; more are not reported" if self._noise == _NAMED else ""
+                text = "%s: skipped a line that is not a JSON-RPC message: %r%s"
+                _logger.warning(text, self._peer, shown, last)
 
     def _skip(self, line: bytes) -> str:
         shown = escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
         self._skipped.append(shown)
         self.receiver.output_skipped(line)
         return shown
-
-    def _warn(self, shown: str) -> None:
-        """Log the first lines of noise, and then their number each time it has grown tenfold."""
-        self._noise += 1
-        if self._noise <= _NAMED:
-            _logger.warning(
-                "%s: skipped a line that is not a JSON-RPC message: %r", self._peer, shown
-            )
-        elif self._noise == self._next_count:
-            self._next_count *= 10
-            text = "%s: skipped %d lines that are not JSON-RPC messages; the latest: %r"
-            _logger.warning(text, self._peer, self._noise, shown)

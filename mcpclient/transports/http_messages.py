@@ -47,8 +47,6 @@ ERROR_BODY_LIMIT = 64 * 1024
 # The most bytes searched of a refusal that is not a JSON-RPC error: the ones we know are short.
 _SHORT_BODY = 1024
 
-_CANCELLED = "the request was not sent: the function for headers was cancelled"
-
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
     (
@@ -161,19 +159,18 @@ async def _asked(provider: Callable[[], Any]) -> Any:
     If the function is cancelled, and not this task, that is a `UsageError`: a `CancelledError`
     would end the task silently, and its waiter would wait for ever.
     """
-    try:
+
+    async def ask() -> Any:
         provided = provider()
-    except asyncio.CancelledError as error:
-        raise UsageError(_CANCELLED) from error
-    if not inspect.isawaitable(provided):
-        return provided
-    asking = asyncio.ensure_future(provided)
+        return await provided if inspect.isawaitable(provided) else provided
+
+    asking = asyncio.ensure_future(ask())
     try:
         await asyncio.wait({asking})
     finally:
         await cancel_all([asking])
     if asking.cancelled():
-        raise UsageError(_CANCELLED)
+        raise UsageError("the request was not sent: the function for headers was cancelled")
     return asking.result()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Union
 
 import pytest
@@ -13,7 +12,6 @@ from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, McpError,
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.http import Exchange, ResponseSink
-from mcpclient.transports import backoff
 from mcpclient.transports.event_stream import EventStream, ServerStream
 from tests.support.inbox import Inbox
 from tests.support.virtual_time import run
@@ -80,8 +78,7 @@ ANSWER = '{"jsonrpc": "2.0", "id": 1, "result": {}}'
 
 @pytest.fixture(autouse=True)
 def _no_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    delays = partial(backoff.delays, chance=lambda: 0.0)
-    monkeypatch.setattr("mcpclient.transports.event_stream.delays", delays)
+    monkeypatch.setattr("random.random", lambda: 0.0)
 
 
 def follow(
