@@ -496,8 +496,8 @@ OTHERS = [
     Fault(
         "transports.http_transport",
         "300 is a success",
-        "200 <= head.status < 300:\n            self._refusal = Refusal(head)\n            return",
-        "200 <= head.status <= 300:\n            self._refusal = Refusal(head)\n            return",
+        "if 200 <= head.status < 300:",
+        "if 200 <= head.status <= 300:",
     ),
     Fault(
         "transports.http_transport",
