@@ -21,7 +21,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (
         "words of OAuth and DPoP, and a pattern: none is a password",
-        {"auth/challenge.py", "auth/clients.py", "auth/grants.py", "auth/obtaining.py"},
+        {"auth/tokens.py", "auth/clients.py", "auth/grants.py", "auth/obtaining.py"},
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",
@@ -39,7 +39,10 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "the program whose purpose is to evaluate a model's code, in a sandbox",
         {"code/program.py"},
     ),
-    "B311": ("spreads reconnections; see tests/test_randomness.py", {"manager/server.py"}),
+    "B311": (
+        "spreads reconnections; see tests/test_randomness.py",
+        {"manager/server.py", "transports/backoff.py"},
+    ),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),
     "B603": (
         "argument lists without a shell; the gate judges what an entry starts",

@@ -15,7 +15,7 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
@@ -27,6 +27,9 @@ from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions
 from .signing import Signer, base64url, sign_jwt
 from .tokens import raise_for_error
 from .url_guard import UrlPolicy, host_of, without_query
+
+if TYPE_CHECKING:
+    from .grants import GrantRequest
 
 NONE = "none"
 SECRET_BASIC = "client_secret_basic"
@@ -156,17 +159,14 @@ _NO_REGISTRATION = "it does not register clients by itself"
 
 
 def identify_client(
-    server: AuthorizationServer,
-    options: OAuth,
-    redirect_uri: str | None,
-    scopes: tuple[str, ...],
-    policy: UrlPolicy,
+    request: GrantRequest, options: OAuth, redirect_uri: str | None
 ) -> Flow[RegisteredClient]:
-    """Return the client to use at ``server``, registered first if need be.
+    """Return the client to use for a grant, registered first if need be.
 
     ``redirect_uri``: None for the device grant, which does not redirect. Raises
     RegistrationRequired when there is no way to register, or the server refused; AuthError.
     """
+    server = request.discovery.server
     if options.client_id is not None:
         return configured_client(options, options.client_id, server)
     if options.client_metadata_url is not None and server.client_id_metadata_document_supported:
@@ -176,8 +176,8 @@ def identify_client(
         return stored
     if server.registration_endpoint is None:
         raise RegistrationRequired(server.issuer, _NO_REGISTRATION)
-    request = _client_metadata(server, options, redirect_uri, scopes)
-    return (yield from _register(server, server.registration_endpoint, request, policy))
+    metadata = _client_metadata(request, options, redirect_uri)
+    return (yield from _register(server, server.registration_endpoint, metadata, request.policy))
 
 
 def registered_redirects(issuer: str) -> Flow[tuple[str, ...]]:
@@ -212,10 +212,10 @@ def _stored_client(
 
 
 def _register(
-    server: AuthorizationServer, endpoint: str, request: StoredItem, policy: UrlPolicy
+    server: AuthorizationServer, endpoint: str, metadata: StoredItem, policy: UrlPolicy
 ) -> Flow[RegisteredClient]:
     response = yield from effects.post(
-        endpoint, server.issuer, policy, {}, json.dumps(request).encode()
+        endpoint, server.issuer, policy, {}, json.dumps(metadata).encode()
     )
     fields = effects.parse_object(response.body) or {}
     try:
@@ -231,7 +231,7 @@ def _register(
         _client_key(server.issuer),
         {
             **client.to_record(),
-            "redirect_uris": request.get("redirect_uris", []),
+            "redirect_uris": metadata.get("redirect_uris", []),
             "secret_expires_at": fields.get("client_secret_expires_at"),
         },
     )
@@ -239,11 +239,12 @@ def _register(
 
 
 def _client_metadata(
-    server: AuthorizationServer, options: OAuth, redirect_uri: str | None, scopes: tuple[str, ...]
+    request: GrantRequest, options: OAuth, redirect_uri: str | None
 ) -> dict[str, object]:
+    supported = request.discovery.server.token_endpoint_auth_methods_supported
     # A program on a user's machine keeps no secret, so it is a public client where it may be one.
     method = options.token_endpoint_auth_method or _first_of(
-        (NONE, SECRET_BASIC, SECRET_POST), server.token_endpoint_auth_methods_supported or (NONE,)
+        (NONE, SECRET_BASIC, SECRET_POST), supported or (NONE,)
     )
     grant = DEVICE_GRANT if redirect_uri is None else "authorization_code"
     metadata: dict[str, object] = {
@@ -259,8 +260,8 @@ def _client_metadata(
         is_web = urlsplit(redirect_uri).scheme in ("http", "https")
         if is_web and host_of(redirect_uri) not in LOOPBACK_HOSTS:
             metadata["application_type"] = "web"
-    if scopes:
-        metadata["scope"] = " ".join(scopes)
+    if request.scopes:
+        metadata["scope"] = " ".join(request.scopes)
     return metadata
 
 

@@ -301,7 +301,7 @@ _READERS: dict[str, Callable[[object], object]] = {
 
 
 def value_for(each: Field[Any], record: StoredItem) -> object:
-    """Return what a record has for a field of a dataclass; None for a value of another type."""
+    """Return the value of a field of a dataclass in a record; None for one of another type."""
     return _READERS[str(each.type).replace(" | None", "")](record.get(each.name))
 
 

@@ -29,7 +29,6 @@ from ..errors import (
     negotiated_scheme,
 )
 from . import effects
-from .challenge import AuthorizationChallenge, read_challenge, union
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover
 from .effects import Callback, Flow, Response
@@ -45,6 +44,7 @@ from .obtaining import (
 )
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .signing import DpopProver, Es256Key, wants_nonce
+from .tokens import AuthorizationChallenge, read_challenge, union
 from .url_guard import UrlPolicy, origin_of, without_query
 
 # Any request works, since only its refusal matters. A ping is harmless if it is not refused.

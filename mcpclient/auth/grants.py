@@ -10,13 +10,12 @@ from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, UsageError
 from . import effects
-from .challenge import OFFLINE_ACCESS
 from .clients import RegisteredClient, authenticate
 from .discovery import Discovery
 from .effects import Flow, Response, StoredItem, parse_object, part_of, read_record
 from .options import OAuthOptions
 from .signing import DpopProver, Es256Key, wants_nonce
-from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
+from .tokens import OFFLINE_ACCESS, TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
 
 # Fields of a token request that no error may show.

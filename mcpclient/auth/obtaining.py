@@ -18,13 +18,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed, UsageError
 from . import clients, effects
-from .challenge import OFFLINE_ACCESS, AuthorizationChallenge, union
 from .discovery import AuthorizationServer, Discovery
 from .effects import Callback, Flow, StoredItem, number_in
 from .grants import Grant, GrantRequest, GrantTerms, Keep
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .signing import base64url
-from .tokens import safe_text
+from .tokens import OFFLINE_ACCESS, AuthorizationChallenge, safe_text, union
 from .url_guard import UrlPolicy, assert_safe_url, without_query
 
 
@@ -161,10 +160,7 @@ def by_device(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Gran
     ``endpoint`` is the server's device_authorization_endpoint. Raises AuthorizationDenied when the
     user declines or the code expires, and what registration and token requests raise.
     """
-    server = request.discovery.server
-    client = yield from clients.identify_client(
-        server, options, None, request.scopes, request.policy
-    )
+    client = yield from clients.identify_client(request, options, None)
     scopes = [("scope", " ".join(request.scopes))] if request.scopes else []
     resource = [] if request.resource is None else [("resource", request.resource)]
     # Without the key: there is no token yet to bind to it.
@@ -267,9 +263,7 @@ def by_code(request: GrantRequest, options: OAuth) -> Flow[Grant]:
     authorization_endpoint = _checked_endpoint(server)
     registered = yield from clients.registered_redirects(server.issuer)
     redirect_uri = yield from effects.OpenRedirect(options.redirect_uri, registered)
-    client = yield from clients.identify_client(
-        server, options, redirect_uri, request.scopes, request.policy
-    )
+    client = yield from clients.identify_client(request, options, redirect_uri)
     pending = Pending(
         **vars(request.terms(client)),
         state=base64url((yield from effects.RandomBytes(32))),

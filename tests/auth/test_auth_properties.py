@@ -15,9 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth.challenge import Challenge, parse_challenges, parse_scope, union
 from mcpclient.auth.effects import Response
-from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
+from mcpclient.auth.tokens import (
+    Challenge,
+    TokenSet,
+    parse_challenges,
+    parse_scope,
+    parse_token_response,
+    token_set,
+    union,
+)
 from mcpclient.auth.url_guard import (
     UrlPolicy,
     assert_safe_url,

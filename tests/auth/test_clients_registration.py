@@ -8,14 +8,16 @@ from mcpclient.auth.clients import (
     identify_client,
     registered_redirects,
 )
-from mcpclient.auth.discovery import AuthorizationServer
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import Response
+from mcpclient.auth.grants import GrantRequest
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, RegistrationRequired
 
 from .world import REDIRECT, AuthorizationServerFake, World, json_response
 
+MCP = "https://mcp.example/mcp"
 REGISTER = "https://auth.example/register"
 
 
@@ -26,8 +28,9 @@ def identify(
     redirect: str | None = REDIRECT,
     scopes: tuple[str, ...] = (),
 ) -> RegisteredClient:
-    server = AuthorizationServer.parse(fake.document)
-    return world.run(identify_client(server, options or OAuth(), redirect, scopes, UrlPolicy()))
+    discovery = Discovery(AuthorizationServer.parse(fake.document), None)
+    request = GrantRequest(MCP, MCP, discovery, scopes, None, UrlPolicy())
+    return world.run(identify_client(request, options or OAuth(), redirect))
 
 
 def test_the_registration_request() -> None:

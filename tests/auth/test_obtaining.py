@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.challenge import AuthorizationChallenge
 from mcpclient.auth.discovery import AuthorizationServer, Discovery, ProtectedResource
 from mcpclient.auth.grants import GrantRequest
 from mcpclient.auth.obtaining import (
@@ -19,6 +18,7 @@ from mcpclient.auth.options import (
     OAuthOptions,
     WorkloadIdentity,
 )
+from mcpclient.auth.tokens import AuthorizationChallenge
 from mcpclient.auth.url_guard import UrlPolicy
 
 from .world import AuthorizationServerFake, World, form_of, json_response

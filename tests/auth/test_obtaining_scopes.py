@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from mcpclient.auth.challenge import AuthorizationChallenge, parse_scope, union
 from mcpclient.auth.discovery import AuthorizationServer, Discovery, ProtectedResource
 from mcpclient.auth.obtaining import scopes_for
 from mcpclient.auth.options import OAuth, OAuthOptions, WorkloadIdentity
+from mcpclient.auth.tokens import AuthorizationChallenge, parse_scope, union
 
 
 def select(

@@ -435,7 +435,7 @@ OTHERS = [
         "False for name in names",
     ),
     Fault(
-        "auth.challenge",
+        "auth.tokens",
         "another scheme's words count",
         'if scheme in ("bearer", "dpop"):',
         "if True:",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth.challenge import Challenge, parse_challenges, read_challenge
+from mcpclient.auth.tokens import Challenge, parse_challenges, read_challenge
 from tests.support.properties import examples
 
 METADATA = "https://mcp.example/.well-known/oauth-protected-resource"
