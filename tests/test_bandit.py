@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(sys.version_info < (3, 10), reason="bandit needs
 EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (
-        "words of OAuth and DPoP, and a pattern: none is a password",
-        {"auth/tokens.py", "auth/clients.py", "auth/grants.py", "auth/obtaining.py"},
+        "words of OAuth and DPoP: none is a password",
+        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py"},
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",
