@@ -104,35 +104,22 @@ def _site_and_path(url: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
 
 
-def resource_covers(resource: str, server_url: str) -> bool:
-    """Whether metadata for ``resource`` may speak for ``server_url``.
-
-    Its origin must be the same, and its path the same or a parent; if it has a query, path and
-    query must both be the same. Raises `SsrfError` for a resource that is not a URL.
-    """
-    if origin_of(resource) != origin_of(server_url):
-        return False
-    named, actual = urlsplit(resource), urlsplit(server_url)
-    if named.fragment:
-        return False
-    if named.query and (named.path, named.query) != (actual.path, actual.query):
-        return False
-    prefix = named.path.rstrip("/")
-    return actual.path.rstrip("/") == prefix or actual.path.startswith(prefix + "/")
-
-
 def speaks_for(resource: str, metadata_url: str, server_url: str) -> bool:
     """Whether metadata found at ``metadata_url``, for ``resource``, may speak for ``server_url``.
 
     ``resource`` must be the server itself (RFC 9728 section 3.3). Many servers name a parent, which
     counts only at the parent's own well-known URL: the owner of one path of a host must not get
-    tokens for the whole host. Raises `SsrfError` for an invalid URL.
+    tokens for the whole host. A query must be that of the server. Raises `SsrfError` for an invalid
+    URL.
     """
-    if not resource_covers(resource, server_url):
+    if origin_of(resource) != origin_of(server_url):
         return False
     named, actual = urlsplit(resource), urlsplit(server_url)
-    if (named.path.rstrip("/"), named.query) == (actual.path.rstrip("/"), actual.query):
+    path = named.path.rstrip("/")
+    if (path, named.query, named.fragment) == (actual.path.rstrip("/"), actual.query, ""):
         return True
+    if named.query or named.fragment or not f"{actual.path}/".startswith(f"{path}/"):
+        return False
     own, found = urlsplit(protected_resource_urls(resource)[0]), urlsplit(metadata_url)
     return origin_of(metadata_url) == origin_of(resource) and found.path == own.path
 

@@ -115,32 +115,13 @@ class Authorization:
         return (yield from effects.Exclusive(self.key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
-        """Return the grant in the store, expired or not; None when there is none for these options.
-
-        Two entries of one URL may ask for different accounts, scopes, resources and keys.
-        """
-        grant, options = (yield from self._known_grant()), self.options
-        if grant is None or not grant.is_as_asked(
-            options.scopes, options.resource, dpop=options.dpop
-        ):
-            return None
-        return grant
+        """Return the grant in the store, expired or not; None when there is none as asked for."""
+        grant = yield from self._known_grant()
+        return grant if grant is not None and grant.is_as_asked(self.options) else None
 
     def _known_grant(self) -> Flow[Grant | None]:
-        """Return the stored grant, if its client and its issuer are those of the options."""
-        record = yield from effects.Load(self.key)
-        if record is None:
-            return None
-        options = self.options
-        grant = Grant.from_record(record, options)
-        if grant is None or options.client_id not in (None, grant.client.client_id):
-            return None
-        if options.issuer not in (None, grant.client.issuer):
-            return None
-        endpoints = options.endpoints
-        if endpoints is not None and grant.token_endpoint != endpoints.token_endpoint:
-            return None
-        return grant
+        grant = Grant.from_record((yield from effects.Load(self.key)) or {}, self.options)
+        return grant if grant is not None and grant.is_for(self.options) else None
 
     def probe(self) -> Flow[Response | None]:
         """Return how the server refuses a request without credentials; None if it does not."""

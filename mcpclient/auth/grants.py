@@ -173,19 +173,26 @@ class Grant(GrantTerms):
             return None
         return grant
 
-    def is_as_asked(
-        self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool
-    ) -> bool:
-        """Whether it fits these options; without scopes, any do. ``dpop``: it must have a key."""
-        if scopes is not None:
-            asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
-            if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:
-                return False
-        if resource is None:
-            is_same_resource = self.asked_resource is None
-        else:
-            is_same_resource = self.resource == (resource or None)
-        return is_same_resource and (self.prover is not None or not dpop)
+    def is_for(self, options: OAuthOptions) -> bool:
+        """Whether its client and its authorization server are those of the options."""
+        endpoints = options.endpoints
+        return (
+            options.client_id in (None, self.client.client_id)
+            and options.issuer in (None, self.client.issuer)
+            and (endpoints is None or endpoints.token_endpoint == self.token_endpoint)
+        )
+
+    def is_as_asked(self, options: OAuthOptions) -> bool:
+        """Whether its scopes, resource and key are those of the options too.
+
+        Two entries of one URL may ask for different ones; without scopes, any do.
+        """
+        scopes, resource = options.scopes, options.resource
+        asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
+        if scopes is not None and {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:
+            return False
+        named = self.asked_resource if resource is None else self.resource
+        return named == (resource or None) and (self.prover is not None or not options.dpop)
 
 
 @dataclass(frozen=True)

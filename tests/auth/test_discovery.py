@@ -7,7 +7,6 @@ from mcpclient.auth.discovery import (
     authorization_server_urls,
     discover,
     protected_resource_urls,
-    resource_covers,
     speaks_for,
 )
 from mcpclient.auth.effects import Response
@@ -81,7 +80,8 @@ def test_where_metadata_may_be() -> None:
 )
 def test_which_metadata_speaks_for_a_server(resource: str, server_url: str, covers: bool) -> None:
     """F-AUTH-1: same origin, and the path itself or one above it."""
-    assert resource_covers(resource, server_url) is covers
+    place = protected_resource_urls(resource)[0]
+    assert speaks_for(resource, place, server_url) is covers
 
 
 @pytest.mark.parametrize(

@@ -562,7 +562,7 @@ OTHERS = [
     Fault(
         "auth.grants",
         "a login is used for other scopes",
-        "if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:",
+        "if scopes is not None and {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:",
         "if False:",
     ),
     Fault(

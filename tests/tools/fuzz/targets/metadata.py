@@ -8,7 +8,7 @@ from mcpclient.auth.discovery import (
     authorization_server_urls,
     discover,
     protected_resource_urls,
-    resource_covers,
+    speaks_for,
 )
 from mcpclient.auth.effects import Fetch, Response, parse_object
 from mcpclient.auth.options import ServerTrust
@@ -57,5 +57,5 @@ def run_discovery(bodies: list[bytes], named: str | None) -> None:
         assert found.server.token_endpoint
         assert authorization_server_urls(found.server.issuer)
         if found.resource is not None:
-            assert resource_covers(found.resource.resource, SERVER)
-            protected_resource_urls(found.resource.resource)
+            place = protected_resource_urls(found.resource.resource)[0]
+            assert speaks_for(found.resource.resource, place, SERVER)
