@@ -212,14 +212,9 @@ class PostedMessage:
     def head_received(self, head: ResponseHead) -> None:
         if self._outgoing.answers is None:
             self._take()
-        if 200 <= head.status < 300:
-            self._accept(head)
-        else:
+        if not 200 <= head.status < 300:
             self._refusal = Refusal(head)
-
-    def _accept(self, head: ResponseHead) -> None:
-        """Handle the head of a success."""
-        if self._outgoing.answers is None:
+        elif self._outgoing.answers is None:
             self._drain()
 
     def body_received(self, data: bytes) -> None:
@@ -282,7 +277,8 @@ class PostedMessage:
     def _end(self) -> None:
         self._transport.posts.pop(self.key, None)
         self._transport.draining.pop(self, None)
-        self._take()
+        if self.taken is not None:
+            self._take()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -311,11 +307,13 @@ class Post(PostedMessage):
         self._body: bytes | bytearray = b""
 
     def head_received(self, head: ResponseHead) -> None:
-        self._owner.unreachable = None
-        super().head_received(head)
-
-    def _accept(self, head: ResponseHead) -> None:
         question, owner = self._outgoing.answers, self._owner
+        owner.unreachable = None
+        if question is None and self.taken is not None:
+            self._take()
+        if not 200 <= head.status < 300:
+            self._refusal = Refusal(head)
+            return
         owner.working_id = self.session_id
         if question is not None:
             owner.settle(question, self.session_id)
@@ -324,14 +322,16 @@ class Post(PostedMessage):
         self._media = head.headers.get("content-type", "")
         if is_event_stream(self._media):
             self.stream = EventStream(owner.receiver, owner.max_message_size, self.request_id)
-            self._restart_liveness()
+            if self._outgoing.stays_open:
+                self._restart_liveness()
             if self.request_id is None and question is None:
                 self._drain()
 
     def body_received(self, data: bytes) -> None:
         if self.stream is not None:
             self.stream.feed(data)
-            self._restart_liveness()
+            if self._outgoing.stays_open:
+                self._restart_liveness()
             if self.stream.answered:
                 self._drain()
         elif self._refusal is not None:
@@ -356,7 +356,7 @@ class Post(PostedMessage):
         self._finish(error)
 
     def _restart_liveness(self) -> None:
-        if self._outgoing.stays_open and self._owner.liveness:
+        if self._owner.liveness:
             self._end_after(self._owner.liveness, "sent no data on the event stream")
 
     # The end of the response

@@ -496,8 +496,8 @@ OTHERS = [
     Fault(
         "transports.http_transport",
         "300 is a success",
-        "if 200 <= head.status < 300:",
-        "if 200 <= head.status <= 300:",
+        "200 <= head.status < 300:\n            self._refusal = Refusal(head)\n            return",
+        "200 <= head.status <= 300:\n            self._refusal = Refusal(head)\n            return",
     ),
     Fault(
         "transports.http_transport",
