@@ -30,7 +30,7 @@ from .main import COMMANDS, command_named
 from .parsing import parser_of
 from .render import definitions, wrapped
 from .screen import Screen
-from .shell.completion import argument_candidates, typing_at
+from .shell.words import argument_candidates, typing_at
 
 if TYPE_CHECKING:
     from ..net import session_sockets

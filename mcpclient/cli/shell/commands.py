@@ -1,24 +1,221 @@
-"""The commands of the shell: its own, those that query the server in use, and ``help``."""
+"""The commands of the shell, and the state that they share between two lines and during one."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from ...client.client import Client
 from ...client.events.callbacks import LOG_LEVELS
 from ...errors import McpError, UsageError
+from ...framing.escaping import escape
 from ...framing.logs import logger_for
+from ...manager.manager import Manager
+from ...manager.server import Server
 from ...manager.tools import ManagedTool
-from ...protocol.types import Tool
-from ...suggestions import there_are, there_is_no
+from ...protocol.types import CallToolResult, Prompt, Resource, Tool
+from ...suggestions import did_you_mean, there_are, there_is_no
 from .. import main, tools
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
+from ..configured import split_name
 from ..parsing import parser_of
-from ..render import definitions, table
-from .session import Builtin, Session, content_of, in_words
-from .words import Word, quoted, unmet
+from ..render import definitions, media_in, pretty_json, table
+from ..screen import Screen
+from .words import Word, plain, quoted, unmet
+
+
+def content_of(result: CallToolResult) -> bytes | None:
+    """Return the JSON of a result, the bytes of its only image, sound or file, or all its text."""
+    if result.structured is not None:
+        return _json_line(result.structured)
+    media = list(media_in(result))
+    if len(media) == 1:
+        return media[0]
+    return f"{result.text}\n".encode("utf-8", "surrogatepass") if result.text else None
+
+
+def part_of(part: Any) -> Answer:
+    """Return a part of the last result, which stays the last result."""
+    if isinstance(part, str):
+        return Answer(text=escape(part), content=f"{part}\n".encode("utf-8", "surrogatepass"))
+    if isinstance(part, (bytes, bytearray)):
+        said = f"{len(part)} bytes; write them to a file with: > FILE"
+        return Answer(text=said, content=bytes(part))
+    value = plain(part)
+    return Answer(text=pretty_json(value), content=_json_line(value))
+
+
+def _json_line(value: Any) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+# The number of finished jobs that stay listed.
+_MAX_ENDED = 100
+
+
+def in_words(error: BaseException) -> str:
+    """Return a foreign error, such as one from a hook, in words."""
+    return f"{type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A line in the background. ``line``: as it was typed, without secret values."""
+
+    number: int
+    line: str
+    task: asyncio.Future[Answer]
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"done"`` or ``"cancelled"``."""
+        if not self.task.done():
+            return "running"
+        return "cancelled" if self.task.cancelled() else "done"
+
+
+class Session:
+    """The state of a shell.
+
+    ``is_in_front``: the next line waits for this one; see `behind`. ``server``: the name of the one
+    in use. ``result``: the value of `_`, None before the first. ``jobs``: the lines in the
+    background, by number. ``prompts``, ``resources``: those last listed, by server. ``is_over``:
+    the user typed ``quit``.
+    """
+
+    def __init__(self, manager: Manager, screen: Screen) -> None:
+        self.manager: Manager = manager
+        self.screen: Screen = screen
+        self.jobs: dict[int, Job] = {}
+        self.server: str = next(iter(manager.servers), "")
+        self.result: Any = None
+        self.prompts: dict[str, dict[str, Prompt]] = {}
+        self.resources: dict[str, list[str]] = {}
+        self.is_over = False
+        self.is_in_front = True
+
+    def behind(self) -> Session:
+        """Return a copy for a line in the background, whose changes do not count."""
+        copied = copy.copy(self)
+        copied.is_in_front = False
+        return copied
+
+    @property
+    def running(self) -> list[Job]:
+        """The lines in the background that have not ended."""
+        return [job for job in self.jobs.values() if job.state == "running"]
+
+    def start(self, line: str, work: Awaitable[Answer]) -> Job:
+        """Start a line in the background and return at once."""
+        number = max(self.jobs, default=0) + 1
+        job = self.jobs[number] = Job(number, line, asyncio.ensure_future(work))
+        ended = [number for number, each in self.jobs.items() if each.state != "running"]
+        for number in ended[:-_MAX_ENDED]:
+            del self.jobs[number]
+        return job
+
+    def job(self, number: str) -> Job:
+        """Return a line in the background by its number as it was typed. Raises `UsageError`."""
+        for job in self.jobs.values():
+            if str(job.number) == number:
+                return job
+        known = there_are(map(str, self.jobs))
+        raise UsageError(f"there is no call {number!r} in the background; {known}")
+
+    def server_named(self, name: str) -> Server:
+        """Return a server. Raises `UsageError` for an unknown name."""
+        servers = self.manager.servers
+        if name in servers:
+            return servers[name]
+        if not servers:
+            raise UsageError("there is no server; name one, or write a configuration")
+        raise UsageError(there_is_no("server", name, servers, otherwise=there_are(servers)))
+
+    async def client(self, server: str | None = None) -> Client:
+        """Return the client of a server, by default of the one in use, once it is connected.
+
+        Raises the reason why there is no connection, or `CallTimeout`.
+        """
+        return await self.server_named(self.server if server is None else server).ready(
+            request="connecting"
+        )
+
+    def tools_of(self, server: str) -> dict[str, ManagedTool]:
+        """Return the tools of a server by their own names; none of an unknown server."""
+        found = self.manager.servers.get(server)
+        return {} if found is None else {tool.raw_name: tool for tool in found.tools}
+
+    def known_tool(self, name: str) -> ManagedTool | None:
+        """Return a tool of the server in use, ``server.tool`` or ``server__tool``, or None."""
+        server, tool = self.split_name(name)
+        own = self.tools_of(self.server).get(name) or self.tools_of(server).get(tool)
+        return own or next((each for each in self.manager.tools if each.name == name), None)
+
+    def split_name(self, name: str) -> tuple[str, str]:
+        """Return the server and the tool that a name means, whether or not they exist."""
+        server, tool = split_name(name, self.manager.servers)
+        return (server, tool) if server else (self.server, name)
+
+    def learn(self, listed: Mapping[str, Any]) -> None:
+        """Store listed prompts or resources of the server in use."""
+        if "prompts" in listed:
+            prompts = map(Prompt, listed["prompts"])
+            self.prompts[self.server] = {prompt.name: prompt for prompt in prompts}
+        if "resources" in listed:
+            self.resources[self.server] = [Resource(raw).uri for raw in listed["resources"]]
+
+    async def find_tool(self, name: str, others: Iterable[str] = ()) -> ManagedTool:
+        """Return a tool by its name, once its server is connected.
+
+        Raises `UsageError` when there is none, with a suggestion from the tools and ``others``.
+        """
+        server, tool = self.split_name(name)
+        found, problem = self.known_tool(name), ""
+        if found is None:
+            try:
+                await self.client(server)
+            except McpError as error:
+                problem = f" ({error})"
+            found = self.known_tool(name)
+        if found is not None:
+            return found
+        prefix = name[: len(name) - len(tool)]
+        known = [*self.tools_of(server), *(() if prefix else others)]
+        hint = did_you_mean(tool, known, prefix) or "help lists the commands"
+        kind = "tool" if prefix or not others else "command or tool"
+        raise UsageError(f"there is no {kind} {name!r}{problem}; {hint}")
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A command of the shell. ``usage``: its words, ``summary``: what it does; both for ``help``.
+
+    ``run`` takes the words behind its name. ``details``: more for ``help NAME``.
+    """
+
+    name: str
+    usage: str
+    summary: str
+    run: Callable[[Session, Sequence[Word]], Awaitable[Answer]]
+    details: str = ""
+
+    def check(self, words: Sequence[Word]) -> None:
+        """Raise `UsageError` for fewer or more words than ``usage`` shows.
+
+        Words in brackets may be missing, and any number may stand for ``...``.
+        """
+        needed = re.sub(r"\[.*?\]", "", self.usage).split()
+        has_more = "..." in self.usage or len(words) <= len(self.usage.split())
+        if len(words) < len(needed) or not has_more:
+            raise UsageError(f"usage: {self.name} {self.usage}".rstrip())
+
 
 COMMANDS: dict[str, Builtin] = {}
 """Every first word with a meaning of its own."""
@@ -71,14 +268,14 @@ async def _expect(session: Session, words: Sequence[Word]) -> Answer:
 
 @_builtin("jobs", "list the calls in the background")
 async def _jobs(session: Session, words: Sequence[Word]) -> Answer:
-    rows = [(str(job.number), job.state, job.line) for job in session.jobs]
+    rows = [(str(job.number), job.state, job.line) for job in session.jobs.values()]
     style = session.screen.style
     return Answer(text=table(("CALL", "STATE", "LINE"), rows, style, "nothing in the background"))
 
 
 @_builtin("cancel NUMBER", "cancel a call in the background")
 async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
-    job = session.jobs.find(words[0].text)
+    job = session.job(words[0].text)
     if job.task.done():
         raise UsageError(f"call {job.number} has ended already")
     job.task.cancel()
@@ -90,11 +287,11 @@ async def _cancel(session: Session, words: Sequence[Word]) -> Answer:
 @_builtin("wait [NUMBER]", "wait for a call in the background; _ is its result")
 async def _wait(session: Session, words: Sequence[Word]) -> Answer:
     if not words:
-        others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
+        others = {job.task for job in session.running} - {asyncio.current_task()}
         if others:
             await asyncio.wait(others)
         return Answer()
-    job = session.jobs.find(words[0].text)
+    job = session.job(words[0].text)
     if job.task is asyncio.current_task():
         raise UsageError(f"call {job.number} cannot wait for itself")
     await asyncio.wait({job.task})

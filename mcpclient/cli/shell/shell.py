@@ -26,11 +26,21 @@ from ..parsing import is_named, only_server
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from .commands import COMMANDS, call_tool, end_logging
-from .completion import Candidate, candidates, fitting, typing_at
+from .commands import COMMANDS, Job, Session, call_tool, end_logging, in_words, part_of
 from .lines import History, Lines, open_lines, without_secrets, write_answer
-from .session import Job, Jobs, Session, in_words, part_of
-from .words import Line, Word, follow_path, is_path, parse_line, parse_path, split_words
+from .words import (
+    Candidate,
+    Line,
+    Word,
+    candidates,
+    fitting,
+    follow_path,
+    is_path,
+    parse_line,
+    parse_path,
+    split_words,
+    typing_at,
+)
 
 _CANCELLED = Answer(text="cancelled", exit_code=CANCELLED)
 
@@ -55,8 +65,7 @@ class Shell:
         lines: Lines | None = None,
         asking: Asking | None = None,
     ) -> None:
-        self._jobs: Jobs = Jobs(self._job_ended)
-        self._session = Session(manager, screen, self._jobs)
+        self._session = Session(manager, screen)
         self._screen = screen
         self._lines = lines
         self._history_path = history
@@ -84,7 +93,9 @@ class Shell:
         if not line.words:
             return Answer()
         if line.in_background:
-            job = self._jobs.start(self._public(text), self._perform(line, self._session.behind()))
+            work = self._perform(line, self._session.behind())
+            job = self._session.start(self._public(text), work)
+            job.task.add_done_callback(lambda _: self._job_ended(job))
             return Answer(text=f"[{job.number}]")
         answer = await self._perform(line, self._session)
         if answer.value is not None or answer.raw:
@@ -208,7 +219,7 @@ class Shell:
             try:
                 code = await self._run_all(lines, history, report or self._show)
             finally:
-                await self._jobs.close()
+                await self._run_out(cancel=True)
                 end_logging()
         return code
 
@@ -238,9 +249,7 @@ class Shell:
                 report(public, outcome)
                 return outcome.exit_code
             report(public, outcome)
-        if not lines.is_interactive:
-            return await self._run_out()
-        return 0
+        return 0 if lines.is_interactive else await self._run_out()
 
     async def _run_in_front(self, line: str) -> Answer:
         self._front = asyncio.ensure_future(self.run_line(line))
@@ -254,10 +263,14 @@ class Shell:
             self._front.cancel()
             self._front = None
 
-    async def _run_out(self) -> int:
-        """Wait for the background calls of a script; return the first exit code that is not 0."""
-        await asyncio.gather(*(job.task for job in self._jobs.running), return_exceptions=True)
-        outcomes = (self._outcome_of(job) for job in self._jobs if job.state == "done")
+    async def _run_out(self, *, cancel: bool = False) -> int:
+        """Wait for the calls in the background; return the first exit code that is not 0."""
+        tasks = [job.task for job in self._session.running]
+        for task in tasks if cancel else ():
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        ended = self._session.jobs.values()
+        outcomes = (self._outcome_of(job) for job in ended if job.state == "done")
         return next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)
 
     def _show(self, line: str, outcome: Answer) -> None:

@@ -277,7 +277,7 @@ def test_ctrl_c_cancels_the_call_in_front_only() -> None:
 
         def press(progress: object) -> None:
             shell._interrupt(lines)
-            seen.append([job.state for job in shell._jobs])
+            seen.append([job.state for job in shell._session.jobs.values()])
 
         world.screen.status.update = press  # type: ignore[method-assign]
         assert await shell.run() == 0
@@ -342,7 +342,7 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             world.shell.complete(line, len(line))
 
         await loop.run_in_executor(None, check)
-        await world.shell._jobs.close()
+        await world.shell._run_out(cancel=True)
 
     in_shell(work)
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.cli.shell.completion import Candidate, candidates, fitting, typing_at
-from mcpclient.cli.shell.session import Jobs, Session
-from mcpclient.cli.shell.words import parse_line
+from mcpclient.cli.shell.commands import Session
+from mcpclient.cli.shell.words import Candidate, candidates, fitting, parse_line, typing_at
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
 from tests.cli.shell.in_shell import World, in_shell
 
@@ -45,7 +44,7 @@ def session(**servers: list[Tool]) -> Session:
         ]
         manager.servers[name] = SimpleNamespace(tools=listed)
     none: Any = None
-    return Session(manager, none, Jobs(none))
+    return Session(manager, none)
 
 
 COMMANDS = ["tools", "tool", "use"]
@@ -53,8 +52,8 @@ KNOWN = session(home=[PAINT], **{"far away": []})
 KNOWN.prompts["home"] = {"haiku": HAIKU}
 KNOWN.resources["home"] = ["demo://readme"]
 KNOWN.result = CallToolResult({"structuredContent": {"sum": 1}})
-RUNNING: Any = SimpleNamespace(running=[SimpleNamespace(number=3)])
-KNOWN.jobs = RUNNING
+RUNNING: Any = SimpleNamespace(number=3, state="running")
+KNOWN.jobs[3] = RUNNING
 
 
 def fits(line: str, known: Session = KNOWN) -> list[Candidate]:
