@@ -162,27 +162,27 @@ _YES = ("true", "yes", "on", "1")
 _NO = ("false", "no", "off", "0")
 
 
-class Typed:
+class Typed(str):
     """The typed text of an argument, before its schema gives it a type."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
 
-
-def parse_arguments(words: Sequence[str]) -> dict[str, Any | Typed]:
+def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of a tool: values, and `Typed` for those that need its schema.
 
     Files and stdin are read. Raises `UsageError`.
     """
-    if len(words) == 1 and _is_whole(words[0]):
+    if len(words) == 1 and (words[0] == "-" or words[0].startswith(("{", "@"))):
         return _whole(words[0])
-    arguments: dict[str, Any | Typed] = {}
-    for key, text, forced in _pairs(words):
-        value = _from_file(text[1:]) if text.startswith("@") else text
-        if forced:
-            arguments[key] = _json(value, key)
-        else:
-            arguments[key] = value if text.startswith("@") else Typed(value)
+    arguments: dict[str, Any] = {}
+    for word in words:
+        key, separator, text = word.partition("=")
+        name = _as_typed(key[:-1] if key.endswith(":") else key)
+        if not separator or not name:
+            raise UsageError(f"not an argument: {word!r}; write key=value, or key:=json")
+        if name in arguments:
+            raise UsageError(f"argument {name!r} is given twice")
+        value = _from_file(text[1:]) if text.startswith("@") else Typed(_as_typed(text))
+        arguments[name] = _json(value, name) if key.endswith(":") else value
     return arguments
 
 
@@ -216,18 +216,11 @@ def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
 
 def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:
     """Return the arguments of a prompt, which are strings. Raises `UsageError`."""
-    values = {
-        key: value.text if isinstance(value, Typed) else value
-        for key, value in parse_arguments(words).items()
-    }
+    values = parse_arguments(words)
     for key, value in values.items():
         if not isinstance(value, str):
             raise UsageError(f"argument {key!r} must be a string, not {json.dumps(value)}")
     return values
-
-
-def _is_whole(word: str) -> bool:
-    return word == "-" or word.startswith(("{", "@"))
 
 
 def _whole(word: str) -> dict[str, Any]:
@@ -245,20 +238,6 @@ def _whole(word: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{source}: a JSON object is needed")
     return value
-
-
-def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    seen = set()
-    for word in words:
-        key, separator, text = word.partition("=")
-        forced = key.endswith(":")
-        key = key[:-1] if forced else key
-        if not separator or not key:
-            raise UsageError(f"not an argument: {word!r}; write key=value, or key:=json")
-        if key in seen:
-            raise UsageError(f"argument {key!r} is given twice")
-        seen.add(key)
-        yield _as_typed(key), text if text.startswith("@") else _as_typed(text), forced
 
 
 def _as_typed(text: str) -> str:
@@ -337,12 +316,12 @@ def tool_named(name: str, tools: Sequence[Tool], server: str = "") -> Tool:
     raise UsageError(message).advise("List them with: mcpclient tools SERVER")
 
 
-def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:
+def unchecked_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments, without a schema: those that look like JSON are parsed."""
     return {name: _value(name, value, None, None) for name, value in given.items()}
 
 
-def checked_arguments(tool: Tool, given: Mapping[str, Any | Typed]) -> dict[str, Any]:
+def checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments with the types of the schema.
 
     Raises `UsageError`, with the signature of the tool, for an argument that is missing, unknown or
@@ -355,7 +334,9 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any | Typed]) -> dict[str,
         arguments = {
             name: _value(name, value, properties.get(name), schema) for name, value in given.items()
         }
-        _check_values(arguments, schema)
+        violations = violations_of(arguments, schema)
+        if violations:
+            raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
     except UsageError as error:
         raise UsageError(f"{error}\nusage: {signature(tool)}").advise(
             "Change the arguments, or send them as they are with --unchecked"
@@ -363,8 +344,8 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any | Typed]) -> dict[str,
     return arguments
 
 
-def _value(name: str, value: Any | Typed, schema: Any, root: Any) -> Any:
-    return typed_value(name, value.text, schema, root) if isinstance(value, Typed) else value
+def _value(name: str, value: Any, schema: Any, root: Any) -> Any:
+    return typed_value(name, str(value), schema, root) if isinstance(value, Typed) else value
 
 
 def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: Any) -> None:
@@ -373,18 +354,11 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
             continue
         hint = suggestions.did_you_mean(name, properties)
         if hint or schema.get("additionalProperties") is False:
-            raise UsageError(
-                f"there is no argument {name!r}; {hint or suggestions.there_are(properties)}"
-            )
+            known = hint or suggestions.there_are(properties)
+            raise UsageError(f"there is no argument {name!r}; {known}")
     missing = [name for name in required_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
-
-
-def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
-    violations = violations_of(arguments, schema)
-    if violations:
-        raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
 
 
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
