@@ -8,7 +8,6 @@ need pytest.
 
 from __future__ import annotations
 
-from .cassettes import Cassette, Mode, cassette
-from .snapshots import check_tools, tools_text
+from .cassettes import Cassette, Mode, cassette, check_tools, tools_text
 
 __all__ = ["Cassette", "Mode", "cassette", "check_tools", "tools_text"]

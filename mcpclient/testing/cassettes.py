@@ -1,18 +1,23 @@
-"""Cassettes: recordings of servers that are made once, and replayed in every later test."""
+"""Cassettes: recordings of servers that are made once, and replayed in every later test.
+
+Snapshots of a server's tools show a review each change of them.
+"""
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, get_args
 
 from .. import sync
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
-from ..net.files import change_file, open_regular
+from ..net.files import change_file, open_regular, write_file
+from ..protocol.types import Tool
 from ..transports.replaying import MAX_RECORDING_SIZE, Recording
 
 if TYPE_CHECKING:
@@ -25,6 +30,8 @@ Mode = Literal["once", "none", "all", "new"]
 """``"once"``: record if there is no file yet, otherwise replay. ``"none"``: never record, as in CI.
 ``"all"``: record again, for a server that has changed. ``"new"``: replay the recorded requests and
 record the others, for a program that makes more calls than before."""
+
+_MAX_SNAPSHOT_SIZE = 64 * 1024 * 1024
 
 # Options for reaching a server, which a replay does without.
 _OF_THE_NETWORK = (
@@ -222,3 +229,34 @@ class Completing(Recording):
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+
+def tools_text(tools: Iterable[Tool]) -> str:
+    """Return the definitions of tools as text: JSON, laid out for reading, sorted by name."""
+    listed = sorted((tool.raw for tool in tools), key=lambda raw: str(raw.get("name")))
+    return json.dumps(listed, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def check_tools(
+    tools: Iterable[Tool], path: str | os.PathLike[str], *, update: bool = False
+) -> None:
+    """Raise `AssertionError` with a diff if the tools are not those of the file.
+
+    ``tools``: the result of ``list_tools``. The file is written if it does not exist, or with
+    ``update``. Names, descriptions and schemas of tools are a server's interface for models, so
+    each change is shown line by line, as ``diff -u`` does.
+    """
+    path = os.fspath(path)
+    now = tools_text(tools)
+    if update or not os.path.exists(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        write_file(path, now.encode())
+        return
+    with open(open_regular(path, limit=_MAX_SNAPSHOT_SIZE), encoding="utf-8") as file:
+        before = file.read()
+    if before != now:
+        said = "If that is right, write the file again with update=True or --mcp-update."
+        changes = difflib.unified_diff(
+            before.split("\n"), now.split("\n"), path, "now", lineterm=""
+        )
+        raise AssertionError("\n".join(["the tools have changed:", *changes, said]))

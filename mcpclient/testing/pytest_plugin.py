@@ -18,8 +18,7 @@ from typing import Any, Callable, get_args
 import pytest
 
 from ..protocol.types import Tool
-from .cassettes import Cassette, Mode
-from .snapshots import check_tools
+from .cassettes import Cassette, Mode, check_tools
 
 _failed = pytest.StashKey[bool]()
 
