@@ -17,9 +17,9 @@ from ..errors import UsageError
 from ..lazy import OnDemand
 from ..net.network_options import Negotiate
 from .command import Server
+from .main import is_terminal
 from .parsing import NEEDED, STARTED_HERE, URL_SCHEMES, check_audit, check_trace, spelled
 from .screen import Screen
-from .streams import is_terminal
 
 if TYPE_CHECKING:
     from ..auth.options import Authentication

@@ -1,4 +1,4 @@
-"""The entry point of ``mcpclient COMMAND …``, the table of commands, and the exit codes.
+"""The entry point of ``mcpclient COMMAND …``: the commands, the exit codes, and the streams.
 
 Fast startup is a feature: ``--version`` and ``--help`` import little more than this module, and
 each command imports only its own modules.
@@ -6,14 +6,17 @@ each command imports only its own modules.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from importlib import import_module
 
 from .. import __version__
-from .streams import write_to
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from .command import AnyCommand
 
 FAILED = 1
@@ -25,6 +28,8 @@ NEEDS_AUTH = 4
 PROTOCOL_ERROR = 5
 TIMEOUT = 124
 CANCELLED = 130
+
+_COLUMNS = 80  # of a terminal that does not tell its width
 
 COMMANDS = {
     "info": "show the identity and the capabilities of the server",
@@ -141,3 +146,62 @@ def _print(text: str) -> int:
         return 0
     write_to(sys.stderr, f"error: cannot write to stdout: {failure}\n")
     return USAGE
+
+
+# The streams, which may be closed, full, missing, or of another encoding
+
+
+def write_to(stream: TextIO | None, content: str | bytes) -> str | None:
+    """Write text, or bytes unchanged, and flush. Return None, or the reason of a failure.
+
+    Characters that the encoding lacks are escaped. A closed pipe (``| head``) is not a failure.
+    """
+    if stream is None:
+        return "it is closed"
+    try:
+        if isinstance(content, bytes):
+            stream.flush()
+            stream.buffer.write(content)
+        else:
+            encoding = stream.encoding or "utf-8"
+            stream.write(content.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except ValueError:  # Python's word for a stream that was closed
+        return "it is closed"
+    except OSError as error:
+        _send_nowhere(stream)
+        # Windows reports EINVAL for a pipe whose other end is closed.
+        is_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
+        is_reader_gone = is_pipe or isinstance(error, BrokenPipeError)
+        return None if is_reader_gone else error.strerror or str(error)
+    return None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether the stream is a terminal; False if it is closed."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def columns_of(stream: TextIO | None) -> int | None:
+    """Return the current width of a terminal, or ``COLUMNS`` if set; None for other streams."""
+    if not is_terminal(stream):
+        return None
+    assert stream is not None
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    """Replace the descriptor itself, since Python flushes its streams once more when it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -14,8 +14,8 @@ from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
+from .main import columns_of, is_terminal, write_to
 from .render import Style, one_line, pictures_of, pretty_json, shorten, width_of
-from .streams import columns_of, is_terminal, write_to
 
 if TYPE_CHECKING:
     from ..net.line_editor import LineEditor

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.cli import streams
+from mcpclient.cli.main import write_to
 from mcpclient.cli.render import Style
 from mcpclient.cli.screen import LogLines, Screen
 from mcpclient.errors import UsageError
@@ -115,7 +115,7 @@ def test_each_system_says_in_its_way_that_the_reader_has_gone(
     monkeypatch.setattr(sys, "platform", platform)
     with (tmp_path / "file").open("w") as file:
         stream = Full(file.fileno(), error)
-        assert streams.write_to(stream, "answer") == (None if is_gone else error.strerror)
+        assert write_to(stream, "answer") == (None if is_gone else error.strerror)
 
 
 class Full(io.StringIO):

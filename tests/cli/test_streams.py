@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.streams import columns_of, is_terminal, write_to
+from mcpclient.cli.main import columns_of, is_terminal, write_to
 
 
 class Terminal(io.StringIO):
