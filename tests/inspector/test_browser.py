@@ -566,9 +566,7 @@ def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> No
         value = parse_arguments(words[tool_at + 1 : -2])["message"]
         for schema in (None, {"type": "string"}):  # with the tool's schema at hand or without
             understood = (
-                typed_value("message", value, schema, {})
-                if isinstance(value, Typed)
-                else value
+                typed_value("message", value, schema, {}) if isinstance(value, Typed) else value
             )
             assert understood == message
         assert await page.get_by_role("button", name="Copy as curl").count() == 0
