@@ -211,7 +211,7 @@ async def _examine_all(screen: Screen, options: argparse.Namespace) -> Answer:
 async def _examined(
     server: Server | McpError, options: argparse.Namespace, screen: Screen, target: str = ""
 ) -> _Report:
-    code, trust = 0, ""
+    code, trust, is_connected = 0, "", False
     relevant: set[str] = set()
     found: list[Check] = []
     try:
@@ -226,21 +226,19 @@ async def _examined(
         through_proxy = url is not None and network.proxy_for(url) is not None
         relevant = checks_for(url, through_proxy=through_proxy)
         trust = _trust_of(network, os.environ)
-        async with screen.status:
+        async with screen.status, client:
+            is_connected = True
+            found += [_agreed(client), *_sandbox_check(server)]
             try:
-                await client.connect()
-                found.append(_agreed(client))
-                code = await _look_at_tools(client, found)
-                found.extend(_sandbox_check(server))
-                noise = connection.session.transport.skipped
+                found += await _tool_checks(client)
             finally:
-                await client.close()
-        if noise:
-            said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
-            found.append(Check("command", "warning", said, hints.noise_hint("\n".join(noise))))
+                found += _noise_check(connection.session.transport.skipped)
+        if any(check.status == "failed" for check in found):
+            code = PROTOCOL_ERROR
     except McpError as error:
-        found.append(Check(check_of(error), "failed", *text_and_hint(error)))
-        code = exit_code(error, connecting=True)
+        name = "tools" if is_connected else check_of(error)
+        found.append(Check(name, "failed", *text_and_hint(error)))
+        code = exit_code(error, connecting=not is_connected)
     checks = [
         replace(check, found="\n".join(filter(None, [check.found, trust])))
         if check.name == "tls" and check.status != "skipped"
@@ -248,6 +246,12 @@ async def _examined(
         for check in report_of(found, relevant)
     ]
     return _Report(target or "".join(options.named[:1]), checks, code)
+
+
+def _noise_check(noise: Sequence[str]) -> Iterator[Check]:
+    if noise:
+        said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
+        yield Check("command", "warning", said, hints.noise_hint("\n".join(noise)))
 
 
 def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:
@@ -289,36 +293,24 @@ def _agreed(client: Client) -> Check:
     return Check("era", "ok", escape_line(said))
 
 
-async def _look_at_tools(client: Client, found: list[Check]) -> int:
-    """Check the list of tools, and each schema in it. Return the exit code."""
-    if "tools" not in client.capabilities:
-        found.append(Check("tools", "skipped", "the server declares no tools"))
-        found.append(Check("schemas", "skipped"))
-        return 0
-    try:
-        first = await client.request("tools/list", {})
-        tools = [tool.raw for tool in await client.list_tools()]
-        if "tools" not in first:
-            raise ProtocolViolation("the result of tools/list has no list of tools")
-    except McpError as error:
-        found.append(Check("tools", "failed", *text_and_hint(error)))
-        return exit_code(error)
-    found.extend(_tool_checks(tools))
-    return PROTOCOL_ERROR if found[-1].status == "failed" else 0
-
-
-def _tool_checks(tools: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+async def _tool_checks(client: Client) -> list[Check]:
     """Check the names of all tools, and compile their schemas.
 
     An input schema repaired for models is a warning.
     """
+    if "tools" not in client.capabilities:
+        return [Check("tools", "skipped", "the server declares no tools")]
+    first = await client.request("tools/list", {})
+    tools = [tool.raw for tool in await client.list_tools()]
+    if "tools" not in first:
+        raise ProtocolViolation("the result of tools/list has no list of tools")
     counts = Counter(safe_str(tool.get("name")) for tool in tools)
     twice = [name for name, count in counts.items() if count > 1]
     said, hint = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}", ""
     if twice:
         said += f"; several are called {escape_line(', '.join(twice[:_NAMED]))}"
         hint = "Give every tool a unique name: of these only one can be called."
-    yield Check("tools", "warning" if twice else "ok", said, hint)
+    listed = Check("tools", "warning" if twice else "ok", said, hint)
     results, inputs = (
         [
             f"{key} of {tool.get('name')}: {problem}"
@@ -329,14 +321,14 @@ def _tool_checks(tools: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     )
     wrong = results + inputs
     if not wrong:
-        yield Check("schemas", "ok", "all of them can be used")
-        return
+        return [listed, Check("schemas", "ok", "all of them can be used")]
     more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
     text = escape_line("; ".join(wrong[:_NAMED]) + more)
     hint = "models get its usable parts, and may miss the rest"
     if results:
         hint = "the results of the tool cannot be checked"
-    yield Check("schemas", "failed" if results else "warning", text, f"Correct the schema: {hint}.")
+    status: Status = "failed" if results else "warning"
+    return [listed, Check("schemas", status, text, f"Correct the schema: {hint}.")]
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:
