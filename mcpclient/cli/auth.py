@@ -28,21 +28,18 @@ from .screen import Screen, ScreenTerminal
 
 
 def login_for(
-    url: str,
-    screen: Screen,
-    show_login: Callable[[str], Awaitable[bool]] | None = None,
-    account: str | None = None,
+    url: str, screen: Screen, show_login: Callable[[str], Awaitable[bool]] | None = None
 ) -> OAuth:
     """Return a login: interactive on a terminal, elsewhere from the credentials of ``auth login``.
 
-    ``show_login``: shows the address in place of the terminal. ``account``: as of `OAuth`.
+    ``show_login``: shows the address in place of the terminal.
     """
     terminal, store = ScreenTerminal(screen), default_store()
     provider: BrowserLogin | TwoStepLogin = TwoStepLogin(store)
     if show_login is not None or terminal.is_interactive:
         show = show_login or open_browser
         provider = BrowserLogin(store, terminal=terminal, open_browser=show)
-    return oauth_with(url, provider, account=account)
+    return oauth_with(url, provider)
 
 
 def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:

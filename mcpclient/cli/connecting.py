@@ -86,7 +86,9 @@ def client_options(
     }
     named = {name: value for name, value in given.items() if value is not None}
     merged = {"strict_version": True, **own, **named}
-    if options.account and merged.get("auth") is not given["auth"]:
+    if options.account:
+        if not hasattr(merged.get("auth"), "account"):
+            raise _without_effect("account", NEEDED["account"])
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
 
@@ -159,7 +161,7 @@ def _login(
     named = [name.lower() for name in (*dict(options.header), *own)]
     if "authorization" in named or server.options.get("auth") is not None:
         return None
-    return login.login_for(target, screen, show_login, options.account)
+    return login.login_for(target, screen, show_login)
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:
@@ -169,18 +171,11 @@ def _check(server: Server, options: argparse.Namespace) -> None:
     url = server.target.lower() if isinstance(server.target, str) else ""
     is_web = url.startswith(_WITH_HEADERS)
     for name, needed in NEEDED.items():
-        is_of_use = is_web
-        if needed == STARTED_HERE:
-            is_of_use = not url.startswith(URL_SCHEMES)
-        elif name == "account":
-            is_of_use = is_web and _may_log_in(server, options)
+        is_of_use = not url.startswith(URL_SCHEMES) if needed == STARTED_HERE else is_web
         if getattr(options, name) and not is_of_use:
-            raise UsageError(f"{spelled(name)} needs {needed}").advise(
-                f"Leave out {spelled(name)}, or name a server that supports it."
-            )
+            raise _without_effect(name, needed)
 
 
-def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
-    """Whether a server may log in by OAuth, as far as is known before connecting."""
-    own = server.options.get("auth")
-    return not (options.bearer or options.negotiate) and (own is None or hasattr(own, "account"))
+def _without_effect(name: str, needed: str) -> UsageError:
+    hint = f"Leave out {spelled(name)}, or name a server that supports it."
+    return UsageError(f"{spelled(name)} needs {needed}").advise(hint)
