@@ -75,7 +75,7 @@ MODULES = {
     **dict.fromkeys(("tools", "call", "tasks", "task"), "tools"),
     **dict.fromkeys(("servers", "find", "lock"), "servers"),
     **dict.fromkeys(("add", "remove"), "adding"),
-    **dict.fromkeys(("record", "replay"), "recordings"),
+    **dict.fromkeys(("record", "replay", "audit"), "recordings"),
     **dict.fromkeys(("open", "sessions", "close"), "sessions"),
     "completion": "help",
     "shell": "shell.shell",
