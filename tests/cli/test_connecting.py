@@ -161,6 +161,11 @@ def test_an_account_chooses_the_login() -> None:
     configured = Server(url, {"auth": OAuth(account="home", scopes=["x"])})
     options = options_of(configured, "--account", "work")
     assert options.auth == OAuth(account="work", scopes=["x"])
-    for server, words in ((Server(["s"]), ()), (Server(url), ("--bearer", "t"))):
+    header = ("--header", "Authorization: Bearer t")
+    for server, words in (
+        (Server(["s"]), ()),
+        (Server(url), ("--bearer", "t")),
+        (Server(url), header),
+    ):
         with pytest.raises(UsageError, match="--account needs a server with a login"):
             options_of(server, "--account", "work", *words)
