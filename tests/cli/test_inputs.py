@@ -14,6 +14,7 @@ from mcpclient.cli.configured import ask_for_input
 from mcpclient.cli.main import main
 from mcpclient.entries.variables import InputSpec
 from mcpclient.net.login.terminal import Terminal
+from tests.cli import in_process
 from tests.cli.test_asking import terminal
 
 SHOWS = (
@@ -60,14 +61,18 @@ def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: s
     assert "of another server" not in session.shown
 
 
-@pytest.mark.needs_posix
 @pytest.mark.parametrize("command", ["tools", "doctor", "inspect", "shell", "stubs"])
-def test_ctrl_c_ends_the_question(command: str, file: str) -> None:
-    """F-SHOW-3: also where the command makes its own connection."""
-    with terminal(command, "a", "--config", file) as session:
-        session.wait_for("2. CET")
-        session.process.send_signal(signal.SIGINT)
-        assert session.end() == 130
+def test_ctrl_c_ends_the_question(command: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-3: also where the command makes its own connection: no event loop holds it back."""
+
+    def press() -> str:
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("Ctrl-C is without effect")
+
+    monkeypatch.setattr(sys, "stdin", in_process.Terminal())
+    monkeypatch.setattr(sys, "stderr", in_process.Terminal())
+    monkeypatch.setattr("builtins.input", press)
+    assert main([command, "a", "--config", file]) == 130
 
 
 @pytest.mark.parametrize(
