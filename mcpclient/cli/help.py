@@ -32,11 +32,11 @@ from .shell.words import argument_candidates, typing_at
 
 if TYPE_CHECKING:
     from ..net import session_sockets
-    from . import configured, tools
+    from . import configured, features
 else:
     session_sockets = OnDemand("..net.session_sockets", __name__)
     configured = OnDemand(".configured", __name__)
-    tools = OnDemand(".tools", __name__)
+    features = OnDemand(".features", __name__)
 
 CHAPTERS = {
     "options": "every option of connect, with its type and default",
@@ -251,7 +251,7 @@ def _words_of(
     if command.name not in ("call", "tools"):
         return
     options.named = [words[0]]
-    known = {tool.name: tool for tool in tools.remembered_tools(options)}
+    known = {tool.name: tool for tool in features.remembered_tools(options)}
     if len(words) == 1:
         yield from known
     elif command.name == "call" and words[1] in known:

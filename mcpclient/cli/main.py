@@ -72,7 +72,7 @@ COMMANDS = {
 MODULES = {
     **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
     **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
-    **dict.fromkeys(("tools", "call", "tasks", "task"), "tools"),
+    **dict.fromkeys(("tools", "call", "tasks", "task"), "features"),
     **dict.fromkeys(("servers", "find", "lock"), "servers"),
     **dict.fromkeys(("add", "remove"), "adding"),
     **dict.fromkeys(("record", "replay", "audit"), "recordings"),

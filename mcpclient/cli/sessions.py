@@ -34,7 +34,7 @@ _WORDS = "MCPCLIENT_SESSION"  # the variable of a session's process
 _SHOWN = ("server", "version", "since", "callers", "process")
 # Modules that commands import lazily, and the helper before it forks.
 _WARMED = (
-    *(".features", ".tools", ".running", ".asking", "..adapters.limits"),
+    *(".features", ".running", ".asking", "..adapters.limits"),
     *("..protocol.schema", "..formats.uri_template", "..client.feed", "..client.typed_results"),
 )
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from mcpclient.cli.features import remember
 from mcpclient.cli.main import COMMANDS, command_named, main
 from mcpclient.cli.parsing import parser_of
-from mcpclient.cli.tools import remember
 from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool
 from tests.support.subprocesses import TOP

@@ -21,7 +21,7 @@ from ...manager.server import Server
 from ...manager.tools import ManagedTool
 from ...protocol.types import CallToolResult, Prompt, Resource, Tool
 from ...suggestions import did_you_mean, there_are, there_is_no
-from .. import main, tools
+from .. import features, main
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..configured import split_name
@@ -323,7 +323,7 @@ async def call_tool(
     screen = session.screen
     progress = screen.status.update if session.is_in_front else None
     result = await tool.client.call_tool(tool.raw_name, values, on_progress=progress)
-    return tools.answer_of(result, None, screen)._replace(content=content_of(result))
+    return features.answer_of(result, None, screen)._replace(content=content_of(result))
 
 
 @_builtin("call [--unchecked] TOOL [ARGUMENT ...]", "call a tool; its name alone does that too")
@@ -369,7 +369,7 @@ async def _tools(session: Session, words: Sequence[Word]) -> Answer:
         return await _ask(session, "tools", words)
     tool = Tool((await session.find_tool(words[0].text)).raw)
     line = " ".join(map(quoted, example_words(tool)))
-    return Answer(text=tools.described(tool, session.screen.style, line), value=tool)
+    return Answer(text=features.described(tool, session.screen.style, line), value=tool)
 
 
 _SERVER_LOG = logger_for("mcpclient.server")

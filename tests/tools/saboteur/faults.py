@@ -850,7 +850,7 @@ OTHERS = [
         "return False",
     ),
     Fault(
-        "cli.tools",
+        "cli.features",
         "a failed tool with -o does not say why",
         "if output is not None and not result.is_error:",
         "if output is not None:",
