@@ -238,10 +238,11 @@ class _Finder:
         if server is None:
             return None
         # Exact comparison, as RFC 8414 section 3.3 demands; or the issuer the user vouched for.
-        if wanted is not None and server.issuer == wanted:
-            if place != wanted and self.trust.holds_secret:
-                return (yield from self._confirmed(wanted))
-            return server
+        if server.issuer == wanted:
+            if place == wanted or not self.trust.holds_secret:
+                return server
+            # Nothing but the issuer's own metadata may say where a secret for it goes.
+            return (yield from self._server(wanted, {wanted})) or self._no_metadata(wanted)
         if server.issuer not in spellings:
             raise AuthError(
                 f"the metadata of the issuer {without_query(place)} names another issuer, "
@@ -254,16 +255,6 @@ class _Finder:
                 f"not {without_query(wanted)} as configured"
             )
         return server
-
-    def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
-        """Return the issuer's own metadata: nothing else may say where a secret for it goes."""
-
-        def read(url: str, document: StoredItem) -> AuthorizationServer | None:
-            server = AuthorizationServer.parse(document)
-            return server if server.issuer == issuer else None
-
-        urls = authorization_server_urls(issuer)
-        return (yield from self._first(urls, None, read)) or self._no_metadata(issuer)
 
     def _first(
         self, urls: list[str], issuer_url: str | None, read: Callable[[str, StoredItem], M | None]

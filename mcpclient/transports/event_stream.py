@@ -220,11 +220,9 @@ class ServerStream:
         self._is_answered, self._bytes_heard, self._refusal = False, 0, None
         try:
             exchange = await self._open_stream(self._stream.last_event_id, self)
-        except McpError as error:
-            self.response_failed(error)
-            return error
         except Exception as error:  # the caller's own function for headers may raise anything
-            failure = ConnectionLost(f"the event stream could not be asked for: {error!r}")
+            text = f"the event stream could not be asked for: {error!r}"
+            failure = error if isinstance(error, McpError) else ConnectionLost(text)
             self.response_failed(failure)
             return failure
         self.is_open = True
