@@ -1,17 +1,10 @@
 """The grant of one server: obtained, renewed, replaced and forgotten, all decided without I/O.
 
 One `Authorization` serves one server for as long as a client lives. Each HTTP request to the server
-takes an `AuthorizedRequest` from it::
-
-    request = authorization.request("POST", url)
-    while True:
-        response = send(headers + run(request.headers()))
-        if not run(request.recover(response)):
-            break
-
-``recover`` is true when the same request should be sent again with new headers. Every change of
-stored credentials happens under one lock, and loads them from the store first. So when the token of
-many tasks and processes expires, one of them refreshes it and the others use the new one.
+takes an `AuthorizedRequest` from it: it is sent with its ``headers``, and again for as long as
+``recover`` is true of the response. Every change of stored credentials happens under one lock, and
+loads them from the store first. So when the token of many tasks and processes expires, one of them
+refreshes it and the others use the new one.
 """
 
 from __future__ import annotations
@@ -182,13 +175,9 @@ class Authorization:
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
             return "adopted"
-        # Discovery is never cached: after a 401 the server may have another authorization server.
-        discovery, stored = yield from self._discover(challenge, stored)
-        held: tuple[str, ...] = ()
-        if stored is not None:
-            held = stored.requested_scopes
-            if may_refresh and (yield from self._try_refresh(stored)) is not None:
-                return "refreshed"
+        discovery, stored, held = yield from self._discover(challenge, stored)
+        if stored is not None and may_refresh and (yield from self._try_refresh(stored)):
+            return "refreshed"
         yield from self._forget()
         yield from self._obtain_from(discovery, challenge, held)
         return "obtained"
@@ -199,10 +188,9 @@ class Authorization:
         if stored is not None and _differs(stored, sent):
             self._adopt(stored)
             return "stepped up"
-        discovery, stored = yield from self._discover(challenge, stored)
-        held: tuple[str, ...] = ()
+        discovery, stored, held = yield from self._discover(challenge, stored)
         if stored is not None:
-            held = union(stored.requested_scopes, stored.tokens.scopes or ())
+            held = union(held, stored.tokens.scopes or ())
             wanted = scopes_for(self.options, discovery, challenge, held)
             if set(wanted) <= set(held):
                 raise InsufficientScope(challenge.scopes or (), held)
@@ -229,8 +217,7 @@ class Authorization:
         return grant
 
     def _obtain(self, challenge: AuthorizationChallenge, stored: Grant | None) -> Flow[None]:
-        discovery, stored = yield from self._discover(challenge, stored)
-        held = () if stored is None else stored.requested_scopes
+        discovery, _, held = yield from self._discover(challenge, stored)
         yield from self._obtain_from(discovery, challenge, held)
 
     def _obtain_from(
@@ -284,8 +271,11 @@ class Authorization:
 
     def _discover(
         self, challenge: AuthorizationChallenge, stored: Grant | None
-    ) -> Flow[tuple[Discovery, Grant | None]]:
-        """Find the authorization server; return ``stored`` as well if it is the server's grant."""
+    ) -> Flow[tuple[Discovery, Grant | None, tuple[str, ...]]]:
+        """Find the authorization server; return ``stored`` and its scopes too if it is its grant.
+
+        Nothing is cached: after a 401 the server may have another authorization server.
+        """
         discovery = yield from discover(
             self.server_url,
             self.options,
@@ -293,8 +283,9 @@ class Authorization:
             resource_metadata_url=challenge.resource_metadata,
             protocol_version=self._protocol_version,
         )
-        is_its = stored is not None and stored.client.issuer == discovery.server.issuer
-        return discovery, stored if is_its else None
+        if stored is None or stored.client.issuer != discovery.server.issuer:
+            return discovery, None, ()
+        return discovery, stored, stored.requested_scopes
 
     def _the_prover(self) -> Flow[DpopProver]:
         if self._prover is None:

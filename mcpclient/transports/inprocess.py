@@ -4,9 +4,8 @@ Every message is encoded as JSON and decoded again. So no object is shared by ac
 that JSON cannot carry are refused as on every other transport.
 
 Server objects of the Python SDK (1.x and 2.x) and of fastmcp (2 to 4) are told apart by their
-attributes, and driven by their own packages: the server's ``run``, between the streams that their
-``stdio_server`` makes of two text files, which are in memory here. Nothing of those packages is
-imported unless such an object is given, and then it is the package that the object itself is from.
+attributes, and driven by the package they are from, which alone is imported: the server's ``run``,
+between the streams that its ``stdio_server`` makes of two text files, in memory here.
 """
 
 from __future__ import annotations

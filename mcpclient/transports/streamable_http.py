@@ -106,11 +106,9 @@ class StreamableHttpTransport(HttpTransport[Post]):
     async def listen(self, headers: Mapping[str, str]) -> None:
         """Open the server's own channel, and wait a moment for it to be accepted.
 
-        What a server says as soon as it hears ``notifications/initialized``, it may drop while it
-        has no such channel; so that notification is sent after this. But there are servers, and
-        proxies, that accept the GET and keep its response until there is an event. One that has
-        opened a session needs no longer to open a stream: what it has not accepted after a few
-        times that, it withholds, and nothing is gained by waiting.
+        Without it a server may drop the messages that follow ``notifications/initialized``, which
+        is sent after this. But some servers and proxies keep the response until there is an event:
+        one that takes a few times as long as for a session withholds it, and is not waited for.
         """
         self._session_headers = list(headers.items())
         if self._channel is not None:
@@ -208,15 +206,11 @@ class StreamableHttpTransport(HttpTransport[Post]):
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
         """Handle the end of a session on the server: fail the calls that wait for it in vain.
 
-        ``by_call``: it said so to a call, whose caller begins another session.
-
-        A call whose response stream is open is left alone: the server may end the streams of a
-        session with it but need not, and where several servers share the work, the one that has
-        never heard of the session need not be the one that is busy with the call. It ends when
-        its stream does, since in a session that is gone nothing can be resumed. But a call in
-        whose answer the server asks for something, and waits, ends now: it can be told nothing any
-        more. (What it asks on its own channel names no call.) It may have run, so it is not made
-        again. Source: "Session Management", revision 2025-11-25.
+        ``by_call``: it said so to a call, whose caller begins another session. A call whose
+        response stream is open is left alone: the server need not end that with the session, and
+        may be another one than has forgotten it. It ends with its stream, which cannot be resumed.
+        But a call in whose answer the server asks for something ends now: it can be told nothing
+        any more. It may have run, so it is not made again.
         """
         self._expired_id, self._expiry = session_id, error
         for post in list(self.posts.values()):
