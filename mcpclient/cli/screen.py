@@ -67,7 +67,7 @@ class StatusLine:
         """Clear the line before other output."""
         if self._drawn:
             columns = columns_of(self._stream) or self._drawn
-            self._write("\r" + " " * min(self._drawn, columns - 1) + "\r")
+            write_to(self._stream, "\r" + " " * min(self._drawn, columns - 1) + "\r")
             self._drawn = 0
 
     @contextmanager
@@ -87,7 +87,8 @@ class StatusLine:
             return
         text = shorten(self._text(loop.time() - self._started), columns - 1)
         width = width_of(text)
-        self._write("\r" + text + " " * min(self._drawn - width, columns - 1 - width))
+        shorter_by = min(self._drawn - width, columns - 1 - width)
+        write_to(self._stream, "\r" + text + " " * shorter_by)
         self._drawn = width
         self._turns += 1
 
@@ -103,9 +104,6 @@ class StatusLine:
             parts.append(f"{done:g}/{total:g}" if total else f"{done:g}")
             parts.append(one_line((progress.message or "")[:_MAX_MESSAGE_LENGTH]))
         return " ".join(parts)
-
-    def _write(self, text: str) -> None:
-        write_to(self._stream, text)
 
 
 def _as_float(number: float) -> float:
@@ -137,12 +135,21 @@ class Screen:
     @property
     def style(self) -> Style:
         """The current style of stdout."""
-        return _style_of(self._out, self._environ)
+        return self._style_of(self._out)
 
     @property
     def error_style(self) -> Style:
         """The current style of stderr."""
-        return _style_of(self._errors, self._environ)
+        return self._style_of(self._errors)
+
+    def _style_of(self, stream: TextIO | None) -> Style:
+        columns, environ = columns_of(stream), self._environ
+        if columns is None:
+            return Style()
+        # The classic console of Windows shows colours only to programs that switch them on.
+        plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+        able = sys.platform != "win32" or "WT_SESSION" in environ
+        return Style(able and not plain, columns, pictures_of(environ))
 
     def show(self, content: str | bytes) -> None:
         """Write a line of text, or bytes exactly as they are, to stdout.
@@ -192,16 +199,6 @@ class LogLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Show one record."""
         self._screen.say(self.format(record))
-
-
-def _style_of(stream: TextIO | None, environ: Mapping[str, str]) -> Style:
-    columns = columns_of(stream)
-    if columns is None:
-        return Style()
-    # The classic console of Windows shows colours only to programs that switch them on.
-    plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
-    able = sys.platform != "win32" or "WT_SESSION" in environ
-    return Style(colour=able and not plain, columns=columns, pictures=pictures_of(environ))
 
 
 class ScreenTerminal(Terminal):
