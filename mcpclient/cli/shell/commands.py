@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...client.client import Client
-from ...client.events.callbacks import LOG_LEVELS
 from ...errors import McpError, UsageError
 from ...framing.escaping import escape
-from ...framing.logs import logger_for
 from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
@@ -370,29 +367,6 @@ async def _tools(session: Session, words: Sequence[Word]) -> Answer:
     tool = Tool((await session.find_tool(words[0].text)).raw)
     line = " ".join(map(quoted, example_words(tool)))
     return Answer(text=features.described(tool, session.screen.style, line), value=tool)
-
-
-_SERVER_LOG = logger_for("mcpclient.server")
-
-
-@_builtin("log LEVEL|off", "show the server's log from this level on")
-async def _log(session: Session, words: Sequence[Word]) -> Answer:
-    level = words[0].text
-    if level == "off":
-        _SERVER_LOG.setLevel(logging.NOTSET)
-        return Answer()
-    if level not in LOG_LEVELS:
-        known = [*LOG_LEVELS, "off"]
-        raise UsageError(there_is_no("level", level, known, otherwise=there_are(known)))
-    client = await session.client()
-    _SERVER_LOG.setLevel(LOG_LEVELS[level])
-    await client.set_log_level(level)
-    return Answer()
-
-
-def end_logging() -> None:
-    """Restore the level of the log."""
-    _SERVER_LOG.setLevel(logging.NOTSET)
 
 
 _NOTES = """\

@@ -26,7 +26,7 @@ from ..parsing import is_named, only_server
 from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
-from .commands import COMMANDS, Job, Session, call_tool, end_logging, in_words, part_of
+from .commands import COMMANDS, Job, Session, call_tool, in_words, part_of
 from .lines import History, Lines, open_lines, without_secrets, write_answer
 from .words import (
     Candidate,
@@ -220,7 +220,6 @@ class Shell:
                 code = await self._run_all(lines, history, report or self._show)
             finally:
                 await self._run_out(cancel=True)
-                end_logging()
         return code
 
     def _interrupt(self, lines: Lines) -> None:

@@ -27,7 +27,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...client.events.callbacks import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.wire_object import WireObject
@@ -472,6 +471,5 @@ _CHOOSERS: Mapping[str, Callable[[Session], Iterable[str]]] = {
     **dict.fromkeys(
         ("cancel", "wait"), lambda session: [str(job.number) for job in session.running]
     ),
-    "log": lambda session: (*LOG_LEVELS, "off"),
     "expect": lambda session: (*names_in(session.result), "not"),
 }

@@ -36,8 +36,8 @@ ASKED = {
 }
 
 
-def say(send: Send, level: str, words: str) -> None:
-    data = {"level": level, "logger": "news", "data": words}
+def say(send: Send, words: str) -> None:
+    data = {"level": "warning", "logger": "news", "data": words}
     send({"method": "notifications/message", "params": data})
 
 
@@ -54,9 +54,9 @@ class AskingServer(OpenedServer):
         elif name == "pay":
             send_text(message, send, f"paid {arguments['amount']}")
         elif name == "sleep":
-            say(send, "warning", "asleep")
+            say(send, "asleep")
         elif name == "news":
-            say(send, "debug", arguments["text"])
+            say(send, arguments["text"])
             send_text(message, send, f"\x1b[31m{arguments['colour']}")
 
     def answered(self, call: Json, send: Send, answer: Json) -> None:

@@ -72,7 +72,6 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("help ecpect", "did you mean 'expect'?"),
             ("cancel 7", "there is no call '7'"),
             ("wait x", "there is no call 'x'"),
-            ("log loud", "there is no level 'loud'"),
             ("_ text", "nothing may follow _"),
         ):
             code, text = await world.fail(line)
@@ -303,7 +302,7 @@ def test_text_of_a_server_is_escaped() -> None:
 
 COMMANDS = (
     "echo add fail tools tool use expect _ _.text jobs cancel wait servers help read "
-    "prompt prompts complete resources info log call demo.echo"
+    "prompt prompts complete resources info call demo.echo"
 )
 WORDS = (
     "message=hi a=1 b=2 { [ ' \" \\ && _ _.content[0].text == contains off 1 x demo -h --json "

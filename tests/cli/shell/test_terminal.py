@@ -136,7 +136,6 @@ def test_a_session_of_somebody_who_types(tmp_path: Path) -> None:
         assert "[2] name &: hello Grace" in user.until("hello Grace")
         user.until("> ")
         # What a server tells appears above what is being typed.
-        user.line("log debug", "log debug")
         user.line("news text=extra colour=red", "asking_server news: extra")
         # Nothing that is secret is kept.
         user.line("pay amount=5 card=4111111111111111", "paid 5")

@@ -93,7 +93,6 @@ def texts(line: str) -> list[str]:
         ("read ", ["demo://readme"]),
         ("cancel ", ["3"]),
         ("wait ", ["3"]),
-        ("log e", ["error", "emergency"]),
         ("help us", ["use"]),
         ("expect st", ["structured"]),
         ("_.str", ["_.structured"]),
