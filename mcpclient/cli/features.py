@@ -169,11 +169,11 @@ def _mark(tool: Tool) -> str:
 
 
 def described(tool: Tool, style: Style, line: str) -> str:
-    """Return the description of one tool: its call, its arguments, its result, its hints.
+    """Return the description of one tool: its call, its mark, its arguments, its result.
 
     ``line``: a call of it, to be copied.
     """
-    parts = [style.bold(fill(arguments.signature(tool), style.columns))]
+    parts = [style.bold(fill(arguments.signature(tool), style.columns)), style.dim(_mark(tool))]
     text = tool.description or tool.title
     if text:
         parts.append(fill(escape(text.strip()), style.columns))
@@ -184,9 +184,6 @@ def described(tool: Tool, style: Style, line: str) -> str:
     returned = arguments.properties_of(schema).items()
     rows = ((name, arguments.type_of(each, schema), _text(each)) for name, each in returned)
     parts.append(listing(header, rows, style, whole=True, titled=True))
-    hints = ", ".join(_hints(tool))
-    if hints:
-        parts.append(style.dim(fill(f"The server says: {hints}.", style.columns)))
     parts.append(escape_line(line))
     return "\n\n".join(filter(None, parts))
 
@@ -202,19 +199,6 @@ def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
 def _text(schema: Mapping[str, Any]) -> str:
     text = schema.get("description") or schema.get("title")
     return text if isinstance(text, str) else ""
-
-
-def _hints(tool: Tool) -> Iterator[str]:
-    hints = tool.annotations or {}
-    for key, yes, no in (
-        ("readOnlyHint", "it changes nothing", "it changes things"),
-        ("destructiveHint", "it may destroy something", "it destroys nothing"),
-        ("idempotentHint", "a second call does no more", "every call counts"),
-        ("openWorldHint", "it reaches the outside world", "it reaches nothing outside"),
-    ):
-        value = hints.get(key)
-        if isinstance(value, bool):
-            yield yes if value else no
 
 
 @Command(

@@ -67,11 +67,13 @@ def test_one_tool_is_described() -> None:
             "$defs": {"tag": {"type": ["string", "null"]}},
         },
         "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
-        "annotations": {"readOnlyHint": False, "idempotentHint": True, "openWorldHint": "odd"},
+        "annotations": {"readOnlyHint": "odd", "destructiveHint": True},
     }
     text = ask("tools", "send", answers={"tools/list": {"tools": [tool]}}).text
     assert text.splitlines() == [
         'send to=string [size="s" | "m"] [tags=array of null | string]',
+        "",
+        "(destructive)",
         "",
         r"Send a letter.\x1b[2J",
         "",
@@ -82,8 +84,6 @@ def test_one_tool_is_described() -> None:
         "",
         "RETURNS  TYPE     DESCRIPTION",
         "id       integer",
-        "",
-        "The server says: it changes things, a second call does no more.",
         "",
         "mcpclient call SERVER send to=text",
     ]
