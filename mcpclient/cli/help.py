@@ -256,7 +256,8 @@ def _words_of(
         yield from known
     elif command.name == "call" and words[1] in known:
         schema = known[words[1]].input_schema
-        yield from (each.text for each in argument_candidates(schema, words[2:], word))
+        found = argument_candidates(schema, words[2:], word)
+        yield from (each[:-1] if each.endswith(" ") else each for each in found)
 
 
 def print_candidates(arguments: Sequence[str]) -> str:

@@ -29,7 +29,6 @@ from ..screen import Screen
 from .commands import COMMANDS, Job, Session, call_tool, in_words, part_of
 from .lines import History, Lines, open_lines, without_secrets, write_answer
 from .words import (
-    Candidate,
     Line,
     Word,
     candidates,
@@ -159,11 +158,11 @@ class Shell:
 
     # Completion
 
-    def complete(self, line: str, cursor: int) -> list[Candidate]:
+    def complete(self, line: str, cursor: int) -> list[str]:
         """Return the candidates at the cursor that are known without asking a server."""
         return candidates(typing_at(line, cursor), self._session, COMMANDS)
 
-    async def suggest(self, line: str, cursor: int) -> list[Candidate]:
+    async def suggest(self, line: str, cursor: int) -> list[str]:
         """Return the candidates of `complete`, and the server's for an argument of a prompt."""
         typing, session = typing_at(line, cursor), self._session
         command, *given = [word.text for word in typing.words] or [""]
@@ -180,7 +179,7 @@ class Shell:
             with suppress(McpError):
                 prompt, client = Prompt({"name": given[0]}), await session.client()
                 suggested = await client.complete(prompt, name, value, context=context)
-                words = (Candidate(f"{name}={each}") for each in suggested.values)
+                words = (f"{name}={each} " for each in suggested.values)
                 found += fitting(words, f"{name}=")
         return found
 
@@ -196,7 +195,7 @@ class Shell:
             start = typing_at(line, cursor).start
             behind_space = max(line.rfind(space, start, cursor) for space in " \t") + 1
             skipped = max(behind_space - start, 0)
-            return [f"{each.text}{' ' * each.is_whole}"[skipped:] for each in found]
+            return [each[skipped:] for each in found]
 
         return complete
 

@@ -310,17 +310,6 @@ def _shown(value: Any) -> str:
 _MAX_FILES = 200
 
 
-class Candidate(NamedTuple):
-    """A word that fits at the cursor.
-
-    ``text`` replaces the whole word, quotes included. With ``is_whole`` the next word may follow;
-    otherwise there is more to type.
-    """
-
-    text: str
-    is_whole: bool = True
-
-
 class Typing(NamedTuple):
     """The position of the cursor. ``words``: those before it; ``word``: the current one so far.
 
@@ -341,49 +330,57 @@ def typing_at(line: str, cursor: int) -> Typing:
     return Typing(words, "", len(before))
 
 
-def candidates(typing: Typing, session: Session, commands: Iterable[str]) -> list[Candidate]:
-    """Return the words that fit at the cursor, in the order to show them."""
+def candidates(typing: Typing, session: Session, commands: Iterable[str]) -> list[str]:
+    """Return the words that fit at the cursor, in the order to show them.
+
+    Each replaces the whole word, quotes included, and ends in a space where the next may follow.
+    """
     typed = [word.typed for word in typing.words]
     if ">" in typed[-1:] or typing.word.startswith(">"):
         name = typing.word.lstrip(">")
         mark = typing.word[: len(typing.word) - len(name)]
-        found = fitting(_files(name, ""), name)
-        return [each._replace(text=mark + each.text) for each in found]
+        return [mark + each for each in fitting(_files(name, ""), name)]
     if not typed:
         return fitting(_first_words(typing.word, session, commands), typing.word)
     texts = [word.text for word in typing.words]
     return fitting(_later_words(texts, typing.word, session, commands), typing.word)
 
 
-def fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
+def fitting(found: Iterable[str], word: str) -> list[str]:
     """Return the candidates that begin with the word, each once; servers choose most of them."""
-    chosen = {each.text: each.is_whole for each in found if each.text.startswith(word)}
+    chosen = dict.fromkeys(each for each in found if each.startswith(word))
     return [
-        Candidate(quoted(escape_line(text), is_whole=is_whole), is_whole)
-        for text, is_whole in chosen.items()
+        quoted(escape_line(each[:-1])) + " "
+        if each.endswith(" ")
+        else quoted(escape_line(each), is_whole=False)
+        for each in chosen
     ]
 
 
-def _first_words(word: str, session: Session, commands: Iterable[str]) -> Iterator[Candidate]:
+def _whole(words: Iterable[str]) -> Iterator[str]:
+    return (f"{word} " for word in words)
+
+
+def _first_words(word: str, session: Session, commands: Iterable[str]) -> Iterator[str]:
     if word.startswith("_"):
         yield from _path_steps(word, session.result)
-    yield from map(Candidate, session.tools_of(session.server))
+    yield from _whole(session.tools_of(session.server))
     for server in session.manager.servers:
         if word.startswith(f"{server}."):
-            yield from (Candidate(f"{server}.{name}") for name in session.tools_of(server))
+            yield from _whole(f"{server}.{name}" for name in session.tools_of(server))
         else:
-            yield Candidate(f"{server}.", is_whole=False)
-    yield from map(Candidate, commands)
+            yield f"{server}."
+    yield from _whole(commands)
 
 
 def _later_words(
     words: Sequence[str], word: str, session: Session, commands: Iterable[str]
-) -> Iterable[Candidate]:
+) -> Iterable[str]:
     command, *given = words
     if not given and command in _CHOOSERS:
-        return map(Candidate, _CHOOSERS[command](session))
+        return _whole(_CHOOSERS[command](session))
     if not given and command == "help":
-        return map(Candidate, commands)
+        return _whole(commands)
     if command == "prompt":
         return _prompt_arguments(given, word, session)
     name, *given = given if command == "call" and given else words
@@ -394,7 +391,7 @@ def _later_words(
 # Arguments of tools and prompts
 
 
-def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterator[Candidate]:
+def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterator[str]:
     """Yield the names and values that fit behind the given arguments of a tool."""
     if word.startswith("@"):
         yield from _files(word[1:], "@")
@@ -409,12 +406,12 @@ def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterato
     else:
         for each in _values_in(properties.get(name.rstrip(":"))):
             is_text = isinstance(each, str) and not name.endswith(":")
-            yield Candidate(f"{name}={each if is_text else json.dumps(each)}")
+            yield f"{name}={each if is_text else json.dumps(each)} "
 
 
-def _names(known: Iterable[str], given: Sequence[str]) -> Iterator[Candidate]:
+def _names(known: Iterable[str], given: Sequence[str]) -> Iterator[str]:
     taken = {each.partition("=")[0].rstrip(":") for each in given}
-    yield from (Candidate(f"{each}=", is_whole=False) for each in known if each not in taken)
+    yield from (f"{each}=" for each in known if each not in taken)
 
 
 def _values_in(schema: Any) -> Iterator[Any]:
@@ -431,7 +428,7 @@ def _values_in(schema: Any) -> Iterator[Any]:
             yield each["default"]
 
 
-def _prompt_arguments(given: Sequence[str], word: str, session: Session) -> Iterable[Candidate]:
+def _prompt_arguments(given: Sequence[str], word: str, session: Session) -> Iterable[str]:
     prompt = session.prompts.get(session.server, {}).get(given[0])
     if prompt is None or "=" in word:  # only the server knows the values
         return ()
@@ -441,25 +438,24 @@ def _prompt_arguments(given: Sequence[str], word: str, session: Session) -> Iter
 # Other words
 
 
-def _files(beginning: str, before: str) -> Iterator[Candidate]:
+def _files(beginning: str, before: str) -> Iterator[str]:
     pattern = glob.escape(os.path.expanduser(beginning)) + "*"
     for path in sorted(glob.iglob(pattern))[:_MAX_FILES]:
-        is_folder = os.path.isdir(path)
-        yield Candidate(before + path + (os.sep if is_folder else ""), not is_folder)
+        yield before + path + (os.sep if os.path.isdir(path) else " ")
 
 
-def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
+def _path_steps(word: str, result: Any) -> Iterator[str]:
     before, dot, _ = word.rpartition(".")
     if result is None:
         return
     if not dot:
-        yield Candidate("_", is_whole=False)
+        yield "_"
         return
     try:
         names = names_in(follow_path(result, parse_path(before)))
     except UsageError:
         return
-    yield from (Candidate(f"{before}.{name}", is_whole=False) for name in names)
+    yield from (f"{before}.{name}" for name in names)
 
 
 # The words that may follow each command.

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.cli.shell.commands import Session
-from mcpclient.cli.shell.words import Candidate, candidates, fitting, parse_line, typing_at
+from mcpclient.cli.shell.words import candidates, fitting, parse_line, typing_at
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
 from tests.cli.shell.in_shell import World, in_shell
 
@@ -56,12 +56,12 @@ RUNNING: Any = SimpleNamespace(number=3, state="running")
 KNOWN.jobs[3] = RUNNING
 
 
-def fits(line: str, known: Session = KNOWN) -> list[Candidate]:
+def fits(line: str, known: Session = KNOWN) -> list[str]:
     return candidates(typing_at(line, len(line)), known, COMMANDS)
 
 
 def texts(line: str) -> list[str]:
-    return [each.text for each in fits(line)]
+    return [each[:-1] if each.endswith(" ") else each for each in fits(line)]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_candidates(line: str, expected: list[str]) -> None:
 
 
 def test_what_is_whole() -> None:
-    assert fits("pain") == [Candidate("paint")]
-    assert fits("paint co") == [Candidate("colour=", is_whole=False)]
+    assert fits("pain") == ["paint "]
+    assert fits("paint co") == ["colour="]
 
 
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_schemas_that_are_none() -> None:
     known = session(one=[Tool({"name": "odd", "inputSchema": {"properties": {"a": 5}}})])
-    assert [each.text for each in fits("odd ", known)] == ["a="]
+    assert fits("odd ", known) == ["a="]
     assert fits("odd a=", known) == []
     assert fits("odd ", session(one=[Tool({"name": "odd", "inputSchema": True})])) == []
     assert fits("_.x", session()) == []
@@ -148,7 +148,7 @@ def test_the_server_is_asked() -> None:
 
     async def work(world: World) -> None:
         async def suggested(line: str) -> list[str]:
-            return [each.text for each in await world.shell.suggest(line, len(line))]
+            return [each.rstrip() for each in await world.shell.suggest(line, len(line))]
 
         assert world.shell.complete("prompt ", 7) == []
         assert await suggested("prompt ha") == ["haiku"]
@@ -215,14 +215,15 @@ def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
     found = candidates(typing_at("", 0), known, ())
     for line in ("t ", "prompt p ", "use ", "tool "):
         found += fits(line, known)
-    found += fitting([Candidate(f"x={name}")], "x=")
+    found += fitting([f"x={name} "], "x=")
     assert len(found) >= 7
     for each in found:
-        closed = each.text if each.is_whole or not each.text.startswith('"') else f'{each.text}"'
+        is_closed = each.endswith(" ") or not each.startswith('"')
+        closed = each if is_closed else f'{each}"'
         parsed = parse_line(f"t {closed}")
         assert len(parsed.words) == 2
         assert (parsed.file, parsed.in_background) == (None, False)
-        assert each.text == "t" or name in parsed.words[1].text
+        assert each == "t " or name in parsed.words[1].text
 
 
 def test_what_is_drawn_is_escaped() -> None:
@@ -234,4 +235,4 @@ def test_what_is_drawn_is_escaped() -> None:
     for line in ("", "t ", "read ", "use "):
         found = fits(line, known)
         assert found
-        assert all(each.text.isprintable() for each in found)
+        assert all(each.isprintable() for each in found)
