@@ -70,7 +70,7 @@ def test_a_tool_is_named_with_its_server_in_the_shell() -> None:
 
     async def work(world: World) -> None:
         assert await world.run("demo__echo message=hi", "demo.echo message=ho") == ["hi", "ho"]
-        assert [each.text for each in world.shell.complete("demo__count t", 13)] == ["to="]
+        assert [each.rstrip() for each in world.shell.complete("demo__count t", 13)] == ["to="]
 
     in_shell(work)
 
