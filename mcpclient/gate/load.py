@@ -14,6 +14,7 @@ from ..config.scopes import SCOPES, Place, places_of
 from ..entries.urls import canonical_url
 from ..entries.variables import InputsOption, references
 from ..errors import UsageError
+from ..framing.escaping import escape_line
 from ..net.paths import absolute_path
 from ..suggestions import there_are, there_is_no
 from .entries import Entries, JudgedEntry
@@ -26,7 +27,7 @@ def _explanation(judged: JudgedEntry, others: Sequence[WrittenServer]) -> str:
     lines = [judged.written.name, f"  from: {_place(judged.written)}"]
     lines += [f"  overrides, as a whole: {_place(other)}" for other in reversed(others)]
     lines.append(f"  state: {state}" + (f", {judged.decision}" if judged.decision else ""))
-    return "\n".join(lines)
+    return "\n".join(map(escape_line, lines))
 
 
 def _place(written: WrittenServer) -> str:

@@ -92,18 +92,14 @@ class Source:
         """Close the connections that this source has opened itself."""
 
 
-MakeClient = Callable[[str, Any], Client]
-"""Returns a client for a server's name and target, not yet connected."""
-
-
 class ClientSource(Source):
     """A client, and the clients that the page adds.
 
-    ``make``: returns new clients, and has made the first one as well; None: the first client
-    belongs to the program.
+    ``make``: returns a client for a name and a target, not yet connected, and has made the first
+    one as well; None: the first client belongs to the program.
     """
 
-    def __init__(self, client: Client, make: MakeClient | None = None) -> None:
+    def __init__(self, client: Client, make: Callable[[str, Any], Client] | None = None) -> None:
         super().__init__()
         self._make = make or (lambda name, target: Client(target))
         self._clients = {client.target: client}

@@ -37,3 +37,13 @@ def test_each_entry_is_told_with_its_place_and_no_secret(tmp_path: Path) -> None
         "  state: ready",
     ]
     assert texts["broken"].endswith("  state: not used, a server needs a command or a url")
+
+
+def test_no_name_draws_over_what_the_user_reads(tmp_path: Path) -> None:
+    """F-MANY-7: a name in one line may still hold signs that a terminal obeys."""
+    name = "a\x9b2K\u202e"
+    path = tmp_path / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": {name: {"command": "x"}}}))
+    text = load_config(path).explain(name)
+    assert "\x9b" not in text
+    assert "\u202e" not in text

@@ -126,7 +126,7 @@ def _remove_unfinished(parent: Path) -> None:
 
 
 class Archive:
-    """The checked archive of a bundle. Raises `EntryError`."""
+    """The checked archive of a bundle, and the ``names`` of its files. Raises `EntryError`."""
 
     def __init__(self, content: bytes) -> None:
         self.sha256: str = hashlib.sha256(content).hexdigest()
@@ -137,11 +137,7 @@ class Archive:
         size = sum(info.file_size for info in self._files.values())
         if size > max(_SMALL, _MAX_RATIO * len(content)):
             raise _wrong(f"unpacks to more than {_MAX_RATIO} times its size")
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of its files."""
-        return frozenset(self._files)
+        self.names: frozenset[str] = frozenset(self._files)
 
     def manifest(self) -> bytes:
         """Return the content of its manifest."""
