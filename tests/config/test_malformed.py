@@ -1,4 +1,4 @@
-"""Malformed configurations: a problem with a line, never a traceback, never a process."""
+"""F-MANY-7: malformed configurations: a problem with a line, never a traceback, never a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file into the entries it holds."""
+"""F-MANY-7: one file into the entries it holds."""
 
 from __future__ import annotations
 

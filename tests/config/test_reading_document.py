@@ -1,4 +1,4 @@
-"""The text of a configuration file as a value that knows its lines."""
+"""F-MANY-7: the text of a configuration file as a value that knows its lines."""
 
 from __future__ import annotations
 

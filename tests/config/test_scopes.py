@@ -1,4 +1,4 @@
-"""Where the files stand."""
+"""F-MANY-7: where the files stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers added to a file and removed from it."""
+"""F-SHOW-1: servers added to a file and removed from it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import pytest
 from mcpclient.config.writing import (
     add_server,
     add_server_to,
+    in_shape_of,
     remove_server,
     remove_server_from,
 )
+from mcpclient.entries.applications import APPLICATIONS
+from mcpclient.entries.entry import read_entry
 from mcpclient.errors import UsageError
 from mcpclient.gate.load import load_config
 
@@ -155,3 +158,30 @@ def test_many_writers_undo_nothing(tmp_path: Path) -> None:
     assert [job.result() for job in jobs] == [None] * 12
     assert sorted(load_config(path).servers) == sorted(f"s{n}" for n in range(12))
     assert [name for name in os.listdir(tmp_path) if "mcp.json" in name] == [".mcp.json"]
+
+
+STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}, "cwd": None}
+REMOTE = {"url": "https://x/mcp", "headers": {"A": "b"}, "env": {}}
+
+
+def fail(message: str, *path: object, hint: str = "") -> None:
+    raise AssertionError(message)
+
+
+@pytest.mark.parametrize("entry", [STDIO, REMOTE], ids=["command", "url"])
+@pytest.mark.parametrize("name", sorted(APPLICATIONS))
+def test_what_is_written_is_read_without_a_warning(name: str, entry: dict[str, Any]) -> None:
+    """F-MANY-7"""
+    written = in_shape_of(name, entry)
+    found = read_entry("a", written, APPLICATIONS[name], fail)
+    if entry is STDIO:
+        assert (found.command, found.env) == (("npx", "-y", "a"), {"A": "b"})
+    else:
+        assert (found.url, found.headers) == ("https://x/mcp", {"A": "b"})
+        assert found.transport in (None, "http", "sse")
+
+
+def test_a_pinned_transport_is_kept() -> None:
+    sse = {"type": "sse", "url": "https://x/sse"}
+    assert in_shape_of("claude-code", sse) == sse
+    assert in_shape_of("opencode", sse) == {"type": "remote", "url": "https://x/sse"}

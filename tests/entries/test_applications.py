@@ -1,4 +1,4 @@
-"""Which file belongs to which application, and where its servers stand."""
+"""F-MANY-7: which file belongs to which application, and where its servers stand."""
 
 from __future__ import annotations
 

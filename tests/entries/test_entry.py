@@ -1,4 +1,4 @@
-"""One entry, as each application writes it."""
+"""F-MANY-7: one entry, as each application writes it."""
 
 from __future__ import annotations
 

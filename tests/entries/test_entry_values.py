@@ -1,4 +1,4 @@
-"""The values of fields: what is read, what is told, what is refused."""
+"""F-MANY-7: the values of fields: what is read, what is told, what is refused."""
 
 from __future__ import annotations
 

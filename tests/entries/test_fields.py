@@ -1,8 +1,10 @@
-"""The tables of fields."""
+"""F-MANY-7: the tables of fields."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -10,11 +12,15 @@ from mcpclient.entries.entry import READERS
 from mcpclient.entries.fields import (
     FIELDS,
     IGNORED,
+    NAMING_STYLES,
     RESTRICTIVE,
     TRANSPORT_NAMES,
+    NamingStyle,
     is_comment,
     restrictions_in,
 )
+from mcpclient.gate.load import load_config
+from mcpclient.manager.naming import ToolNames
 
 
 def test_every_field_has_a_reader_and_one_meaning() -> None:
@@ -58,3 +64,24 @@ def test_a_field_restricts_or_is_harmless() -> None:
 def test_what_restricts(entry: dict[str, Any], restricts: bool) -> None:
     """F-SAFE-3: what is switched off forbids nothing; any other value does."""
     assert restrictions_in(entry) == (entry if restricts else {})
+
+
+def test_every_way_is_known_everywhere() -> None:
+    """F-MANY-11"""
+    assert get_args(NamingStyle) == NAMING_STYLES
+    found = set()
+    for style in NAMING_STYLES:
+        names = ToolNames(style, 64)
+        names.assign("server", ["tool"])
+        found.add(names.names_of("server")["tool"])
+    assert len(found) == len(NAMING_STYLES)
+
+
+def test_a_file_says_it_for_one_server(tmp_path: Path) -> None:
+    """F-MANY-15"""
+    path = tmp_path / "c.json"
+    servers = {"a": {"command": "x", "naming": "tool"}, "b": {"command": "x"}}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    config = load_config(path, env={})
+    assert config.problems == []
+    assert [config.servers[name].naming for name in "ab"] == ["tool", None]

@@ -1,4 +1,4 @@
-"""An entry with the values of its variables."""
+"""F-MANY-8: an entry with the values of its variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One spelling for each URL, so that what is judged is what is connected to."""
+"""F-MANY-9: one spelling for each URL, so that what is judged is what is connected to."""
 
 from __future__ import annotations
 

@@ -1,18 +1,29 @@
-"""Variables in texts: put in once, and never read again."""
+"""F-MANY-8, F-MANY-18: variables in texts, put in once and never read again; .env files; inputs."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.entries.variables import Inputs, InputSpec, Variables, references
+from mcpclient.entries.variables import (
+    Inputs,
+    InputSpec,
+    Variables,
+    folders_of,
+    input_specs,
+    literal,
+    parse_dotenv,
+    references,
+)
 from mcpclient.errors import UsageError
+from tests.support.strategies import texts
 
 ENVIRON = {"A": "value", "EMPTY": "", "AGAIN": "${A}", "SPACE": "a b"}
-FOLDERS = {"userHome": "/h", "workspaceFolder": "/w", "fileDirname": "/f", "/": "/"}
+FOLDERS = folders_of("/w", "/f", "/h")
 FILES = {"/f/secret": " text \n", "/h/secret": "mine", "/etc/x": "x"}
 
 
@@ -134,3 +145,93 @@ def test_inputs_that_are_given() -> None:
 
 def test_what_a_text_refers_to() -> None:
     assert references("${input:a} $b ${input:c}", "input") == ["a", "c"]
+
+
+TEXT = """\ufeff# comment
+A=1
+export B = two words # comment
+C="a \\"b\\"\\n# c" # comment
+D='$A \\n'
+E=
+F=a#b
+G="open
+not a line
+"""
+
+
+def test_lines() -> None:
+    """F-MANY-8: envFile"""
+    found, wrong = parse_dotenv(TEXT)
+    assert found == {
+        "A": "1",
+        "B": "two words",
+        "C": 'a "b"\n# c',
+        "D": "$A \\n",
+        "E": "",
+        "F": "a#b",
+        "G": '"open',
+    }
+    assert wrong == [9]
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b", "\x0c"])
+def test_only_the_end_of_a_line_ends_a_value(sign: str) -> None:
+    """F-MANY-8"""
+    assert parse_dotenv(f"A=1{sign}B=2\r\nC=3") == ({"A": f"1{sign}B=2", "C": "3"}, [])
+
+
+@given(texts)
+def test_any_text_is_read(text: str) -> None:
+    found, wrong = parse_dotenv(text)
+    assert len(found) + len(wrong) <= len(text.splitlines())
+
+
+@pytest.mark.parametrize("text", ["plain", "$HOME", "${A}", "{file:x}", "${input:a}", "{", "$"])
+def test_a_literal_stays_as_it_is(text: str) -> None:
+    known = variables(Inputs(None, lambda spec: "asked"))
+    assert known.expand(literal(text)).text == text
+    assert known.expand(literal("{") + literal("env:A}")).text == "{env:A}"
+
+
+def test_an_optional_input_without_a_value_is_omitted() -> None:
+    """F-MANY-18: without a warning, as one that is missing gets."""
+    known = variables(Inputs([InputSpec("a", need="optional"), InputSpec("b")], None))
+    assert known.expand("x${input:a}").omitted
+    assert known.expand("x${input:a}").missing == ()
+    assert known.expand("${input:b}").missing == ("${input:b}",)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("/a", ["/a"]),
+        (f"/a{os.pathsep} /b c", ["/a", "/b c"]),
+        ("/a\n/b:c", ["/a", "/b:c"]),
+        ("", []),
+    ],
+)
+def test_an_input_with_several_values(value: str, words: list[str]) -> None:
+    known = variables(Inputs([InputSpec("a", several=True), InputSpec("b")], {"a": value}))
+    assert known.words("${input:a}") == words
+    assert known.expand("--all=${input:a}").text == f"--all={os.pathsep.join(words)}"
+    for text in ("x${input:a}", "${input:b}", "${A}", "a"):
+        assert known.words(text) is None
+
+
+def test_an_answer_that_was_kept_is_not_asked_for_again() -> None:
+    """F-MANY-18: values in code count more; an empty answer stands for the default."""
+    specs = [
+        InputSpec("a", kept="key a"),
+        InputSpec("b", kept="key b", default="d"),
+        InputSpec("c"),
+    ]
+    kept = {"key a": "kept", "key b": ""}
+    inputs = Inputs(specs, lambda spec: f"asked {spec.id}", kept.get)
+    assert [inputs.value(name) for name in "abc"] == ["kept", "d", "asked c"]
+    assert Inputs(specs, {"a": "given"}, kept.get).value("a") == "given"
+
+
+def test_an_input_of_a_file_may_be_needed() -> None:
+    (spec,) = input_specs([{"id": "a", "required": True, "kept": "key"}, {"no": "id"}, 3])
+    assert (spec.id, spec.need, spec.kept) == ("a", "required", "")
+    assert input_specs("x") == []

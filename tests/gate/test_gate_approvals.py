@@ -1,4 +1,4 @@
-"""Which servers of project files the user has agreed to."""
+"""F-MANY-7: which servers of project files the user has agreed to."""
 
 from __future__ import annotations
 

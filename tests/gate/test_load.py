@@ -1,4 +1,4 @@
-"""Files into a configuration: merged, judged, approved, expanded."""
+"""F-MANY-7: files into a configuration: merged, judged, approved, expanded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line may start: itself, and the commands inside it."""
+"""F-MANY-9: what a command line may start: itself, and the commands inside it."""
 
 from __future__ import annotations
 

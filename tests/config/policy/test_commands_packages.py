@@ -1,4 +1,4 @@
-"""Package runners: which word names the package, and what a wildcard stands for there."""
+"""F-MANY-9: package runners: which word names the package, and what a wildcard stands for there."""
 
 from __future__ import annotations
 

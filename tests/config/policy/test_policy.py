@@ -1,4 +1,4 @@
-"""The judgement over one server."""
+"""F-MANY-9: the judgement over one server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables and the folder that may come with an allowed command."""
+"""F-SAFE-6: the variables and the folder that may come with an allowed command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three kinds of rules: strict where they allow, generous where they deny."""
+"""F-MANY-9: the three kinds of rules: strict where they allow, generous where they deny."""
 
 from __future__ import annotations
 
