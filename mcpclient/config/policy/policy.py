@@ -176,14 +176,14 @@ class Policy:
 
     def denial(self, server: ServerConfig) -> Verdict | None:
         """Return why a server is denied, as written or with its values; None when it is not."""
-        links = _links(server)
-        targets = [_judged(server.target, lenient=True)]
-        if server.written is not None:
-            targets.insert(0, _judged(server.written, lenient=True))
-        # Of its login too, and in its arguments, variables and headers.
-        targets += _urls_in([server.target, server.options, server.written])
+        facts, links = _facts(server), _links(server)
         for rule in self.deny:
-            if any(_denies(rule, server, target, links) for target in targets):
+            values = next(values for kind, values in facts.items() if isinstance(rule, kind))
+            if isinstance(rule, CommandRule):
+                matches = any(rule.denies(command, links) for command in values)
+            else:
+                matches = any(rule.matches(value, generous=True) for value in values)
+            if matches:
                 return Verdict(False, rule, f"denied by the rule {rule}")
         return None
 
@@ -198,19 +198,16 @@ class Policy:
             if unknown:
                 return Verdict(False, None, unknown)
         for rule in decisive or self.allow:
-            if isinstance(rule, NameRule):
-                matches = rule.matches(server.name, generous=False)
-            elif isinstance(rule, UrlRule):
+            if isinstance(rule, UrlRule):
                 matches = isinstance(target, CanonicalUrl) and rule.matches(target, generous=False)
             elif isinstance(rule, CommandRule):
                 matches = isinstance(target, tuple) and rule.allows(target, links)
-            else:
-                continue  # it is about what comes with a command
+            else:  # the others are about what comes with a command
+                matches = isinstance(rule, NameRule) and rule.matches(server.name, generous=False)
             if matches:
                 return Verdict(True, rule, f"allowed by the rule {rule}")
-        what = "server"
-        if decisive:
-            what = "URL" if kind is UrlRule else "command"
+        about = "URL" if kind is UrlRule else "command"
+        what = about if decisive else "server"
         return Verdict(False, None, f"no rule of the allow list is about this {what}")
 
     def _unknown_around(self, server: ServerConfig) -> str:
@@ -247,19 +244,19 @@ def _rules(rules: Sequence[Rule | str | Mapping[str, Any]], name: str) -> tuple[
     return tuple(map(read_rule, rules))
 
 
-def _denies(
-    rule: Rule, server: ServerConfig, target: _Judged, links: Callable[[str], Sequence[str]]
-) -> bool:
-    if isinstance(rule, NameRule):
-        return rule.matches(server.name, generous=True)
-    if isinstance(rule, EnvRule):
-        return any(rule.matches(name, generous=True) for name in _env_of(server))
-    if isinstance(rule, CwdRule):
-        folder = folder_of(server)
-        return folder is not None and rule.matches(folder, generous=True)
-    if isinstance(rule, UrlRule):
-        return isinstance(target, CanonicalUrl) and rule.matches(target, generous=True)
-    return isinstance(target, tuple) and rule.denies(target, links)
+def _facts(server: ServerConfig) -> dict[type[Rule], list[Any]]:
+    """Return what deny rules of each kind are about, as written and with values."""
+    targets = [_judged(each, lenient=True) for each in (server.written, server.target) if each]
+    # Of its login too, and in its arguments, variables and headers.
+    targets += _urls_in([server.target, server.options, server.written])
+    folder = folder_of(server)
+    return {
+        NameRule: [server.name],
+        EnvRule: [*_env_of(server)],
+        CwdRule: [] if folder is None else [folder],
+        UrlRule: [each for each in targets if isinstance(each, CanonicalUrl)],
+        CommandRule: [each for each in targets if isinstance(each, tuple)],
+    }
 
 
 def _judged(target: Target, *, lenient: bool = False) -> _Judged:
