@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import mcpclient
+from mcpclient import lazy
 from mcpclient.errors import UsageError
-from mcpclient.lazy import OnDemand, import_part
+from mcpclient.lazy import import_part
 from mcpclient.vendoring import parts
 from tests.support.subprocesses import run_python
 from tests.tools.imports import read_sources
@@ -21,51 +22,56 @@ def test_the_first_use_imports() -> None:
     printed = run_python(
         """
         import sys
-        from mcpclient.lazy import OnDemand
-        words = OnDemand("shlex")
-        print("shlex" in sys.modules, words.split("a 'b c'"), "shlex" in sys.modules)
+        from mcpclient.lazy import shlex, skills
+        print("shlex" in sys.modules, shlex.split("a 'b c'"), "shlex" in sys.modules)
+        print("mcpclient.protocol.skills" in sys.modules)
+        from mcpclient.protocol.skills import Skill
+        print(skills.Skill is Skill)
         """
     )
-    assert printed.strip() == "False ['a', 'b c'] True"
+    assert printed.splitlines() == ["False ['a', 'b c'] True", "False", "True"]
 
 
 def test_what_is_not_there_is_no_attribute() -> None:
-    module = OnDemand("..display", f"{mcpclient.__name__}.cli.main")
+    module = lazy.OnDemand(".display")
     assert module.HIDDEN == "…"
     with pytest.raises(AttributeError, match="nothing"):
         module.nothing  # noqa: B018
+    with pytest.raises(ImportError, match="no_such_module"):
+        from mcpclient.lazy import no_such_module  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_each_is_what_type_checkers_take_it_for() -> None:
     """The name stands for one module, whoever reads it."""
-    seen = 0
-    users = {module: text for module, text in read_sources(PACKAGE).items() if "OnDemand" in text}
-    for module, source in users.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.If) and any(
-                "OnDemand" in ast.unparse(each) for each in node.orelse
-            ):
-                typed = dict(imported(node.body))
-                for statement in node.orelse:
-                    assert isinstance(statement, ast.Assign), module
-                    assert isinstance(statement.value, ast.Call), module
-                    name = ast.unparse(statement.targets[0])
-                    where = ast.literal_eval(statement.value.args[0])
-                    assert typed[name] == where, (module, name)
-                    seen += 1
-    assert seen > 10
+    (block,) = (
+        node
+        for node in ast.parse(Path(lazy.__file__).read_text("utf-8")).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    )
+    typed = {}
+    *imports, alias = block.body
+    for node in imports:
+        assert isinstance(node, (ast.Import, ast.ImportFrom))
+        (each,) = node.names
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        package = node.module if isinstance(node, ast.ImportFrom) else None
+        where = ".".join(filter(None, [package, each.name]))
+        typed[each.asname or each.name] = "." * level + where
+    assert typed.pop("ModuleType") == "types.ModuleType"
+    assert ast.unparse(alias) == "cli_configured = _configured"
+    typed["cli_configured"] = typed.pop("_configured")
+    assert typed == lazy.ON_DEMAND
 
 
-def imported(body: list[ast.stmt]) -> list[tuple[str, str]]:
-    """The names that statements import, and the modules they stand for if they are modules."""
-    found = []
-    for node in body:
-        if isinstance(node, ast.Import):
-            found += [(each.asname or each.name, each.name) for each in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            folder = "." * node.level + (f"{node.module}." if node.module else "")
-            found += [(each.asname or each.name, folder + each.name) for each in node.names]
-    return found
+def test_each_is_used() -> None:
+    used = {
+        each.name
+        for source in read_sources(PACKAGE).values()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module == "lazy"
+        for each in node.names
+    }
+    assert lazy.ON_DEMAND.keys() <= used
 
 
 def test_a_part_that_a_copy_lacks_is_told() -> None:

@@ -9,17 +9,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Callable, Literal, Union
+from typing import Any, Callable, Literal, Union
 
 from ..errors import UsageError
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import pick
 from ..net.files import save_text
-
-if TYPE_CHECKING:
-    from ..formats import pick
-else:
-    pick = OnDemand("..formats.pick", __name__)
 
 _logger = logger_for("mcpclient.adapters")
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from ..errors import HandlerFailed, UsageError
-from ..lazy import OnDemand
+from ..lazy import answerers as answers
 from ..protocol.sampling import SamplingRequest
 from ..suggestions import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
 from .model_api import Provider
-
-if TYPE_CHECKING:
-    from ..client.answers import answerers as answers
-else:  # a copy vendored without the part "answers" still has toolboxes
-    answers = OnDemand("..client.answers.answerers", __name__)
-
 
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": anthropic,

@@ -12,7 +12,7 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import toolset
 from ..manager.naming import any_pattern, fits_pair
 from ..net.futures import TaskLocks
 from ..protocol.types import CallToolResult, Tool
@@ -44,11 +44,8 @@ from .providers import provider_of
 
 if TYPE_CHECKING:
     from ..client.client import Client
-    from ..code import toolset
     from ..code.toolset import CodeMode
     from ..manager.manager import Manager
-else:
-    toolset = OnDemand("..code.toolset", __name__)
 
 _logger = logger_for("mcpclient.adapters")
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
-from ..lazy import OnDemand
+from ..lazy import pick, suggestions
 from ..net.clocks import steady_seconds
 from ..net.files import open_regular
 from ..protocol.schema_on_demand import compile_schema
@@ -29,12 +29,7 @@ from .command import Option, option
 from .render import one_line, reading
 
 if TYPE_CHECKING:
-    from .. import suggestions
-    from ..formats import pick
     from ..protocol.schema import Violation
-else:
-    pick = OnDemand("..formats.pick", __name__)
-    suggestions = OnDemand("..suggestions", __name__)
 
 
 _MAX_VALUES = 6

@@ -14,7 +14,9 @@ from ..client.answers.answerers import Elicitation
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import asking as asking_module
+from ..lazy import auth as login
+from ..lazy import rights
 from ..net.network_options import Negotiate
 from .command import Server
 from .main import is_terminal
@@ -24,15 +26,8 @@ from .screen import Screen
 if TYPE_CHECKING:
     from ..auth.options import Authentication
     from ..config.config import ServerConfig
-    from ..sandbox import rights
     from ..sandbox.rights import Sandbox
-    from . import asking as asking_module
-    from . import auth as login
     from .asking import Asking
-else:
-    asking_module = OnDemand(".asking", __name__)
-    login = OnDemand(".auth", __name__)  # half of the library, for remote servers only
-    rights = OnDemand("..sandbox.rights", __name__)
 
 # Options of the command line that are those of a client.
 _SAME = (

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
+from typing import Any, Callable, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
@@ -33,7 +33,8 @@ from ..errors import (
 )
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import Url, parse_url
-from ..lazy import OnDemand
+from ..lazy import cli_configured as configured
+from ..lazy import rights
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.schema_on_demand import compile_schema
@@ -44,14 +45,6 @@ from .parsing import is_named, only_server
 from .render import Style, fill, one_line
 from .running import exit_code, text_and_hint
 from .screen import Screen
-
-if TYPE_CHECKING:
-    from ..sandbox import rights
-    from . import configured
-else:
-    rights = OnDemand("..sandbox.rights", __name__)
-    configured = OnDemand(".configured", __name__)
-
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 

@@ -16,12 +16,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pkgutil import get_data
-from typing import TYPE_CHECKING
 
 from ..client.connection import client_options
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
-from ..lazy import OnDemand
+from ..lazy import cli_configured as configured
+from ..lazy import features, session_sockets
 from ..suggestions import there_is_no
 from .command import Answer, AnyCommand, LocalCommand
 from .main import COMMANDS, command_named
@@ -29,14 +29,6 @@ from .parsing import parser_of
 from .render import definitions, wrapped
 from .screen import Screen
 from .shell.words import argument_candidates, typing_at
-
-if TYPE_CHECKING:
-    from ..net import session_sockets
-    from . import configured, features
-else:
-    session_sockets = OnDemand("..net.session_sockets", __name__)
-    configured = OnDemand(".configured", __name__)
-    features = OnDemand(".features", __name__)
 
 CHAPTERS = {
     "options": "every option of connect, with its type and default",

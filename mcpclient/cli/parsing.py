@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import chained_log, suggestions
 from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
@@ -39,13 +39,6 @@ from .command import (
 )
 from .main import COMMANDS, command_named
 from .render import wrapped, writing
-
-if TYPE_CHECKING:
-    from .. import suggestions
-    from ..net import chained_log
-else:
-    chained_log = OnDemand("..net.chained_log", __name__)
-    suggestions = OnDemand("..suggestions", __name__)
 
 _COLUMNS = 78
 

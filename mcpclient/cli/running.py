@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..client.client import Client
 from ..errors import (
@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
-from ..lazy import OnDemand
+from ..lazy import hints
 from ..net.futures import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
 from .connecting import client_for
@@ -34,11 +34,6 @@ from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT,
 from .parsing import name_server, own_words, understand
 from .render import Style, fill
 from .screen import LogLines, Screen
-
-if TYPE_CHECKING:
-    from .. import hints
-else:
-    hints = OnDemand("..hints", __name__)
 
 
 def run(words: list[str]) -> int:

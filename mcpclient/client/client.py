@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
-from ..lazy import OnDemand
+from ..lazy import client_options, configured
+from ..lazy import toolbox as toolboxes
 from ..net.paths import is_bundle
 from ..protocol.negotiation import extensions_of
 from ..protocol.tasks import Task, answered_task, described_task
@@ -22,19 +23,12 @@ from .contents import Contents
 from .requests import ProgressHandler, checked_arguments, with_meta
 
 if TYPE_CHECKING:
-    from ..adapters import toolbox as toolboxes
     from ..adapters.model_api import Provider
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
-    from . import configured
     from .answers.answerers import RootsOption
-    from .connection import client_options
     from .connection.client_options import ClientOptions, QueryOptions
     from .events.around import Around
-else:
-    toolboxes = OnDemand("..adapters.toolbox", __name__)
-    configured = OnDemand(".configured", __name__)
-    client_options = OnDemand(".connection.client_options", __name__)
 
 
 class _Documented:

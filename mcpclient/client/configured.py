@@ -15,19 +15,14 @@ from ..entries.resolve import resolve
 from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, InputSpec, Variables, folders_of
 from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import manifest, rights
 from ..net.files import read_file
 from ..net.network_options import Negotiate
 from ..net.paths import absolute_path, home_folder, is_bundle
 from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from ..entries.bundles import manifest
     from ..entries.bundles.archive import Bundle
-    from ..sandbox import rights
-else:
-    manifest = OnDemand("..entries.bundles.manifest", __name__)
-    rights = OnDemand("..sandbox.rights", __name__)
 
 _logger = logger_for("mcpclient.client")
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
-from ..lazy import OnDemand
+from ..lazy import feed as feeds
+from ..lazy import listen as listening
+from ..lazy import skills
 from ..protocol.negotiation import SKILLS, extensions_of
 from ..protocol.types import (
     Completion,
@@ -20,15 +22,8 @@ from .requests import Requests, checked_arguments
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
-    from ..protocol import listen as listening
-    from ..protocol import skills
     from ..typing_compat import Unpack
-    from . import feed as feeds
     from .connection.client_options import QueryOptions
-else:
-    feeds = OnDemand(".feed", __name__)
-    listening = OnDemand("..protocol.listen", __name__)
-    skills = OnDemand("..protocol.skills", __name__)
 
 Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
 """The owner of the argument to complete: a prompt, a resource template, or a wire reference."""

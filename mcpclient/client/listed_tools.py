@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import ClientClosed, McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import secret_arguments
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.tasks import task_support_of
@@ -18,9 +18,6 @@ from .events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits
-    from ..recording import secret_arguments
-else:
-    secret_arguments = OnDemand("..recording.secret_arguments", __name__)
 
 
 _logger = logger_for("mcpclient.client")

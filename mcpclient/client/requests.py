@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
 
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import around as hooks
+from ..lazy import tasks, typed_results
 from ..net.futures import gather_outcomes
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Progress, Tool
@@ -24,14 +25,8 @@ from .listed_tools import ListedTools
 
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
-    from . import tasks, typed_results
     from .connection.client_options import CallOptions, QueryOptions
     from .contents import Subscription
-    from .events import around as hooks
-else:
-    hooks = OnDemand(".events.around", __name__)
-    tasks = OnDemand(".tasks", __name__)
-    typed_results = OnDemand(".typed_results", __name__)
 
 _logger = logger_for("mcpclient.client")
 

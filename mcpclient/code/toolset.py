@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from ..adapters.agent_tools import LocalTool, agent_outcome, new_tool, search_tool, text_result
 from ..adapters.definitions import Definition, RawCall
@@ -25,7 +25,7 @@ from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..errors import McpError, ProcessExited, UsageError
 from ..jsonrpc.messages import Message, RequestId, request, response
-from ..lazy import OnDemand
+from ..lazy import confine
 from ..net.futures import BackgroundTasks, TaskLocks, resolve
 from ..net.process.stopping import StopLadder
 from ..protocol.outgoing import Outgoing
@@ -35,11 +35,6 @@ from ..sandbox.rights import Sandbox
 from ..suggestions import there_is_no
 from ..transports.stdio import StdioTransport
 from . import program
-
-if TYPE_CHECKING:
-    from ..sandbox import confine
-else:
-    confine = OnDemand("..sandbox.confine", __name__)
 
 # Limits of a sandbox that states none: a loop that goes wrong must not take the machine with it.
 _MEMORY, _PROCESSES = 512 << 20, 32

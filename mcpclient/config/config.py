@@ -12,15 +12,12 @@ from ..client.connection.targets import Target
 from ..entries.fields import Naming
 from ..errors import UsageError
 from ..framing.escaping import escape_line
-from ..lazy import OnDemand
+from ..lazy import configured
 from ..suggestions import there_is_no
 from .sheet import Sheet
 
 if TYPE_CHECKING:
-    from ..client import configured
     from ..entries.bundles.archive import Bundle
-else:
-    configured = OnDemand("..client.configured", __name__)
 
 Severity = Literal["error", "warning"]
 

@@ -24,17 +24,14 @@ from ..entries.entry import EntryError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..jsonrpc.codec import is_deep
-from ..lazy import OnDemand
+from ..lazy import manifest
 from ..net.files import read_file
 from ..net.paths import absolute_path, bundle_name, is_bundle
 from .config import Problem, Severity
 from .scopes import Place
 
 if TYPE_CHECKING:
-    from ..entries.bundles import manifest
     from ..entries.bundles.manifest import OpenedEntry
-else:
-    manifest = OnDemand("..entries.bundles.manifest", __name__)
 
 if sys.version_info >= (3, 11):
     import tomllib

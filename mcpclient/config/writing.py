@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..entries.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
 from ..formats.edits import remove_member, set_member
-from ..lazy import OnDemand
+from ..lazy import manifest
 from ..net.files import change_file, make_private
 from ..net.paths import config_folder
 from ..suggestions import there_is_no
 from .reading import MAX_FILE_SIZE, DocumentError, read_document
-
-if TYPE_CHECKING:
-    from ..entries.bundles import manifest
-else:
-    manifest = OnDemand("..entries.bundles.manifest", __name__)
 
 
 def add_server(

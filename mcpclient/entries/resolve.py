@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import rights
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.process.programs import HeadersFrom
 from .entry import Entry, EntryError, Report
@@ -55,11 +55,6 @@ class HeadersHelper(HeadersFrom):
         """Return these headers: a shell reads the line, so no URL may be put into it."""
         return self
 
-
-if TYPE_CHECKING:
-    from ..sandbox import rights
-else:
-    rights = OnDemand("..sandbox.rights", __name__)
 
 _PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
 _SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm", "pnpm.cjs": "pnpm", "yarn.js": "yarn"}

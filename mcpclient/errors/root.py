@@ -9,14 +9,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..display import shown_url
-from ..lazy import OnDemand
-
-if TYPE_CHECKING:
-    from .. import hints
-    from ..framing import escaping
-else:
-    escaping = OnDemand("..framing.escaping", __name__)
-    hints = OnDemand("..hints", __name__)
+from ..lazy import escaping, hints
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 

@@ -10,14 +10,9 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ..lazy import OnDemand
-
-if TYPE_CHECKING:
-    import zlib
-else:
-    zlib = OnDemand("zlib")
+from ..lazy import zlib
 
 # Opcodes, RFC 6455 section 5.2. From CLOSE on they are control frames.
 CONTINUATION = 0x0

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
@@ -28,17 +28,10 @@ from ..entries.variables import (
     input_specs,
 )
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import manifest, storage
 from ..net.files import read_file
 from ..net.paths import home_folder
 from .gate import Gate
-
-if TYPE_CHECKING:
-    from ..entries.bundles import manifest
-    from ..net.login import storage
-else:
-    manifest = OnDemand("..entries.bundles.manifest", __name__)
-    storage = OnDemand("..net.login.storage", __name__)
 
 # Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")

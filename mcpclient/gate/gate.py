@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..client.connection.targets import runs_here
 from ..config.config import Problem, ServerConfig, State
@@ -24,17 +24,10 @@ from ..config.scopes import Place, enterprise_place
 from ..entries.entry import EntryError
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import audit, rights
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
 from ..net.process.programs import HeadersFrom
-
-if TYPE_CHECKING:
-    from ..client.events import audit
-    from ..sandbox import rights
-else:
-    audit = OnDemand("..client.events.audit", __name__)
-    rights = OnDemand("..sandbox.rights", __name__)
 
 _SETTINGS_FILE = "managed-settings.json"
 _MAX_STORE_SIZE = 4 * 1024 * 1024

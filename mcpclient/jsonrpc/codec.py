@@ -9,17 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import response_id
 from .messages import RequestId
-
-if TYPE_CHECKING:
-    from . import response_id
-else:
-    response_id = OnDemand(".response_id", __name__)
-
 
 MAX_MEMORY = 512 * 1024 * 1024
 """The most bytes a decoded message may take, unless its JSON is in proportion."""

@@ -19,7 +19,7 @@ from ..entries.variables import InputsOption
 from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, UsageError
 from ..gate.gate import Approvals
 from ..gate.load import load_config
-from ..lazy import OnDemand
+from ..lazy import toolbox as toolboxes
 from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -33,12 +33,9 @@ from .server import Server
 from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:
-    from ..adapters import toolbox as toolboxes
     from ..adapters.model_api import Provider
     from ..client.connection.client_options import ClientOptions
     from ..typing_compat import Unpack
-else:
-    toolboxes = OnDemand("..adapters.toolbox", __name__)
 
 _CLOSE_SECONDS = 5.0
 _EVENT_SECONDS = 1.0

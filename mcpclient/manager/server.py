@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
-from ..lazy import OnDemand
+from ..lazy import audit
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.storage import NEEDS_AUTH_SECONDS
@@ -47,10 +47,7 @@ from .pins import Mismatch, Remembered, ServerOffer
 from .tools import ServerTools, ToolList
 
 if TYPE_CHECKING:
-    from ..client.events import audit
     from .fleet import Fleet
-else:
-    audit = OnDemand("..client.events.audit", __name__)
 
 _logger = logger_for("mcpclient.manager")
 

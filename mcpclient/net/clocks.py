@@ -9,13 +9,10 @@ import re
 import time
 from typing import TYPE_CHECKING, Callable, Protocol
 
-from ..lazy import OnDemand
+from ..lazy import calendar
 
 if TYPE_CHECKING:
-    import calendar
     from contextlib import AbstractContextManager
-else:
-    calendar = OnDemand("calendar")
 
 seconds_since_epoch: Callable[[], float] = time.time
 """Return the seconds since the epoch, for output and for values that outlive this process."""

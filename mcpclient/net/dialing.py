@@ -16,25 +16,18 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar, cast
+from typing import Callable, NamedTuple, TypeVar, cast
 
 from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
 from ..framing.der import issuer_of
 from ..framing.uri import Url
-from ..lazy import OnDemand
+from ..lazy import proxies as proxying
+from ..lazy import ssl
 from .cookies import CookieJar
 from .network_options import NetworkOptions
 from .recorder import Recorder
 from .stream import certificate_of
 from .tls import TlsContexts, explain_tls_error
-
-if TYPE_CHECKING:
-    import ssl
-
-    from . import proxies as proxying
-else:
-    ssl = OnDemand("ssl")  # some Pythons are built without it, and do HTTP
-    proxying = OnDemand(".proxies", __name__)
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 

@@ -18,7 +18,7 @@ from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
-from ..lazy import OnDemand
+from ..lazy import redaction
 from .cookies import CookieJar
 from .dialing import AddressCheck, Dialer
 from .futures import BackgroundTasks, cancel
@@ -26,10 +26,7 @@ from .http_connection import HttpConnection
 from .recorder import Recorder
 
 if TYPE_CHECKING:
-    from ..recording import redaction
     from ..recording.transcript import HttpChannel
-else:
-    redaction = OnDemand("..recording.redaction", __name__)
 
 _MAX_REDIRECTS = 5
 # The most idle connections kept for one origin: about as many as a burst of calls leaves behind.

@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import proxies as proxying
 from .recorder import Recorder
 
 if TYPE_CHECKING:
     import ssl
 
     from ..framing.uri import Url
-    from . import proxies as proxying
-else:
-    proxying = OnDemand(".proxies", __name__)
 
 Path = Union[str, "os.PathLike[str]"]
 

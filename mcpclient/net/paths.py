@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..lazy import OnDemand
+from ..lazy import pathlib
 
 if TYPE_CHECKING:
-    import pathlib
     from pathlib import Path
-else:
-    pathlib = OnDemand("pathlib")
 
 
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:

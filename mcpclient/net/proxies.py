@@ -19,17 +19,14 @@ from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.socks5 import MAX_LOGIN_LENGTH, Socks5Handshake
 from ..framing.uri import SOCKS_PORTS, Url, parse_url
-from ..lazy import OnDemand
+from ..lazy import negotiate
 from .futures import resolve
 from .stream import certificate_of
 
 if TYPE_CHECKING:
     import ssl
 
-    from . import negotiate
     from .network_options import Negotiate
-else:
-    negotiate = OnDemand(".negotiate", __name__)
 
 ProxyChoice = Union[str, bool, None]
 """A proxy's URL for everything, None for the environment's rules, False for no proxy."""

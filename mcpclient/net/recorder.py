@@ -11,20 +11,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
+from typing import Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from ..lazy import OnDemand
+from ..lazy import files, redaction, transcript
 from .clocks import timestamp
-
-if TYPE_CHECKING:
-    from ..recording import redaction, transcript
-    from . import files
-else:
-    redaction = OnDemand("..recording.redaction", __name__)
-    transcript = OnDemand("..recording.transcript", __name__)
-    files = OnDemand(".files", __name__)
 
 _logger = logger_for("mcpclient.trace")
 

@@ -9,18 +9,13 @@ import sys
 import tempfile
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ..errors import ConnectKind, UsageError
-from ..lazy import OnDemand
+from ..lazy import ssl
 from .files import open_regular
 from .futures import call_in_thread
 from .network_options import ClientCertificate, NetworkOptions
-
-if TYPE_CHECKING:
-    import ssl
-else:
-    ssl = OnDemand("ssl")  # some Pythons are built without it, and do HTTP
 
 
 class TlsContexts:

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ProtocolViolation
-from ..lazy import OnDemand
+from ..lazy import browser_url, uri
 from .wire_object import Converted, Field, ServerRequest, object_in, strings_in
-
-if TYPE_CHECKING:
-    from ..framing import browser_url, uri
-else:
-    browser_url = OnDemand("..framing.browser_url", __name__)
-    uri = OnDemand("..framing.uri", __name__)
 
 ACTIONS = ("accept", "decline", "cancel")
 

@@ -8,15 +8,10 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
-from ..lazy import OnDemand
-
-if TYPE_CHECKING:
-    from ..framing import headers
-else:
-    headers = OnDemand("..framing.headers", __name__)
+from ..lazy import headers
 
 _ANNOTATION = "x-mcp-header"
 _MIRRORED_TYPES = ("string", "integer", "boolean")

@@ -9,15 +9,10 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..lazy import OnDemand
+from ..lazy import uri_template as uri_templates
 from .wire_object import Converted, Field, WireObject, WireObjectList, object_in, strings_in
-
-if TYPE_CHECKING:
-    from ..formats import uri_template as uri_templates
-else:
-    uri_templates = OnDemand("..formats.uri_template", __name__)
 
 _STRING = (str,)
 _OBJECT = (dict,)

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
-from ..lazy import OnDemand
+from ..lazy import secrets
 from ..protocol.wire_object import referenced
-
-if TYPE_CHECKING:
-    from . import secrets
-else:
-    secrets = OnDemand(".secrets", __name__)
 
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
 _MAX_BRANCHES = 500

@@ -12,12 +12,13 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
 from ..errors import UsageError
 from ..formats.uri_template import variable_names
-from ..lazy import OnDemand
+from ..lazy import load as loading
+from ..lazy import manager, sync
 from ..protocol.signatures import (
     TYPES,
     Annotations,
@@ -37,15 +38,6 @@ from ..protocol.types import (
     Tool,
 )
 from ..suggestions import there_is_no
-
-if TYPE_CHECKING:
-    from .. import sync
-    from ..gate import load as loading
-    from ..manager import manager
-else:
-    sync = OnDemand("..sync", __name__)
-    loading = OnDemand("..gate.load", __name__)
-    manager = OnDemand("..manager.manager", __name__)
 
 B = TypeVar("B", bound="Stub")
 A = TypeVar("A", bound="AsyncStub")

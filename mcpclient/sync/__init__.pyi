@@ -22,7 +22,6 @@ from ..client.connection.client_options import (
 from ..client.connection.limits import Seconds
 from ..client.connection.targets import Target
 from ..client.contents import Reference
-from ..client.events import around as hooks
 from ..client.events.around import Around, Call
 from ..client.requests import ProgressHandler, ToolOutcome
 from ..config.config import Config, Problem, ServerConfig
@@ -32,6 +31,9 @@ from ..entries.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.gate import Approvals
+from ..lazy import around as hooks
+from ..lazy import listen as listening
+from ..lazy import skills
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
 from ..manager.fleet import Changes
 from ..manager.machine import ManagerEvent, Reconnect, Status
@@ -40,8 +42,6 @@ from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins
 from ..manager.tools import ManagedTool, ToolList
 from ..net.recorder import TraceTarget
-from ..protocol import listen as listening
-from ..protocol import skills
 from ..protocol.tasks import Task
 from ..protocol.types import (
     CallToolResult,

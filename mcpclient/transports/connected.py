@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ..errors import ConnectionLost, McpError, MessageTooLarge
 from ..framing.escaping import escape_line
@@ -15,15 +15,10 @@ from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import RequestId
-from ..lazy import OnDemand
+from ..lazy import response_id
 from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport, deliver_text
-
-if TYPE_CHECKING:
-    from ..jsonrpc import response_id
-else:
-    response_id = OnDemand("..jsonrpc.response_id", __name__)
 
 
 class Connection(Protocol):

@@ -19,7 +19,7 @@ from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
-from ..lazy import OnDemand
+from ..lazy import programs
 from ..net.clocks import PausableClocks
 from ..net.futures import cancel, cancel_all, settled
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
@@ -27,9 +27,6 @@ from ..protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from ..net.http_connection import HttpConnection
-    from ..net.process import programs
-else:
-    programs = OnDemand("..net.process.programs", __name__)
 
 T = TypeVar("T")
 

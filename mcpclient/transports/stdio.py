@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING
 from ..display import shown_words
 from ..errors import ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ..lazy import OnDemand
+from ..lazy import redaction
 from ..net.process.server_process import ServerProcess, spawn
 from ..net.process.stderr import StderrTarget
 from ..net.process.stopping import StopLadder
 from .connected import LineTransport
 
 if TYPE_CHECKING:
-    from ..recording import redaction
     from ..sandbox.rights import Sandbox
-else:
-    redaction = OnDemand("..recording.redaction", __name__)
 
 
 class StdioTransport(LineTransport):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import UsageError
+from ..lazy import ON_DEMAND
 from ..suggestions import there_is_no
 from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
@@ -23,7 +24,7 @@ from .parts import PARTS, TOGETHER, parts_of
 _OWN = __name__.rpartition(".vendoring.")[0]
 _LICENCE = "LICENSE"
 # The functions that import a module when it is used.
-_ON_DEMAND = ("OnDemand", "import_module", "import_part")
+_ON_DEMAND = ("import_module", "import_part")
 
 
 class Copied(NamedTuple):
@@ -111,7 +112,9 @@ def _imports_in(node: ast.AST) -> Iterator[tuple[bool, str]]:
     elif isinstance(node, ast.ImportFrom) and node.level:
         base = "." * node.level + (f"{node.module}." if node.module else "")
         yield False, "." * node.level + (node.module or "")
-        yield from ((False, base + alias.name) for alias in node.names)
+        for alias in node.names:
+            late = ON_DEMAND.get(alias.name, "") if node.module == "lazy" else ""
+            yield bool(late), "." * (node.level - 1) + late if late else base + alias.name
     elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _ON_DEMAND and node.args:
         name = str(getattr(node.args[0], "value", ""))
         if name.startswith("."):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 from urllib.parse import unquote, urlsplit
 
 from ...errors import HandlerFailed, McpError, UsageError
-from ...lazy import OnDemand
+from ...lazy import openai_chat
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
 from ...net.paths import absolute_path
@@ -24,10 +24,7 @@ from ...protocol.schema_on_demand import compile_schema
 from ..events.callbacks import Observer, OrderedCallback, ask
 
 if TYPE_CHECKING:
-    from ...adapters import openai_chat
     from ...protocol.schema import Schema
-else:
-    openai_chat = OnDemand("...adapters.openai_chat", __name__)
 
 # The most visits remembered, since the server may still announce that they are completed.
 _REMEMBERED_VISITS = 1000

@@ -18,7 +18,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc import messages
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
-from ...lazy import OnDemand
+from ...lazy import answerers
 from ...net.clocks import timestamp
 from ...net.futures import BackgroundTasks, cancel
 from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, Task, related_task_of, with_related_task
@@ -26,9 +26,6 @@ from ..events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ...net.clocks import PausableClocks
-    from . import answerers
-else:
-    answerers = OnDemand(".answerers", __name__)
 
 _logger = logger_for("mcpclient.client")
 

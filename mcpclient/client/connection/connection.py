@@ -19,7 +19,8 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode, weight_of
 from ...jsonrpc.messages import response
-from ...lazy import OnDemand
+from ...lazy import around as hooks
+from ...lazy import audit, caps
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, EraRules, era_of
@@ -32,14 +33,7 @@ from .session import Session
 from .states import USABLE, Event, State, step
 
 if TYPE_CHECKING:
-    from ..events import around as hooks
-    from ..events import audit
     from ..events.around import Watcher
-    from . import caps
-else:
-    hooks = OnDemand("..events.around", __name__)
-    caps = OnDemand(".caps", __name__)
-    audit = OnDemand("..events.audit", __name__)
 
 _logger = logger_for("mcpclient.client")
 

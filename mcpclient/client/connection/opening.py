@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import Any, TypeVar, Union
 
 from ...errors import (
     CallTimeout,
@@ -20,7 +20,7 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
-from ...lazy import OnDemand
+from ...lazy import redaction
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
 from ...protocol.negotiate import negotiate
@@ -44,11 +44,6 @@ from .limits import RequestOptions
 from .options import Options, Route
 from .session import Session
 from .states import State
-
-if TYPE_CHECKING:
-    from ...recording import redaction
-else:
-    redaction = OnDemand("...recording.redaction", __name__)
 
 T = TypeVar("T")
 

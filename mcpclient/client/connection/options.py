@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 from ... import __version__
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ...lazy import OnDemand
+from ...lazy import suggestions
 from ...net.network_options import Negotiate, NetworkOptions
 from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
@@ -20,7 +20,6 @@ from ..events.callbacks import Events, Hooks
 from .limits import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
-    from ... import suggestions
     from ...auth.options import Authentication
     from ...entries.server_limits import ServerLimits
     from ...net.process.stderr import StderrTarget
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from ..events.around import Around
     from ..events.audit import AuditOption
     from .client_options import ClientOptions
-else:
-    suggestions = OnDemand("...suggestions", __name__)
 
 _MAX_SERVERS = 1000
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
-from ...lazy import OnDemand
+from ...lazy import applications, parse, rights, shlex, url_routes
 from ...net.paths import absolute_path
 from ...net.process.launch import INTERPRETERS
 from ...net.process.stderr import ProbeFilter, StderrCopy, StderrTarget
@@ -19,18 +19,7 @@ from ...transports.stdio import StdioTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
-    import shlex
-    from urllib import parse
-
-    from ...sandbox import rights
-    from . import applications, url_routes
     from .applications import AsgiApp, ServerObject
-else:
-    parse = OnDemand("urllib.parse")
-    shlex = OnDemand("shlex")
-    rights = OnDemand("...sandbox.rights", __name__)
-    applications = OnDemand(".applications", __name__)
-    url_routes = OnDemand(".url_routes", __name__)
 
 Target = Union[
     str,

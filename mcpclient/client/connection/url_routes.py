@@ -5,29 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import UsageError
 from ...framing.uri import Url, http_url, parse_url
-from ...lazy import OnDemand
+from ...lazy import authentication, legacy_sse, line_socket, negotiate
+from ...lazy import websocket as websocket_transport
 from ...net.dialing import Dialer
 from ...net.network_options import Negotiate
 from ...transports.base import Transport
 from ...transports.http_messages import Credentials, authorizer_in
 from ...transports.streamable_http import StreamableHttpTransport
 from .options import Options, Route, refuse
-
-if TYPE_CHECKING:
-    from ...net import negotiate
-    from ...net.login import authentication
-    from ...transports import legacy_sse, line_socket
-    from ...transports import websocket as websocket_transport
-else:
-    authentication = OnDemand("...net.login.authentication", __name__)
-    negotiate = OnDemand("...net.negotiate", __name__)
-    legacy_sse = OnDemand("...transports.legacy_sse", __name__)
-    line_socket = OnDemand("...transports.line_socket", __name__)
-    websocket_transport = OnDemand("...transports.websocket", __name__)
 
 # The transports that the option ``transport`` may name, by the scheme of the URL.
 _TRANSPORTS = {

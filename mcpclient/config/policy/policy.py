@@ -16,16 +16,13 @@ from ...client.connection.targets import Target, destination_of
 from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
-from ...lazy import OnDemand
+from ...lazy import audit as logs
 from ...net.process.programs import links_of
 from ..config import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
 
 if TYPE_CHECKING:
-    from ...client.events import audit as logs
     from ...client.events.audit import AuditLog, AuditOption
-else:
-    logs = OnDemand("...client.events.audit", __name__)
 
 # Variables that a file may set beside an allowed command, by what they are.
 _PLAIN = re.compile(

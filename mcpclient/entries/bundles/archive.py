@@ -17,19 +17,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...errors import safe_repr
-from ...lazy import OnDemand
+from ...lazy import zipfile
 from ...net.clocks import seconds_since_epoch
 from ...net.files import make_private_folder, read_file
 from ...net.paths import bundle_folder
 from ..entry import EntryError
-
-if TYPE_CHECKING:
-    import zipfile
-else:
-    zipfile = OnDemand("zipfile")
 
 MANIFEST = "manifest.json"
 

@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
-from ...lazy import OnDemand
+from ...lazy import confine
 from ..paths import absolute_path
 
 if TYPE_CHECKING:
-    from ...sandbox import confine
     from ...sandbox.rights import Sandbox
-else:
-    confine = OnDemand("...sandbox.confine", __name__)
 
 # Bytes of a program that are searched for its interpreter (Linux reads 256).
 _LONGEST_FIRST_LINE = 512

@@ -17,19 +17,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from ...lazy import OnDemand
+from ...lazy import fcntl, queue, termios
 from ..futures import call_from_thread
-
-if TYPE_CHECKING:
-    import fcntl
-    import queue
-    import termios
-else:
-    fcntl = OnDemand("fcntl")  # Windows has neither this nor termios
-    queue = OnDemand("queue")
-    termios = OnDemand("termios")
 
 # The capacity of a pipe on Linux and macOS: no read returns more.
 _READ_SIZE = 64 * 1024

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
-from ...lazy import OnDemand
+from ...lazy import redaction
 from ..futures import call_from_thread, resolve
 from .launch import child_environment, launch
 from .pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
@@ -24,10 +24,7 @@ from .stderr import StderrTarget, StderrTee
 from .stopping import ExitWatch, ProcessGroup, StopLadder, Stopping, give_up, process_group
 
 if TYPE_CHECKING:
-    from ...recording import redaction
     from ...sandbox.rights import Sandbox
-else:
-    redaction = OnDemand("...recording.redaction", __name__)
 
 _DEFAULT_LADDER = StopLadder()
 
