@@ -1,4 +1,4 @@
-"""The caller's handlers, wrapped so that plain functions run in a worker thread and may block.
+"""The caller's handlers, wrapped so that plain functions run in threads of their own and may block.
 
 Coroutine functions run in the event loop, as they do everywhere.
 """
@@ -6,6 +6,7 @@ Coroutine functions run in the event loop, as they do everywhere.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 from collections.abc import Awaitable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -15,9 +16,37 @@ from typing import Any, Callable, Union, cast
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
 from ..client.events.callbacks import Hooks, OrderedCallback
-from ..net.futures import BackgroundTasks
+from ..net.futures import BackgroundTasks, call_in_thread
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread
+
+
+def call_in_worker(
+    function: Callable[..., Any], *arguments: Any, **options: Any
+) -> asyncio.Future[Any]:
+    """Call a function in a daemon thread of its own and return a future of the running event loop.
+
+    The function runs in the caller's context. Nothing limits the number of threads: a handler may
+    call the client, whose server then calls another handler while the first waits. The future is
+    cancelled if no thread can be started any more, because the interpreter is shutting down.
+    """
+    context = contextvars.copy_context()
+
+    def work() -> Any:
+        try:
+            return context.run(function, *arguments, **options)
+        except BaseException as error:
+            if isinstance(error, Exception) and not isinstance(error, StopIteration):
+                raise
+            # SystemExit would end the loop of all clients; futures cannot hold StopIteration.
+            raise RuntimeError(f"a handler raised {type(error).__name__}") from None
+
+    try:
+        return call_in_thread(work, "mcpclient-handler")
+    except RuntimeError:
+        outcome = asyncio.get_running_loop().create_future()
+        outcome.cancel()
+        return outcome
 
 
 def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +60,7 @@ def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function, updated=())
     async def run(*arguments: Any, **options: Any) -> Any:
-        answer = await running_loop_thread().workers.call(function, arguments, options)
+        answer = await call_in_worker(function, *arguments, **options)
         return await answer if inspect.isawaitable(answer) else answer
 
     return run
@@ -115,10 +144,9 @@ def _around_in_worker(hook: Around | BlockingAround) -> Around:
                 under_way.discard(task)
 
         try:
-            result: CallToolResult | Awaitable[CallToolResult] = await thread.workers.call(
-                hook, (call, lambda call: thread.run(tracked(call))), {}
-            )
-            return await result if inspect.isawaitable(result) else result
+            result = await call_in_worker(hook, call, lambda call: thread.run(tracked(call)))
+            answer: CallToolResult = await result if inspect.isawaitable(result) else result
+            return answer
         except asyncio.CancelledError:
             for task in under_way:
                 task.cancel()  # otherwise the worker keeps waiting and the server keeps working

@@ -1,7 +1,4 @@
-"""The event loop that all blocking clients of a process share, in a thread of its own.
-
-Beside it are the worker threads, in which the caller's handlers may block for any time.
-"""
+"""The event loop that all blocking clients of a process share, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -13,15 +10,12 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
-from functools import partial
-from queue import SimpleQueue
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 from weakref import WeakSet
 
 from ..errors import ClientClosed, UsageError
-from ..net.futures import call_from_thread, resolve
 
 T = TypeVar("T")
 
@@ -45,7 +39,6 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
-        self.workers: Workers = Workers()
         try:
             self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         except ValueError as error:  # signals wake a loop of Windows, in the main interpreter alone
@@ -175,7 +168,6 @@ class LoopThread:
         self._thread.join(_CANCELLING)
         if not self._thread.is_alive():
             self.loop.close()
-        self.workers.stop()
 
     async def _close_all(self) -> None:
         self._start_arrived()
@@ -244,85 +236,6 @@ class _Running:
         self.error = error
         if not self._thread.is_silenced:
             self._tell()
-
-
-# The workers
-
-_Job = tuple["asyncio.Future[Any]", Callable[[], Any]]
-
-
-class Workers:
-    """A pool of daemon threads, one for each handler that runs, reused for later handlers.
-
-    `concurrent.futures.ThreadPoolExecutor` does not fit, for two reasons. A program that ends must
-    not wait for the threads: one may still be in ``input()``. And their number must not be limited:
-    a handler may call the client, whose server then calls another handler while the first waits.
-    """
-
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Optional[_Job]] = SimpleQueue()  # noqa: UP045 - Python 3.9
-        self._count = 0
-        self._idle = 0
-        self._lock = threading.Lock()
-
-    def call(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        options: Mapping[str, Any],
-    ) -> asyncio.Future[Any]:
-        """Call a function in a worker and return a future of the running event loop.
-
-        The function runs in the caller's context. The future is cancelled if no thread can be
-        started any more, because the interpreter is shutting down.
-        """
-        outcome = asyncio.get_running_loop().create_future()
-        work = partial(contextvars.copy_context().run, partial(function, *arguments, **options))
-        if not self._put((outcome, work)):
-            outcome.cancel()
-        return outcome
-
-    def _put(self, job: _Job) -> bool:
-        with self._lock:
-            is_expected = self._idle > 0
-            if is_expected:
-                self._idle -= 1
-        if not is_expected:
-            try:
-                threading.Thread(target=self._run, name="mcpclient-handler", daemon=True).start()
-            except RuntimeError:
-                return False
-        self._jobs.put(job)
-        return True
-
-    def _run(self) -> None:
-        with self._lock:
-            self._count += 1
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                return
-            outcome, work = job
-            result: Any = None
-            error: BaseException | None = None
-            try:
-                result = work()
-            except BaseException as raised:
-                # SystemExit would end the loop of all clients; futures cannot hold StopIteration.
-                is_fit = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
-                name = type(raised).__name__
-                error = raised if is_fit else RuntimeError(f"a handler raised {name}")
-            with self._lock:
-                self._idle += 1  # before telling: the caller may have the next job ready
-            call_from_thread(outcome.get_loop(), resolve, outcome, result, error)
-            del job, outcome, work, result, error  # otherwise they would live until the next job
-
-    def stop(self) -> None:
-        """Let each worker end once its handler has returned."""
-        with self._lock:
-            count, self._count, self._idle = self._count, 0, 0
-        for _ in range(count):
-            self._jobs.put(None)
 
 
 # The thread of this process

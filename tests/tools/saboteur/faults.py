@@ -577,7 +577,12 @@ OTHERS = [
         "                unfinished.unlink()",
         "                pass",
     ),
-    Fault("sync.loop_thread", "a busy worker counts as idle", "self._idle -= 1", "pass"),
+    Fault(
+        "sync.handlers",
+        "a handler that exits ends the loop of all clients",
+        'raise RuntimeError(f"a handler raised {type(error).__name__}") from None',
+        "raise",
+    ),
     Fault(
         "net.http",
         "a repetition goes over another stale connection",
