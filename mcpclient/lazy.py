@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .cli import asking as asking
     from .cli import auth as auth
     from .cli import configured as _configured
-    from .cli import tools as tools
+    from .cli import features as features
     from .client import configured as configured
     from .client import feed as feed
     from .client import tasks as tasks
@@ -82,7 +82,7 @@ _MODULES = {
     "stdlib": "calendar fcntl pathlib queue shlex ssl termios zipfile zlib",
     ".": "hints suggestions sync",
     ".adapters": "openai_chat toolbox",
-    ".cli": "asking auth tools",
+    ".cli": "asking auth features",
     ".client": "configured feed tasks typed_results",
     ".client.answers": "answerers",
     ".client.connection": "applications caps client_options url_routes",
