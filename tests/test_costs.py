@@ -295,7 +295,12 @@ QUADRATIC = [
         a_long_line,
     ),
     ("framing.ndjson", 'pieces = data.split(b"\\n")', PARTITIONED, many_lines),
-    ("framing.sse", "self._line += rest", "self._line = self._line + rest", an_event_in_pieces),
+    (
+        "framing.ndjson",
+        "self._held += piece\n            return",
+        "self._held = self._held + piece\n            return",
+        an_event_in_pieces,
+    ),
     (
         "framing.sse",
         "self._data += value",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Union
 
-from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
+from .ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer, OversizedLine
 
 MAX_RETRY = 86_400_000
 """The longest reconnection time that is accepted, in milliseconds: one day."""
@@ -56,10 +56,9 @@ class EventDecoder:
         self.retry: int | None = None
         self._max_event_size = max_event_size
         self._max_line = max_event_size + _MAX_NAME_LENGTH
-        self._bom_due = True
+        self._framer = LineFramer(self._max_line)
+        self._is_first_line = True
         self._after_cr = False  # a LF as the next byte belongs to a CR already seen
-        self._line = bytearray()  # the unfinished line
-        self._skipping_line = False  # that part was too long and is gone
         # The buffers of the algorithm. None is its empty data buffer; b"" is what one empty
         # data line leaves there. UTF-8 is decoded when all of the data is known.
         self._data: bytes | bytearray | None = None
@@ -70,80 +69,52 @@ class EventDecoder:
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that the next bytes complete."""
         events: list[Event] = []
-        if self._bom_due:
-            data = self._without_bom(data)
+        # CRLF, LF and CR end a line; one pair may lie in two feeds.
+        if self._after_cr and data.startswith(b"\n"):
+            data, self._after_cr = data[1:], False
         if not data:
             return events
-        lines = self._split(data)
-        rest = lines.pop()
-        if lines and (self._line or self._skipping_line):
-            self._complete_line(lines.pop(0), events)
-        for line in lines:
-            if line:
-                self._take_line(line, events)
-            else:
-                self._dispatch(events)
-        if rest:
-            self._keep(rest, events)
-        return events
-
-    def _without_bom(self, data: bytes) -> bytes:
-        begin = bytes(self._line) + data
-        self._line.clear()
-        if len(begin) < len(_BOM) and _BOM.startswith(begin):
-            self._line += begin
-            return b""
-        self._bom_due = False
-        return begin[len(_BOM) :] if begin.startswith(_BOM) else begin
-
-    def _split(self, data: bytes) -> list[bytes]:
-        """Split at CRLF, LF and CR, one pair of which may lie in two feeds."""
-        if self._after_cr and data.startswith(b"\n"):
-            data = data[1:]
-            self._after_cr = False
-            if not data:
-                return [b""]
         self._after_cr = data.endswith(b"\r")
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        return data.split(b"\n")
-
-    def _keep(self, rest: bytes, events: list[Event]) -> None:
-        """Keep the beginning of a line for later, unless it is too long already."""
-        if self._skipping_line:
-            return
-        self._line += rest
-        if len(self._line) > self._max_line:
-            self._line = bytearray()
-            self._skipping_line = True
-            self._drop(events)
-
-    def _complete_line(self, end: bytes, events: list[Event]) -> None:
-        if self._skipping_line:
-            self._skipping_line = False
-            return
-        line = self._line
-        line += end
-        self._line = bytearray()
-        self._take_line(line, events)
-
-    def _take_line(self, line: bytes | bytearray, events: list[Event]) -> None:
-        """Process one line that is not empty."""
-        if len(line) > self._max_line:
-            self._drop(events)
-        elif line.startswith(b"data:"):
-            # A bytearray, which a long line is, drops its beginning without a copy.
-            begin = 6 if line[5:6] == b" " else 5
-            if isinstance(line, bytearray):
-                del line[:begin]
+        lines = self._framer.feed(data)
+        lines.reverse()
+        while lines:
+            line = lines.pop()  # which may be large, and is not kept here
+            if self._is_first_line:
+                self._is_first_line = False
+                if isinstance(line, bytes) and line.startswith(_BOM):
+                    line = line[len(_BOM) :]
+            if isinstance(line, OversizedLine):
+                self._drop(events)
+            elif line:
+                self._take_line(line, events)
             else:
-                line = line[begin:]
-            self._add_data(line, events)
-        else:
-            name, _colon, value = line.partition(b":")
-            self._take_field(name, value[1:] if value[:1] == b" " else value, events)
+                self._dispatch(events)
+        if self._framer.unfinished > self._max_line:
+            self._drop(events)
+        return events
 
-    def _add_data(self, value: bytes | bytearray, events: list[Event]) -> None:
+    def _take_line(self, line: bytes, events: list[Event]) -> None:
+        """Process one line that is not empty."""
+        if line.startswith(b"data:"):
+            self._add_data(line[6 if line[5:6] == b" " else 5 :], events)
+            return
+        name, _colon, value = line.partition(b":")
+        if value.startswith(b" "):
+            value = value[1:]
+        if name == b"data":  # alone, without a colon
+            self._add_data(b"", events)
+        elif name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"id":
+            if b"\0" not in value:
+                self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and _DIGITS.fullmatch(value):
+            # Nine digits are more than the bound; of a megabyte, int() would be slow.
+            self.retry = min(int(value.lstrip(b"0")[:9] or b"0"), MAX_RETRY)
+
+    def _add_data(self, value: bytes, events: list[Event]) -> None:
         if self._dropping:
             return
         if self._data is None:
@@ -155,21 +126,6 @@ class EventDecoder:
             self._data += value
         if len(self._data) > self._max_event_size:
             self._drop(events)
-
-    def _take_field(
-        self, name: bytes | bytearray, value: bytes | bytearray, events: list[Event]
-    ) -> None:
-        if name == b"event":
-            self._event = value.decode("utf-8", "replace")
-        elif name == b"id":
-            if b"\0" not in value:
-                self._id = value.decode("utf-8", "replace")
-        elif name == b"retry":
-            if _DIGITS.fullmatch(value):
-                # Nine digits are more than the bound; of a megabyte, int() would be slow.
-                self.retry = min(int(value.lstrip(b"0")[:9] or b"0"), MAX_RETRY)
-        elif name == b"data":  # a line of that name alone, without a colon
-            self._add_data(b"", events)
 
     def _drop(self, events: list[Event]) -> None:
         self._data = None
