@@ -51,10 +51,9 @@ class Script:
         self._redactor = Redactor()
         self._calls: dict[tuple[str, str], list[Call]] = {}
         self._found: dict[tuple[str, str], int] = {}
-        redactor = Redactor()
         for call in calls:
             self._redactor.unmarked(call.answer)  # which arguments the tools mark as secret
-            params = _without_meta(redactor.message(call.request.get("params")))
+            params = self._shown(call.request.get("params"))
             key = self._key_of(call.request["method"], params)
             self._calls.setdefault(key, []).append(call)
 
@@ -72,10 +71,19 @@ class Script:
             if id(call) not in found and call.request["method"] not in _OPENING
         ]
 
+    def _shown(self, params: Any) -> Any:
+        """Return the params of a request without secrets, and without what no answer depends on."""
+        params = self._redactor.message(params)
+        if not isinstance(params, Mapping):
+            return params
+        return {name: value for name, value in params.items() if name != "_meta"} or None
+
     def _key_of(self, method: str, params: Any) -> tuple[str, str]:
+        if method in _OPENING:
+            return method, "null"
         if self._compared is not None:
             params = [_part(params, path) for path in self._compared]
-        return _key(method, params)
+        return method, REDACTED_NAME.sub("redacted", json.dumps(params, sort_keys=True))
 
     def reply_to(self, request: Message) -> Reply:
         """Return the reply to a request. Raises `NotRecorded`."""
@@ -93,10 +101,10 @@ class Script:
         """Return the recorded call; None for a ``server/discover`` that has to be refused."""
         if isinstance(params, Mapping):
             params = self._redactor.masked(params)
-        params = _without_meta(self._redactor.message(params))
+        params = self._shown(params)
         key = self._key_of(method, params)
         calls = self._calls.get(key)
-        if method == "server/discover" and _key("initialize", None) in self._calls:
+        if method == "server/discover" and ("initialize", "null") in self._calls:
             # It was not asked, as of an older server, or in vain: then no call is pending.
             calls = [call for call in calls or [] if call.steps]
             if not calls:
@@ -143,15 +151,3 @@ def _next_success(calls: Sequence[Call], index: int) -> int:
     """Pass over attempts to open a connection that were followed by a better one."""
     better = [place for place, call in enumerate(calls) if "result" in (call.answer or {})]
     return next((place for place in better if place >= index), better[-1] if better else index)
-
-
-def _key(method: str, params: Any) -> tuple[str, str]:
-    if method in _OPENING:
-        return method, "null"
-    return method, REDACTED_NAME.sub("redacted", json.dumps(params, sort_keys=True))
-
-
-def _without_meta(params: Any) -> Any:
-    if not isinstance(params, Mapping):
-        return params
-    return {name: value for name, value in params.items() if name != "_meta"} or None

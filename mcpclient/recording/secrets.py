@@ -82,31 +82,27 @@ class Place(NamedTuple):
     name: str
 
 
+_ROOT = Place(False, "")
+
+
 def walk(
-    value: Any, leaf: Callable[[Any, Place], Any], key: Callable[[Any], Any] = lambda name: name
+    value: Any,
+    leaf: Callable[[Any, Place], Any],
+    key: Callable[[Any], Any] = lambda name: name,
+    place: Place = _ROOT,
+    judged: int = _BY_NAME,
 ) -> Any:
     """Return a copy of a JSON value, in which ``leaf`` replaces each value without members, and
     ``key`` the name of each member.
 
     Raises RecursionError for a value that is nested too deeply, or contains itself.
     """
-    return _copy(value, Place(False, ""), _BY_NAME, leaf, key)
-
-
-def _copy(
-    value: Any,
-    place: Place,
-    judged: int,
-    leaf: Callable[[Any, Place], Any],
-    key: Callable[[Any], Any],
-) -> Any:
     if isinstance(value, Mapping):
         members = {}
         for name, member in value.items():
             inner = _judged(value, judged, name, member)
-            own_name = name if isinstance(name, str) else place.name
-            own = Place(inner == _SECRET, own_name)
-            members[key(name)] = _copy(member, own, inner, leaf, key)
+            own = Place(inner == _SECRET, name if isinstance(name, str) else place.name)
+            members[key(name)] = walk(member, leaf, key, own, inner)
         return members
     if not isinstance(value, (list, tuple)):
         return leaf(value, place)
@@ -116,7 +112,7 @@ def _copy(
         is_option = isinstance(before, str) and before.startswith("-")
         is_secret = place.is_secret or (is_option and is_secret_name(before))
         own = Place(is_secret, place.name)
-        items.append(_copy(item, own, _SECRET if is_secret else _BY_NAME, leaf, key))
+        items.append(walk(item, leaf, key, own, _SECRET if is_secret else _BY_NAME))
         before = item
     return items
 
@@ -130,22 +126,16 @@ def _judged(owner: Mapping[Any, Any], judged: int, name: Any, member: Any) -> in
     if name in _PARAMETERS and isinstance(member, Mapping):
         return _PARAMETER
     if isinstance(name, str) and is_secret_name(name):
-        return _KEYWORD if judged == _PARAMETER and _is_schema(member) else _SECRET
+        is_schema = isinstance(member, bool) or (
+            isinstance(member, Mapping) and (not member or not _KEYWORDS.isdisjoint(member))
+        )
+        return _KEYWORD if judged == _PARAMETER and is_schema else _SECRET
+    if name == "value":  # of a pair such as {"name": "API_KEY", "value": "…"}
+        named = owner.get("name", owner.get("key"))
+        return _SECRET if isinstance(named, str) and is_secret_name(named) else _BY_NAME
     # The result of an elicitation, with the user's input
     is_input = name == "content" and owner.get("action") == "accept" and isinstance(member, Mapping)
-    return _SECRET if is_input or (name == "value" and _names_a_secret(owner)) else _BY_NAME
-
-
-def _names_a_secret(value: Mapping[Any, Any]) -> bool:
-    """Whether it is a pair such as ``{"name": "API_KEY", "value": "…"}``."""
-    name = value.get("name", value.get("key")) if "value" in value else None
-    return isinstance(name, str) and is_secret_name(name)
-
-
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, bool) or (
-        isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
-    )
+    return _SECRET if is_input else _BY_NAME
 
 
 # A shorter secret is looked for as a word of its own: within words it may be there by chance.

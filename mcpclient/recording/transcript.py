@@ -133,13 +133,21 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
 def _is_record(value: Any) -> bool:
     if not isinstance(value, dict) or value.get("direction") not in _DIRECTIONS:
         return False
-    kind: dict[str, type] = {"method": str} if value["direction"] == "sent" else {"status": int}
+    if not all(isinstance(value[name], kind) for name, kind in _MEMBERS.items() if name in value):
+        return False
+    try:
+        base64.b64decode(value.get("base64", ""))
+    except ValueError:
+        return False
+    head = value.get("http", {})
+    needed = ("method", str) if value["direction"] == "sent" else ("status", int)
+    headers = head.get("headers", [])
     return (
         isinstance(value.get("time"), (int, float))
         and isinstance(value.get("channel"), str)
-        and all(isinstance(value[name], kind) for name, kind in _MEMBERS.items() if name in value)
-        and ("base64" not in value or _is_base64(value["base64"]))
-        and ("http" not in value or _is_head(value["http"], kind))
+        and ("http" not in value or isinstance(head.get(needed[0]), needed[1]))
+        and isinstance(headers, list)
+        and all(isinstance(pair, list) and len(pair) == 2 for pair in headers)
     )
 
 
@@ -147,24 +155,6 @@ _MEMBERS: dict[str, type] = {
     **dict.fromkeys(("text", "base64", "line_end", "end", "frame"), str),
     **dict.fromkeys(("http", "error"), dict),
 }
-
-
-def _is_base64(value: str) -> bool:
-    try:
-        base64.b64decode(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_head(value: Mapping[str, Any], members: Mapping[str, type]) -> bool:
-    """Whether a value is the head of a request or of a response, which have these members."""
-    headers = value.get("headers", [])
-    return (
-        all(isinstance(value.get(name), kind) for name, kind in members.items())
-        and isinstance(headers, list)
-        and all(isinstance(pair, list) and len(pair) == 2 for pair in headers)
-    )
 
 
 # Bytes to facts: the members of a record that say what crossed the wire
