@@ -20,7 +20,6 @@ ACTIONS = ("accept", "decline", "cancel")
 class ElicitationRequest(ServerRequest):
     """A request of the server for input from the user."""
 
-    __slots__ = ()
     message: Field[str] = Field("message", (str,), "", "What is asked and why, for the user.")
     mode: Field[str] = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
     url: Field[str | None] = Field("url", (str,), None, "Where the user should go (URL mode).")

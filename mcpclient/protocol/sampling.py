@@ -53,7 +53,6 @@ _BLOCK_FIELDS = {
 class SamplingMessage(WireObject):
     """One message of the conversation: of the ``user`` or the ``assistant``."""
 
-    __slots__ = ()
     role: Field[str] = Field("role", (str,), "")
 
     @property
@@ -72,7 +71,6 @@ class SamplingMessage(WireObject):
 class SamplingRequest(ServerRequest):
     """A request of the server for a language model."""
 
-    __slots__ = ()
     messages: WireObjectList[SamplingMessage] = WireObjectList(
         "messages", SamplingMessage, "The conversation, oldest first."
     )

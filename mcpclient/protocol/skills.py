@@ -36,7 +36,6 @@ _MAX_ENCODINGS = 8
 class SkillFile(WireObject):
     """One file of a skill, as its entry describes it."""
 
-    __slots__ = ()
     uri: Field[str] = Field("uri", (str,), "")
     digest: Field[str] = Field("digest", (str,), "", "``sha256:`` and 64 hexadecimal digits.")
     size: Field[int] = Field(
@@ -47,7 +46,6 @@ class SkillFile(WireObject):
 class Skill(WireObject):
     """The entry of a skill. Its ``uri`` names it within its server; its name may not be unique."""
 
-    __slots__ = ()
     uri: Field[str] = Field("uri", (str,), "", "URI of its ``SKILL.md``.")
     front_matter: Converted[dict[str, Any]] = Converted(
         "frontmatter", object_in, "The front matter of its ``SKILL.md``, as the server says."

@@ -34,18 +34,15 @@ def _no_json(constant: str) -> Any:
 
 
 class _Named(WireObject):
-    __slots__ = ()
     name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
 
 
 class _Described(_Named):
-    __slots__ = ()
     description: Field[str | None] = Field("description", _STRING, None)
 
 
 class _Readable(_Described):
-    __slots__ = ()
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
@@ -53,14 +50,12 @@ class _Readable(_Described):
 class Implementation(_Named):
     """The name and version that the peer reports. Unverified: use it for display only."""
 
-    __slots__ = ()
     version: Field[str] = Field("version", _STRING, "")
 
 
 class Tool(_Described):
     """A tool the server offers."""
 
-    __slots__ = ()
     output_schema: Field[Any] = Field[Any](
         "outputSchema", (dict, bool), None, "JSON Schema, exactly as sent."
     )
@@ -97,7 +92,6 @@ class Tool(_Described):
 class Resource(_Readable):
     """Something that can be read."""
 
-    __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
     size: Field[float | None] = Field(
         "size", _NUMBER, None, "Size in bytes, where the server says it."
@@ -107,7 +101,6 @@ class Resource(_Readable):
 class ResourceTemplate(_Readable):
     """A family of resources; ``uri_template`` is an RFC 6570 template."""
 
-    __slots__ = ()
     uri_template: Field[str] = Field("uriTemplate", _STRING, "")
 
     def expand(self, **variables: uri_templates.TemplateValue) -> str:
@@ -122,7 +115,6 @@ class ResourceTemplate(_Readable):
 class ResourceContents(WireObject):
     """The contents of one resource: ``text``, or ``blob`` as Base64."""
 
-    __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     text: Field[str | None] = Field("text", _STRING, None)
@@ -139,7 +131,6 @@ class ResourceContents(WireObject):
 class Content(WireObject):
     """A block of content. A type this library does not know stays a plain `Content`."""
 
-    __slots__ = ()
     type: Field[str] = Field("type", _STRING, "")
     annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
@@ -147,12 +138,10 @@ class Content(WireObject):
 class TextContent(Content):
     """Text."""
 
-    __slots__ = ()
     text: Field[str] = Field("text", _STRING, "")
 
 
 class _BinaryContent(Content):
-    __slots__ = ()
     mime_type: Field[str] = Field("mimeType", _STRING, "")
 
     @property
@@ -165,26 +154,20 @@ class _BinaryContent(Content):
 class ImageContent(_BinaryContent):
     """An image."""
 
-    __slots__ = ()
-
 
 class AudioContent(_BinaryContent):
     """Sound."""
-
-    __slots__ = ()
 
 
 class ResourceLink(Content, _Readable):
     """A pointer to a resource that can be read."""
 
-    __slots__ = ()
     uri: Field[str] = Field("uri", _STRING, "")
 
 
 class EmbeddedResource(Content):
     """The contents of a resource, inside a message."""
 
-    __slots__ = ()
     resource: Converted[ResourceContents] = Converted(
         "resource", lambda value: ResourceContents(object_in(value)), "The embedded contents."
     )
@@ -193,14 +176,12 @@ class EmbeddedResource(Content):
 class ToolUseContent(Content):
     """A model asks for a tool to be used (sampling)."""
 
-    __slots__ = ()
     id: Field[str] = Field("id", _STRING, "")
     name: Field[str] = Field("name", _STRING, "")
     input: Converted[dict[str, Any]] = Converted("input", object_in, "The arguments for the tool.")
 
 
 class _ToolOutput(WireObject):
-    __slots__ = ()
     content: WireObjectList[Content] = WireObjectList(
         "content", lambda raw: content_block(raw), "The content blocks, in order."
     )
@@ -220,7 +201,6 @@ class _ToolOutput(WireObject):
 class ToolResultContent(Content, _ToolOutput):
     """The result of a tool, for the model that asked for it (sampling)."""
 
-    __slots__ = ()
     tool_use_id: Field[str] = Field("toolUseId", _STRING, "")
 
 
@@ -293,21 +273,18 @@ def wraps_result(schema: object) -> bool:
 class PromptArgument(_Described):
     """An argument that a prompt takes."""
 
-    __slots__ = ()
     required: Field[bool] = Field("required", (bool,), False)
 
 
 class Prompt(_Described):
     """A prompt the server offers."""
 
-    __slots__ = ()
     arguments: WireObjectList[PromptArgument] = WireObjectList("arguments", PromptArgument)
 
 
 class PromptMessage(WireObject):
     """One message of a prompt."""
 
-    __slots__ = ()
     role: Field[str] = Field("role", _STRING, "")
 
     content: Converted[Content] = Converted(
@@ -318,7 +295,6 @@ class PromptMessage(WireObject):
 class GetPromptResult(WireObject):
     """A prompt with its arguments filled in."""
 
-    __slots__ = ()
     description: Field[str | None] = Field("description", _STRING, None)
     messages: WireObjectList[PromptMessage] = WireObjectList("messages", PromptMessage)
 
@@ -331,7 +307,6 @@ class GetPromptResult(WireObject):
 class ReadResourceResult(WireObject):
     """The result of reading a resource: one or more `ResourceContents`."""
 
-    __slots__ = ()
     contents: WireObjectList[ResourceContents] = WireObjectList("contents", ResourceContents)
 
     @property
@@ -348,7 +323,6 @@ class ReadResourceResult(WireObject):
 class Completion(WireObject):
     """Suggestions for the value of an argument."""
 
-    __slots__ = ()
     values: Converted[list[str]] = Converted("values", strings_in, "The suggestions.")
     total: Field[float | None] = Field(
         "total", _NUMBER, None, "How many there are, where the server says it."
@@ -359,7 +333,6 @@ class Completion(WireObject):
 class Progress(WireObject):
     """The progress of a call."""
 
-    __slots__ = ()
     progress: Field[float] = Field("progress", _NUMBER, 0.0)
     total: Field[float | None] = Field("total", _NUMBER, None)
     message: Field[str | None] = Field("message", _STRING, None)
@@ -368,7 +341,6 @@ class Progress(WireObject):
 class LogMessage(WireObject):
     """A log message of the server."""
 
-    __slots__ = ()
     level: Field[str] = Field("level", _STRING, "info")
     logger: Field[str | None] = Field("logger", _STRING, None)
     data: Field[Any] = Field[Any]("data", _ANY, None, "The logged value: any JSON.")

@@ -8,7 +8,7 @@ wrong type reads as absent instead of failing the whole message. ``raw`` is that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable, ClassVar, Generic, TypeVar, cast, overload
+from typing import Any, Callable, ClassVar, Generic, NoReturn, TypeVar, cast, overload
 
 from ..errors import safe_repr
 
@@ -18,7 +18,12 @@ R = TypeVar("R", bound="WireObject")
 _MAX_CHAIN = 16  # references of a schema that lead from one to the next
 
 
-class Field(Generic[T]):
+class _ReadOnly:
+    def __set__(self, record: WireObject, value: NoReturn) -> None:
+        raise AttributeError("the fields of a protocol object are read-only; set them in its raw")
+
+
+class Field(_ReadOnly, Generic[T]):
     """A property that reads ``key`` of the record's dict.
 
     ``kind`` are the types a value may have; ``default`` stands for a missing value and for
@@ -45,7 +50,7 @@ class Field(Generic[T]):
         return cast(T, value)
 
 
-class Converted(Generic[T]):
+class Converted(_ReadOnly, Generic[T]):
     """A property that reads ``key`` of the record's dict through a function.
 
     ``convert`` takes any JSON value, and None for a missing one.

@@ -135,7 +135,7 @@ def test_equality_and_copies() -> None:
 def test_a_field_cannot_be_set() -> None:
     """F-WIRE-8: there is one truth, the dict."""
     with pytest.raises(AttributeError):
-        Thing({}).name = "x"  # type: ignore[misc]
+        Thing({}).name = "x"  # type: ignore[assignment]
 
 
 def test_fields_of_the_class() -> None:
