@@ -29,14 +29,13 @@ def set_member(text: str, path: Sequence[str], value: object) -> str:
     if root is None:
         return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
     holder, depth = _holder(text, root, path)
-    style = _Style(text)
     name, *below = path[depth:]
     member = holder.last.get(name)
-    if member is not None:
-        indent = style.indent_at(member.start)
-        change = _Change(member.value_start, member.end, style.dumped(value, indent))
-        return _checked(_changed(text, [change]), path, value)
-    return _checked(_added(text, holder, name, _nested(below, value), style), path, value)
+    if member is None:
+        return _checked(_added(text, holder, name, _nested(below, value)), path, value)
+    dumped = _dumped(text, value, _indent_at(text, member.start))
+    change = _Change(member.value_start, member.end, dumped)
+    return _checked(_changed(text, [change]), path, value)
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
@@ -77,40 +76,44 @@ def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, in
         depth += 1
 
 
-class _Style:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.line_end = "\r\n" if "\r\n" in text else "\n"
-        first = _INDENTED.search(text)
-        self.unit = first.group(1) if first is not None else "  "
-
-    def indent_at(self, offset: int) -> str:
-        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
-        return line[: len(line) - len(line.lstrip(" \t"))]
-
-    def dumped(self, value: object, indent: str) -> str:
-        text = json.dumps(value, indent=self.unit, ensure_ascii=False)
-        return text.replace("\n", self.line_end + indent)
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
-def _added(text: str, holder: JsoncObject, name: str, value: object, style: _Style) -> str:
-    if "\n" not in text[holder.start : holder.end] and holder.members:  # all in one line
-        last = holder.members[-1]
-        comma = "" if last.comma is not None else ","
+def _indent_unit(text: str) -> str:
+    first = _INDENTED.search(text)
+    return first.group(1) if first is not None else "  "
+
+
+def _indent_at(text: str, offset: int) -> str:
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _dumped(text: str, value: object, indent: str) -> str:
+    """Return a value in JSON, laid out as in `text`."""
+    dumped = json.dumps(value, indent=_indent_unit(text), ensure_ascii=False)
+    return dumped.replace("\n", _line_end(text) + indent)
+
+
+def _added(text: str, holder: JsoncObject, name: str, value: object) -> str:
+    last = holder.members[-1] if holder.members else None
+    key = json.dumps(name, ensure_ascii=False)
+    changes = []
+    if last is not None and last.comma is None:
+        changes.append(_Change(last.end, last.end, ","))
+    if last is not None and "\n" not in text[holder.start : holder.end]:  # all in one line
         place = last.end if last.comma is None else last.comma + 1
-        inline = f"{comma} {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
-        return _changed(text, [_Change(place, place, inline)])
-    outer = style.indent_at(holder.start)
-    indent = style.indent_at(holder.members[-1].start) if holder.members else outer + style.unit
+        inline = f" {key}: {json.dumps(value, ensure_ascii=False)}"
+        return _changed(text, [*changes, _Change(place, place, inline)])
+    outer, line_end = _indent_at(text, holder.start), _line_end(text)
+    indent = outer + _indent_unit(text) if last is None else _indent_at(text, last.start)
     # After the last member and the comments behind it.
     place = len(text[: holder.end].rstrip(" \t\r\n"))
-    added = f"{json.dumps(name, ensure_ascii=False)}: {style.dumped(value, indent)}"
-    changes = [_Change(place, place, style.line_end + indent + added)]
-    if holder.members and holder.members[-1].comma is None:
-        end = holder.members[-1].end
-        changes.insert(0, _Change(end, end, ","))
+    added = f"{line_end}{indent}{key}: {_dumped(text, value, indent)}"
+    changes.append(_Change(place, place, added))
     if "\n" not in text[place : holder.end]:
-        changes.append(_Change(place, holder.end, style.line_end + outer))
+        changes.append(_Change(place, holder.end, line_end + outer))
     return _changed(text, changes)
 
 
