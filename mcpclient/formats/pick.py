@@ -24,10 +24,11 @@ Pick = Callable[[Any], Iterator[Any]]
 """Yields the parts of a value. Raises `UsageError` where the value has no such part."""
 
 _TOKEN = re.compile(
-    r'\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d{1,9})'
-    r"|(?P<mark>[.\[\]{},:|?]))",
+    r'(?P<name>[A-Za-z_]\w*)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>-?\d{1,9})'
+    r"|(?P<mark>[.\[\]{},:|?])|(?P<end>$)",
     re.ASCII,
 )
+_SPACE = re.compile(r"\s*", re.ASCII)
 _MAX_DEPTH = 50
 
 
@@ -35,35 +36,33 @@ def parse_pick(text: str) -> Pick:
     """Return the function that picks parts of values. Raises `UsageError` with the column."""
     parser = _Parser(text)
     pick = parser.pipe()
-    if parser.kind:
+    if parser.kind != "end":
         raise parser.error(f"{parser.word!r} is not expected here")
     return pick
 
 
 class _Parser:
-    """A recursive descent over the tokens of a pick; ``kind`` is empty at the end."""
+    """A recursive descent over the tokens of a pick."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._end = self._depth = 0
+        self.word = self.kind = ""
         self.next()
 
     def next(self) -> str:
         """Advance to the next token, and return the current one."""
-        word = getattr(self, "word", "")
-        self._start = self._end
-        rest = self._text[self._end :]
-        found = _TOKEN.match(rest)
-        if found is None and rest.strip():
-            raise self.error(f"{rest.lstrip()[0]!r} is not understood")
-        self.kind: str = (found.lastgroup or "") if found is not None else ""
-        self.word: str = found[found.lastgroup or 0] if found is not None else ""
-        self._end += len(rest) if found is None else found.end()
-        return str(word)
+        word = self.word
+        space = _SPACE.match(self._text, self._end)
+        self._start = space.end() if space is not None else self._end
+        found = _TOKEN.match(self._text, self._start)
+        if found is None:
+            raise self.error(f"{self._text[self._start]!r} is not understood")
+        self.kind, self.word, self._end = found.lastgroup or "", found[0], found.end()
+        return word
 
     def error(self, problem: str) -> UsageError:
-        space = len(self._text[self._start :]) - len(self._text[self._start :].lstrip())
-        error = UsageError(f"pick {self._text!r}, column {self._start + space + 1}: {problem}")
+        error = UsageError(f"pick {self._text!r}, column {self._start + 1}: {problem}")
         return error.advise("Write it as in: items[].{id, title}")
 
     def take(self, mark: str) -> bool:
@@ -78,33 +77,28 @@ class _Parser:
             raise self.error(f"{mark!r} is missing")
 
     def pipe(self) -> Pick:
-        pick = self.several()
-        while self.take("|"):
-            pick = _chained(pick, self.several())
+        pick: Pick | None = None
+        while pick is None or self.take("|"):
+            picks = [self.term()]
+            while self.take(","):
+                picks.append(self.term())
+            part = picks[0] if len(picks) == 1 else partial(_together, picks)
+            pick = part if pick is None else _chained(pick, part)
         return pick
-
-    def several(self) -> Pick:
-        picks = [self.term()]
-        while self.take(","):
-            picks.append(self.term())
-        return picks[0] if len(picks) == 1 else _together(picks)
 
     def term(self) -> Pick:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self.error("it is nested too deeply")
-        pick = self.suffixed(self.first())
-        self._depth -= 1
-        return pick
-
-    def suffixed(self, pick: Pick) -> Pick:
-        while True:
+        pick = self.first()
+        while self.kind == "mark" and self.word in "?.[":
             if self.take("?"):
                 pick = partial(_tolerant, pick)
-            elif self.take(".") or self.word == "[":
-                pick = _chained(pick, self.step())
             else:
-                return pick
+                self.take(".")
+                pick = _chained(pick, self.step())
+        self._depth -= 1
+        return pick
 
     def first(self) -> Pick:
         if self.take("["):
@@ -112,16 +106,13 @@ class _Parser:
             self.expect("]")
             return lambda value: iter([list(pick(value))])
         if self.take(".") and self.kind not in ("name", "string") and self.word not in ("[", "{"):
-            return _whole
+            return lambda value: iter([value])
         return self.step()
 
     def step(self) -> Pick:
-        if self.word == "{":
+        if self.take("{"):
             return self.object()
-        return self.brackets() if self.word == "[" else self.field()
-
-    def field(self) -> Pick:
-        return partial(_field, self.field_name())
+        return self.brackets() if self.take("[") else partial(_field, self.field_name())
 
     def field_name(self) -> str:
         if self.kind not in ("name", "string"):
@@ -134,11 +125,10 @@ class _Parser:
             raise self.error(f"{word} is not a JSON string") from None
 
     def brackets(self) -> Pick:
-        self.expect("[")
         if self.take("]"):
             return _each
         if self.kind == "string":
-            pick = self.field()
+            pick = partial(_field, self.field_name())
         else:
             low = int(self.next()) if self.kind == "number" else None
             if self.take(":"):
@@ -154,7 +144,6 @@ class _Parser:
         return pick
 
     def object(self) -> Pick:
-        self.expect("{")
         fields: dict[str, Pick] = {}
         while not self.take("}"):
             if fields:
@@ -164,16 +153,12 @@ class _Parser:
         return partial(_object, fields)
 
 
-def _whole(value: Any) -> Iterator[Any]:
-    yield value
-
-
 def _chained(first: Pick, second: Pick) -> Pick:
     return lambda value: (found for each in first(value) for found in second(each))
 
 
-def _together(picks: list[Pick]) -> Pick:
-    return lambda value: (found for pick in picks for found in pick(value))
+def _together(picks: list[Pick], value: Any) -> Iterator[Any]:
+    return (found for pick in picks for found in pick(value))
 
 
 def _tolerant(pick: Pick, value: Any) -> Iterator[Any]:

@@ -145,32 +145,26 @@ def _expand_variable(operator: _Operator, variable: _Variable, value: object) ->
         return _named(operator, variable.name, _encode(text, operator.keeps_reserved))
     if variable.prefix is not None:
         raise UsageError(f"{variable.name}: the template takes a prefix of it, so it must be text")
-    pairs: list[tuple[object, object]]  # without a key for those of a list
+    pairs: list[tuple[object, ...]]  # without a key for those of a list
     if isinstance(value, Mapping):
         pairs = list(value.items())
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        pairs = [(None, item) for item in value]
+        pairs = [(item,) for item in value]
     else:
         raise UsageError(f"{variable.name}: a {type(value).__name__} has no place in a URI")
-    members: list[str] = []
-    for pair in pairs:
-        if pair[1] is not None:
-            *key, text = [
-                _encode(_text(variable, part), operator.keeps_reserved)
-                for part in pair
-                if part is not None
-            ]
-            if not variable.explode:
-                members += [*key, text]
-            elif key and not operator.named:
-                members.append(f"{key[0]}={text}")
-            else:
-                members.append(_named(operator, key[0] if key else variable.name, text))
+    members = [
+        [_encode(_text(variable, part), operator.keeps_reserved) for part in pair]
+        for pair in pairs
+        if pair[-1] is not None
+    ]
     if not members:
         return None
-    if variable.explode:
-        return operator.separator.join(members)
-    return _named(operator, variable.name, ",".join(members))
+    if not variable.explode:
+        return _named(operator, variable.name, ",".join(map(",".join, members)))
+    if isinstance(value, Mapping) and not operator.named:
+        return operator.separator.join(map("=".join, members))
+    named = [_named(operator, ([variable.name, *member])[-2], member[-1]) for member in members]
+    return operator.separator.join(named)
 
 
 def _named(operator: _Operator, name: str, text: str) -> str:

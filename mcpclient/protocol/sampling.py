@@ -50,6 +50,10 @@ _BLOCK_FIELDS = {
 }
 
 
+def _listed(content: object) -> list[Any]:
+    return content if isinstance(content, list) else [content]
+
+
 class SamplingMessage(WireObject):
     """One message of the conversation: of the ``user`` or the ``assistant``."""
 
@@ -58,9 +62,7 @@ class SamplingMessage(WireObject):
     @property
     def content(self) -> list[Content]:
         """The content blocks; the single block of earlier revisions is a list of one."""
-        value = self.raw.get("content")
-        blocks = value if isinstance(value, list) else [value]
-        return [content_block(block) for block in blocks if isinstance(block, dict)]
+        return list(map(content_block, objects_in(_listed(self.raw.get("content")))))
 
     @property
     def text(self) -> str:
@@ -121,7 +123,13 @@ def check_request(request: SamplingRequest, *, tools: bool) -> None:
     "Error Handling", 2025-11-25.
     """
     listed, messages = request.raw.get("messages"), request.messages
-    if not isinstance(listed, list) or not all(map(_is_message, listed)):
+    blocks = [block for message in messages for block in _listed(message.raw.get("content"))]
+    is_whole = isinstance(listed, list) and len(listed) == len(messages)
+    if (
+        not is_whole
+        or not all(isinstance(block, dict) for block in blocks)
+        or not all(message.role in ("user", "assistant") for message in messages)
+    ):
         raise ProtocolViolation("sampling/createMessage came without messages of users and models")
     if not tools and ("tools" in request.raw or "toolChoice" in request.raw):
         raise ProtocolViolation("the use of tools in sampling was not declared")
@@ -139,18 +147,10 @@ def check_request(request: SamplingRequest, *, tools: bool) -> None:
         raise ProtocolViolation("tool result missing in sampling")
 
 
-def _is_message(value: object) -> bool:
-    if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
-        return False
-    content = value.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    return all(isinstance(block, dict) for block in blocks)
-
-
 def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
     """Turn the return value of a handler into the result for the server.
 
-    ``answer`` is a string, or a mapping with ``content`` (a string, a block, or a list of blocks)
+    ``answer`` is a string, or a mapping with ``content`` (a string, a block, or a list of these)
     and, where known, ``model``, ``role`` and ``stopReason``; the last may be called ``stop_reason``
     or ``finish_reason``, and be given in the words of models' own interfaces. ``model`` is used
     where the answer names none. Raises `ValueError` with the reason for anything else.
@@ -159,7 +159,9 @@ def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
         answer = {"content": answer}
     if not isinstance(answer, Mapping):
         raise ValueError(f"it is neither text nor a mapping but {type(answer).__name__}")
-    blocks = _blocks(answer.get("content"))
+    blocks = [_checked_block(block) for block in _listed(answer.get("content"))]
+    if not blocks:
+        raise ValueError("it has no content")
     result = {key: answer[key] for key in ("_meta",) if key in answer}
     result["role"] = answer.get("role", "assistant")
     # A single block is not put into a list: revisions before 2025-11-25 require that.
@@ -176,16 +178,9 @@ def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
     return result
 
 
-def _blocks(content: object) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    blocks = content if isinstance(content, list) else [content]
-    if not blocks:
-        raise ValueError("it has no content")
-    return [_checked_block(block) for block in blocks]
-
-
 def _checked_block(block: object) -> dict[str, Any]:
+    if isinstance(block, str):
+        block = {"type": "text", "text": block}
     if isinstance(block, WireObject):
         block = block.raw
     if not isinstance(block, Mapping):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..framing.escaping import escape
 from .types import Tool, wraps_result
-from .wire_object import referenced
+from .wire_object import object_in, referenced, string_at, strings_in
 
 _MAX_DEPTH = 12
 _MAX_DEFINITIONS = 2_000
@@ -94,9 +94,9 @@ class Annotations:
         self.definitions: list[list[str]] = []
         self._taken = set(taken)
         self._root: Any = None
-        # The target of a reference, by the identity of its schema: it ends recursion.
-        self._named: dict[int, str] = {}
-        self._kept: list[object] = []  # keeps each schema alive, so that no id() is reused
+        # The name for a schema, by its identity, and the schema, so that no id() is reused. It ends
+        # recursion.
+        self._named: dict[int, tuple[str, object]] = {}
 
     def of(self, schema: Any, name: str, root: Any = None) -> str:
         """Return the annotation for a schema; ``name`` is for a type that it may need.
@@ -148,9 +148,8 @@ class Annotations:
         return _SIMPLE.get(kind, "Any") if isinstance(kind, str) else "Any"
 
     def _object(self, schema: Mapping[str, Any], name: str, depth: int) -> str:
-        known = self._named.get(id(schema))
-        if known is not None:
-            return known
+        if id(schema) in self._named:
+            return self._named[id(schema)][0]
         properties, required = self._merged(schema, depth)
         if not properties:
             values = schema.get("additionalProperties", True)
@@ -161,8 +160,7 @@ class Annotations:
         wanted = name if not depth or not isinstance(title, str) else title
         made = class_name(wanted, self._taken)
         self._taken.add(made)
-        self._named[id(schema)] = made
-        self._kept.append(schema)
+        self._named[id(schema)] = made, schema
         fields = {
             key: self._annotation(value, f"{made}{class_name(key)}", depth + 1)
             for key, value in properties.items()
@@ -170,20 +168,18 @@ class Annotations:
         self.definitions.append(_typed_dict(made, schema, fields, properties, required))
         return made
 
-    def _merged(self, schema: Any, depth: int) -> tuple[Mapping[str, Any], set[str]]:
+    def _merged(self, schema: Mapping[str, Any], depth: int) -> tuple[Mapping[str, Any], set[str]]:
         """Return the properties and required names of an object, those of ``allOf`` included."""
-        if not isinstance(schema, Mapping):
-            return {}, set()
         properties: dict[str, Any] = {}
         required: set[str] = set()
         if depth < _MAX_DEPTH:
-            for each in _list(schema.get("allOf")):
+            branches = schema.get("allOf")
+            for each in branches if isinstance(branches, list) else ():
                 found, needed = self._merged(referenced(each, self._root), depth + 1)
                 properties.update(found)
                 required |= needed
-        own = schema.get("properties")
-        properties.update(own if isinstance(own, Mapping) else {})
-        required |= {each for each in _list(schema.get("required")) if isinstance(each, str)}
+        properties.update(object_in(schema.get("properties")))
+        required |= set(strings_in(schema.get("required")))
         return properties, required
 
 
@@ -200,14 +196,16 @@ def _typed_dict(
     }
     if not all(map(_is_field, typed)):
         lines = [f"{name} = TypedDict(", f'    "{name}",', "    {"]
-        lines += [f"        {literal(key)}: {_string(text)}," for key, text in typed.items()]
+        for key, text in typed.items():  # in the quotes that formatters leave
+            quoted = repr(text) if '"' in text else f'"{text}"'
+            lines.append(f"        {literal(key)}: {quoted},")
         return [*lines, "    },", ")"]
     lines = [f"class {name}(TypedDict):"]
     lines += [*docstring([str(schema.get("description") or f"An object of {name}.")], "    "), ""]
     for key, text in typed.items():
         lines.append(f"    {key}: {text}")
-        about = properties[key].get("description") if isinstance(properties[key], Mapping) else None
-        if isinstance(about, str) and about.strip():
+        about = string_at(properties[key], "description") or ""
+        if about.strip():
             lines += docstring([about], "    ")
     return lines
 
@@ -215,11 +213,6 @@ def _typed_dict(
 def _is_field(key: str) -> bool:
     is_name = key.isidentifier() and key.isascii() and not iskeyword(key)
     return is_name and key not in TYPES and not key.startswith("__")
-
-
-def _string(annotation: str) -> str:
-    """Return an annotation as a string of Python, in the quotes that formatters leave."""
-    return repr(annotation) if '"' in annotation else f'"{annotation}"'
 
 
 def _literals(values: Sequence[Any]) -> str:
@@ -240,10 +233,6 @@ def _union(annotations: Iterable[str]) -> str:
         return "Any" if "Any" in parts else next(iter(parts), "Any")
     inner = [each[6:-1] if each.startswith("Union[") else each for each in parts]
     return f"Union[{', '.join(inner)}]"
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 class Parameter(NamedTuple):
@@ -293,15 +282,9 @@ def tool_signature(tool: Tool, name: str, annotations: Annotations, otherwise: s
     properties, required = annotations.fields(schema)
     for wire, each in properties.items():
         annotation = annotations.of(each, f"{title}{class_name(wire)}", schema)
-        signature.add(wire, annotation, _about(each), wire in required)
+        told = object_in(each)
+        about = (string_at(told, "description") or "").strip()
+        if "default" in told:
+            about = f"{about} Default: {literal(told['default'])[:200]}.".strip()
+        signature.add(wire, annotation, about, wire in required)
     return signature
-
-
-def _about(schema: Any) -> str:
-    if not isinstance(schema, Mapping):
-        return ""
-    about = schema.get("description")
-    words = [about.strip()] if isinstance(about, str) and about.strip() else []
-    if "default" in schema:
-        words.append(f"Default: {literal(schema['default'])[:200]}.")
-    return " ".join(words)
