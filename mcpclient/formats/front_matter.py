@@ -230,7 +230,7 @@ class _Blocks:
         # A closing bracket often stands under the key, which strictly is too far to the left.
         reader = FlowReader("\n".join([text, *self._inside(indent, closing="]}")]))
         try:
-            value = reader.read()
+            value = reader.value()
         except FrontMatterError as error:
             raise self._error(str(error), lines_back=1) from None
         self._next += reader.text.count("\n", 0, reader.position)
@@ -285,20 +285,14 @@ def _indent_of(line: str) -> int:
 
 
 class FlowReader:
-    """A reader of one value in quotes or brackets, from the beginning of a string.
-
-    ``position``: where in the text it ends, once it has been read.
-    """
+    """A reader of values in quotes or brackets; ``position`` is where the next one begins."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position: int = 0
 
-    def read(self) -> Any:
-        """Return the value. Raises `FrontMatterError`."""
-        return self._value(0)
-
-    def _value(self, depth: int) -> Any:
+    def value(self, depth: int = 0) -> Any:
+        """Return the next value. Raises `FrontMatterError`."""
         if depth > _MAX_DEPTH:
             raise FrontMatterError("it is nested too deeply")
         character = self._peek()
@@ -309,7 +303,7 @@ class FlowReader:
         return self._quoted() if character in "\"'" else scalar(self._plain())
 
     def _list(self, depth: int) -> list[Any]:
-        return [self._value(depth + 1) for _ in self._entries("]")]
+        return [self.value(depth + 1) for _ in self._entries("]")]
 
     def _object(self, depth: int) -> dict[str, Any]:
         items: dict[str, Any] = {}
@@ -320,7 +314,7 @@ class FlowReader:
             items[key] = None
             if self._peek() == ":":
                 self.position += 1
-                items[key] = None if self._peek() in ",}" else self._value(depth + 1)
+                items[key] = None if self._peek() in ",}" else self.value(depth + 1)
         return items
 
     def _entries(self, closing: str) -> Iterator[None]:

@@ -47,16 +47,14 @@ def browser_host(url: str) -> str:
         if host.startswith("["):
             address = IPv6Address(host[1:-1])  # in the one spelling that all programs write
             return "" if address.ipv4_mapped else f"[{address}]"
-        labels = [_label_to_ascii(label) for label in re.sub("[A-Z]+", _lower, host).split(".")]
+        # Letters outside of ASCII are judged as they are.
+        lowered = re.sub("[A-Z]+", lambda match: match[0].lower(), host)
+        labels = [_label_to_ascii(label) for label in lowered.split(".")]
         named = ".".join(labels)
         is_plain = not is_meant_as_ipv4(named.rstrip(".")) or str(IPv4Address(named)) == named
         return named if is_plain else ""
     except ValueError:
         return ""
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match[0].lower()
 
 
 def is_meant_as_ipv4(host: str) -> bool:

@@ -21,6 +21,7 @@ SOCKS_PORTS = {"socks5": 1080, "socks5h": 1080}
 
 # Plain byte streams: one has no default port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
+_PORTS = {**DEFAULT_PORTS, **SOCKS_PORTS, **_STREAM_PORTS}
 _SECURE = ("https", "wss")
 _MAX_SHOWN_LENGTH = 200
 _MAX_HOST_LENGTH = 253  # RFC 1035, section 2.3.4, without the dot of the root
@@ -51,7 +52,7 @@ class Url(NamedTuple):
     def authority(self) -> str:
         """The value of the ``Host`` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _port_of(self.scheme) else f"{host}:{self.port}"
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -95,9 +96,8 @@ def parse_url(text: str, *, of_proxy: bool = False) -> Url:
         raise UsageError(f"not a URL: {_shown(text)!r}: bad host, port or encoding") from None
     scheme = parts.scheme  # urlsplit has made it lower case
     if scheme == "unix" and not host and len(parts.path) > 1:
-        return Url(scheme, "", _port_of(scheme), unquote(parts.path), None)
-    is_socks = of_proxy and scheme in SOCKS_PORTS
-    if not is_socks and scheme not in DEFAULT_PORTS and scheme not in _STREAM_PORTS:
+        return Url(scheme, "", _PORTS[scheme], unquote(parts.path), None)
+    if scheme not in _PORTS or (scheme in SOCKS_PORTS and not of_proxy):
         raise UsageError(f"not an http, https, ws, wss, tcp or unix URL: {_shown(text)!r}")
     if scheme == "unix":
         raise UsageError(f"not the URL of a socket, like unix:///path: {_shown(text)!r}")
@@ -105,11 +105,7 @@ def parse_url(text: str, *, of_proxy: bool = False) -> Url:
         raise UsageError(f"a URL without a host: {_shown(text)!r}")
     if scheme == "tcp" and port is None:
         raise UsageError(f"a tcp URL without a port: {_shown(text)!r}")
-    return Url(scheme, host, _port_of(scheme) if port is None else port, target, credentials)
-
-
-def _port_of(scheme: str) -> int:
-    return {**DEFAULT_PORTS, **SOCKS_PORTS, **_STREAM_PORTS}[scheme]
+    return Url(scheme, host, _PORTS[scheme] if port is None else port, target, credentials)
 
 
 def http_url(url: Url) -> str:

@@ -137,16 +137,14 @@ class Correlator:
         """Deliver a response to its waiter. Return False if no request is pending for it."""
         pending = self.find(message.get("id"))
         if pending is None or pending.waiter.done():
-            self._note_stray(message.get("id"))
+            stray = message.get("id")
+            known = plain_id(stray)
+            is_late = type(known) is int and 0 < known <= self._last_id
+            if stray is not None and not is_late and len(self.stray_ids) < _MAX_STRAY_IDS:
+                self.stray_ids += (stray,)
             return False
         pending.waiter.set_result(message)
         return True
-
-    def _note_stray(self, request_id: object) -> None:
-        known = plain_id(request_id)
-        is_late = type(known) is int and 0 < known <= self._last_id
-        if request_id is not None and not is_late and len(self.stray_ids) < _MAX_STRAY_IDS:
-            self.stray_ids += (request_id,)
 
     def fail(self, request_id: object, error: McpError) -> bool:
         """Fail one request. Return False if it is not pending."""

@@ -7,6 +7,7 @@ that never goes backwards.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any, Callable, NamedTuple
 
@@ -76,13 +77,6 @@ def lifetime_of(result: Mapping[str, Any]) -> float:
     return min(milliseconds, MAX_LIFETIME * 1000) / 1000
 
 
-class _Entry(NamedTuple):
-    """A result as JSON, so that no caller can change the result of another."""
-
-    text: str
-    expires: float
-
-
 # Stands for every authorization context, with results marked public.
 _ANYONE = object()
 
@@ -101,7 +95,8 @@ class ResponseCache:
         self._limit = entries
         self._size_limit = size
         self._size = 0
-        self._entries: dict[tuple[Key, Hashable], _Entry] = {}
+        # Each result as JSON, so that no caller can change that of another, and when it is stale.
+        self._entries: dict[tuple[Key, Hashable], tuple[str, float]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -109,13 +104,10 @@ class ResponseCache:
     def find(self, key: Key, context: Hashable, now: float) -> dict[str, Any] | None:
         """Return a fresh result, a new copy each time; None when the server has to be asked."""
         for place in _places(key, context):
-            entry = self._entries.get(place)
-            if entry is None:
-                continue
-            self._remove(place)
-            if now < entry.expires:
-                self._add(place, entry)
-                result: dict[str, Any] = json.loads(entry.text)
+            text, expires = self._remove(place)
+            if now < expires:
+                self._add(place, text, expires)
+                result: dict[str, Any] = json.loads(text)
                 return result
         return None
 
@@ -137,18 +129,18 @@ class ResponseCache:
         if len(text) > self._size_limit // 4:
             return
         place = (key, _ANYONE if public else context)
-        self._add(place, _Entry(text, now + lifetime))
+        self._add(place, text, now + lifetime)
         while len(self._entries) > self._limit or self._size > self._size_limit:
             self._remove(next(iter(self._entries)))
 
-    def _add(self, place: tuple[Key, Hashable], entry: _Entry) -> None:
-        self._entries[place] = entry
-        self._size += len(entry.text)
+    def _add(self, place: tuple[Key, Hashable], text: str, expires: float) -> None:
+        self._entries[place] = text, expires
+        self._size += len(text)
 
-    def _remove(self, place: tuple[Key, Hashable]) -> None:
-        entry = self._entries.pop(place, None)
-        if entry is not None:
-            self._size -= len(entry.text)
+    def _remove(self, place: tuple[Key, Hashable]) -> tuple[str, float]:
+        text, expires = self._entries.pop(place, ("", -math.inf))
+        self._size -= len(text)
+        return text, expires
 
     # Invalidation
 

@@ -82,16 +82,14 @@ def _annotated(
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
     name = node[_ANNOTATION]
     if not isinstance(name, str) or not headers.TOKEN.fullmatch(name):
-        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} is not an HTTP field name")
-    steps = tuple(step for step in path if step is not None)
-    if len(steps) != len(path) or not path:
+        fault = "is not an HTTP field name"
+    elif not path or None in path:
         fault = "is not on a property reachable from the root"
-        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} {fault}")
-    kind = node.get("type")
-    if kind not in _MIRRORED_TYPES:
-        fault = f"is on a {safe_repr(kind)}, not a primitive"
-        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} {fault}")
-    return HeaderParameter(name, steps)
+    elif node.get("type") not in _MIRRORED_TYPES:
+        fault = f"is on a {safe_repr(node.get('type'))}, not a primitive"
+    else:
+        return HeaderParameter(name, tuple(step for step in path if step is not None))
+    raise ValueError(f"{_ANNOTATION} {safe_repr(name)} {fault}")
 
 
 class HeaderParameters:

@@ -29,10 +29,6 @@ def _decoded(data: str) -> bytes:
         return b""
 
 
-def _no_json(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
 class _Named(WireObject):
     name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
@@ -253,7 +249,7 @@ class CallToolResult(_ToolOutput):
             return structured["result"] if self.is_wrapped and is_wrapper else structured
         text = self.text
         try:
-            return json.loads(text, parse_constant=_no_json)
+            return json.loads(text, parse_constant=int)  # NaN and Infinity, which are none, fail
         except (ValueError, RecursionError):
             return text
 

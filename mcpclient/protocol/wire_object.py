@@ -73,12 +73,7 @@ class WireObjectList(Converted[list[R]]):
     """A property that reads ``key`` as a list of records; what is not an object is left out."""
 
     def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
-        def convert(value: object) -> list[R]:
-            if not isinstance(value, list):
-                return []
-            return [make(item) for item in value if isinstance(item, dict)]
-
-        super().__init__(key, convert, doc)
+        super().__init__(key, lambda value: list(map(make, objects_in(value))), doc)
 
 
 def object_in(value: object) -> dict[str, Any]:

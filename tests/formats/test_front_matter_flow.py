@@ -61,13 +61,13 @@ def test_scalars(text: str, value: object) -> None:
 def test_flow(text: str, value: Any) -> None:
     """F-API-16: collections in brackets and quoted scalars, over several lines."""
     reader = FlowReader(text)
-    assert reader.read() == value
+    assert reader.value() == value
     assert reader.position == len(text)
 
 
 def test_the_reader_says_where_the_value_ends() -> None:
     reader = FlowReader("[1] # rest")
-    reader.read()
+    reader.value()
     assert reader.text[reader.position :] == " # rest"
 
 
@@ -89,12 +89,12 @@ def test_the_reader_says_where_the_value_ends() -> None:
 def test_what_is_refused(text: str, reason: str) -> None:
     """F-API-16: what is broken or could be read in two ways is never guessed at."""
     with pytest.raises(FrontMatterError, match=reason):
-        FlowReader(text).read()
+        FlowReader(text).value()
 
 
 def test_a_character_escaped_in_two_halves() -> None:
     """F-API-16: as JSON escapes what is beyond 16 bits; half of one stays what it is."""
-    assert FlowReader(r'"\ud83d\ude00 \ud83d \ude00\ud83d"').read() == "😀 \ud83d \ude00\ud83d"
+    assert FlowReader(r'"\ud83d\ude00 \ud83d \ude00\ud83d"').value() == "😀 \ud83d \ude00\ud83d"
 
 
 def test_a_quoted_scalar_without_end() -> None:

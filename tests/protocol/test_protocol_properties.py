@@ -120,7 +120,7 @@ def test_json_is_read_as_yaml(value: Any) -> None:
     if isinstance(value, (dict, list, str)):
         text = json.dumps(value)
         reader = FlowReader(text + " # more")
-        assert reader.read() == value
+        assert reader.value() == value
         assert reader.position == len(text)
 
 

@@ -39,10 +39,6 @@ def _children(site: Site) -> list[Check]:
     return [site.child(index, in_place=True) for index in range(len(site.items()))]
 
 
-def _all_of(site: Site) -> Rule:
-    return Rule(ANY, partial(all_failures, _children(site)))
-
-
 def _some_of(site: Site) -> Rule:
     """Compile ``anyOf`` or ``oneOf``."""
     children = _children(site)
@@ -213,27 +209,20 @@ def _first_items(site: Site, schemas: Sequence[object]) -> Rule:
     return _each(ARRAY, lambda value, run, seen: zip(count(), value, children))
 
 
-def _items_from(site: Site, start: int) -> Rule:
-    child = site.child()
+def _items(site: Site) -> Rule | None:
+    """Compile ``items`` or, behind a list of those in draft-07, ``additionalItems``."""
+    first = site.schema.get("items" if site.dialect.legacy else "prefixItems")
+    listed = first if isinstance(first, list) else []
+    if site.value is listed:
+        return _first_items(site, listed)
+    if site.keyword == "additionalItems" and first is not listed:
+        return None
+    child, start = site.child(), len(listed)
 
     def parts(value: list[object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
         return zip(count(start), value[start:] if start else value, repeat(child))
 
     return _each(ARRAY, parts)
-
-
-def _items(site: Site) -> Rule:
-    if site.dialect.legacy and isinstance(site.value, list):
-        return _first_items(site, site.value)
-    prefix = site.schema.get("prefixItems")
-    return _items_from(
-        site, len(prefix) if isinstance(prefix, list) and not site.dialect.legacy else 0
-    )
-
-
-def _additional_items(site: Site) -> Rule | None:
-    first = site.schema.get("items")
-    return _items_from(site, len(first)) if isinstance(first, list) else None
 
 
 def _contains(site: Site) -> Rule:
@@ -275,7 +264,7 @@ APPLICATORS: Mapping[str, Build] = {
     "$dynamicRef": lambda site: Rule(
         ANY, site.compiler.refer_dynamically(site.position, site.text())
     ),
-    "allOf": _all_of,
+    "allOf": lambda site: Rule(ANY, partial(all_failures, _children(site))),
     "anyOf": _some_of,
     "oneOf": _some_of,
     "not": _not,
@@ -289,7 +278,7 @@ APPLICATORS: Mapping[str, Build] = {
     "propertyNames": _property_names,
     "prefixItems": lambda site: _first_items(site, site.items()),
     "items": _items,
-    "additionalItems": _additional_items,
+    "additionalItems": _items,
     "contains": _contains,
 }
 

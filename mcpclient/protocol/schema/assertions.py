@@ -42,13 +42,11 @@ def _type(site: Site) -> Rule | None:
     return site.assertion(others, holds, f"is not {expected}")
 
 
-def _enum(site: Site) -> Rule:
-    if not isinstance(site.value, list):
+def _one_of(site: Site) -> Rule:
+    """Compile ``const`` or ``enum``."""
+    choices = [site.value] if site.keyword == "const" else site.value
+    if not isinstance(choices, list):
         raise site.error("is not an array")
-    return _one_of(site, site.value)
-
-
-def _one_of(site: Site, choices: list[object]) -> Rule:
     depth = site.compiler.depth
     spend = site.compiler.spend
     spend(len(choices))
@@ -254,8 +252,8 @@ _FORMATS: Mapping[str, Matches] = {
 
 ASSERTIONS: Mapping[str, Build] = {
     "type": _type,
-    "enum": _enum,
-    "const": lambda site: _one_of(site, [site.value]),
+    "enum": _one_of,
+    "const": _one_of,
     "multipleOf": _multiple_of,
     "maximum": _bound(NUMBER, operator.le, "{} is greater than {}"),
     "exclusiveMaximum": _bound(NUMBER, operator.lt, "{} is not less than {}"),

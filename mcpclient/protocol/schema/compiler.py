@@ -175,7 +175,12 @@ class Compiler:
             # A document that was referred to meanwhile may have further anchors of these names.
             for name in self._dynamic_names:
                 self._compile_dynamic_anchors(name)
-        self._reject_endless_loops()
+        try:
+            TopologicalSorter(self._in_place).prepare()
+        except CycleError as error:
+            circle: list[Position] = error.args[1]
+            fault = "its references lead in a circle"
+            raise SchemaError(fault, circle[0].location) from None
 
     def _reach(self, positions: Iterable[Position]) -> None:
         for position in positions:
@@ -212,8 +217,10 @@ class Compiler:
                 raise SchemaError(str(error), site.location) from None
             if rule is not None:
                 rules.append(rule)
-            if keyword in _WALKED:
-                position.cost += _walking_steps(schema[keyword])
+            entries = schema[keyword]
+            if keyword in _WALKED and isinstance(entries, (dict, list)):
+                names = [name for name in entries if isinstance(name, str)]  # which are compared
+                position.cost += len(entries) // ENTRIES_PER_STEP + text_steps(names)
         position.rules = rules_by_type(rules)
 
     def refer(self, origin: Position, reference: str) -> Check:
@@ -264,14 +271,6 @@ class Compiler:
             self._patterns[text] = pattern
         return self._patterns[text]
 
-    def _reject_endless_loops(self) -> None:
-        """Raise `SchemaError` where a schema applies itself to the very same value again."""
-        try:
-            TopologicalSorter(self._in_place).prepare()
-        except CycleError as error:
-            position: Position = error.args[1][0]
-            raise SchemaError("its references lead in a circle", position.location) from None
-
 
 def _check_schema(
     limits: SchemaLimits, metaschema: Position, value: object, run: Run, seen: Evaluated | None
@@ -285,12 +284,3 @@ def _check_schema(
         path = pointer_tokens(error.location.partition("#")[2])
         return [Failure(error.fault, metaschema, "", [*reversed(path)])]
     return None
-
-
-def _walking_steps(entries: object) -> int:
-    """Return the steps of walking over the entries of a keyword, whose names are compared."""
-    if not isinstance(entries, (dict, list)):
-        return 0
-    return len(entries) // ENTRIES_PER_STEP + text_steps(
-        [name for name in entries if isinstance(name, str)]
-    )

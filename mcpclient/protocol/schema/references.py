@@ -196,7 +196,9 @@ class Registry:
                 raise SchemaError(fault, position.location)
             schema = position.value
             if isinstance(schema, dict):
-                self._spend(_STEPS_PER_SUBSCHEMA + _entries_of(schema) // _ENTRIES_PER_STEP)
+                entries = [value for value in schema.values() if isinstance(value, (dict, list))]
+                most = len(schema) + sum(map(len, entries))  # subschemas
+                self._spend(_STEPS_PER_SUBSCHEMA + most // _ENTRIES_PER_STEP)
                 self._identify(position, schema)
                 for tokens, value in subschemas(schema, position.resource.dialect):
                     pending.append(position.add_child(tokens, value))
@@ -256,9 +258,3 @@ class Registry:
     def _expect_same(self, known: Position, position: Position, name: str) -> None:
         if known.value != position.value:
             raise SchemaError(f"two different schemas have {name}", position.location)
-
-
-def _entries_of(schema: Mapping[str, object]) -> int:
-    """Return an upper bound for the subschemas in a schema."""
-    containers = [value for value in schema.values() if isinstance(value, (dict, list))]
-    return len(schema) + sum(map(len, containers))

@@ -331,8 +331,8 @@ OTHERS = [
     Fault(
         "framing.sse",
         "a decoder is quadratic",
-        "self._line += rest",
-        "self._line = self._line + rest",
+        "self._data += value",
+        "self._data = self._data + value",
     ),
     Fault(
         "framing.content_coding",
@@ -361,8 +361,8 @@ OTHERS = [
     Fault(
         "jsonrpc.correlator",
         "an answer counts twice",
-        "if pending is None or pending.waiter.done():\n            self._note_stray",
-        "if pending is None:\n            self._note_stray",
+        "if pending is None or pending.waiter.done():\n            stray",
+        "if pending is None:\n            stray",
     ),
     Fault(
         "auth.obtaining",
@@ -440,7 +440,7 @@ OTHERS = [
         'if scheme in ("bearer", "dpop"):',
         "if True:",
     ),
-    Fault("protocol.caching", "an answer is kept for ever", "if now < entry.expires:", "if True:"),
+    Fault("protocol.caching", "an answer is kept for ever", "if now < expires:", "if True:"),
     Fault(
         "protocol.caching",
         "one user sees another's answers",

@@ -20,7 +20,7 @@ def target(data: bytes) -> None:
     except FrontMatterError:
         matter, rest = text, ""
     assert matter in text and text.endswith(rest)
-    for parse in (parse_front_matter, lambda text: FlowReader(text).read()):
+    for parse in (parse_front_matter, lambda text: FlowReader(text).value()):
         try:
             value = parse(matter)
         except FrontMatterError as error:
