@@ -157,7 +157,6 @@ class KnownSecrets:
 
     def __init__(self) -> None:
         self._by_start: dict[str, list[tuple[str, str]]] = {}
-        self._shortest = _LONG
 
     def add(self, secret: str, name: str) -> None:
         """Look for a secret from now on, however it is spelled; one of under 4 characters never."""
@@ -168,7 +167,6 @@ class KnownSecrets:
     def add_spelling(self, spelling: str, name: str) -> None:
         """Look for a secret as it is written here, and not otherwise."""
         width = _LONG if len(spelling) >= _LONG else _SHORT
-        self._shortest = min(self._shortest, width)
         alike = self._by_start.setdefault(spelling[:width], [])
         if len(alike) <= _MAX_ALIKE and all(spelling != other for other, _ in alike):
             alike.append((spelling[:_COMPARED], name))
@@ -181,7 +179,7 @@ class KnownSecrets:
             return text
         pieces = []
         done = position = 0
-        while position <= len(text) - self._shortest:
+        while position <= len(text) - _SHORT:
             end, name = self._found_at(text, position)
             if end:
                 pieces += [text[done:position], name]
@@ -193,19 +191,18 @@ class KnownSecrets:
     def _found_at(self, text: str, position: int) -> tuple[int, str]:
         """Return where the secret that begins here ends, and its name; 0 when there is none."""
         long = self._by_start.get(text[position : position + _LONG])
-        if long is not None:
+        if long is not None and len(text) - position >= _LONG:
             if len(long) > _MAX_ALIKE:
                 return _end_of_rest(text, position), long[0][1]
             for spelling, name in long:
                 if text.startswith(spelling, position):
                     end = position + len(spelling)
                     return (_end_of_rest(text, end) if len(spelling) == _COMPARED else end), name
-        if self._shortest == _SHORT:
-            for spelling, name in self._by_start.get(text[position : position + _SHORT], ()):
-                end = position + len(spelling)
-                around = text[max(position - 1, 0) : position], text[end : end + 1]
-                if text.startswith(spelling, position) and not any(map(str.isalnum, around)):
-                    return end, name
+        for spelling, name in self._by_start.get(text[position : position + _SHORT], ()):
+            end = position + len(spelling)
+            around = text[max(position - 1, 0) : position], text[end : end + 1]
+            if text.startswith(spelling, position) and not any(map(str.isalnum, around)):
+                return end, name
         return 0, ""
 
 

@@ -23,6 +23,7 @@ def known(*secrets: str) -> KnownSecrets:
         (["long-s3cret"], "along-s3cretx long-s3cret", "a<0>x <0>"),
         (["long-s3cret", "long-s3cret-too"], "long-s3cret-too long-s3cret", "<1> <0>"),
         (["hunter2"], "hunter2, xhunter2 hunter23 'hunter2'", "<0>, xhunter2 hunter23 '<0>'"),
+        (["pass"], "compass pass; compass", "compass <0>; compass"),
         (["abc", ""], "abc", "abc"),
         (["a b/é-s3cret"], "a+b%2F%C3%A9-s3cret", "<0>"),
         (['quo"ted-s3cret'], r"quo\"ted-s3cret", "<0>"),
