@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .jsonc import JsoncError, JsoncObject, Member, parse_jsonc
 
@@ -13,10 +13,7 @@ _INDENTED = re.compile(r"(?m)^([ \t]+)\S")
 _AFTER_MEMBER = re.compile(r"[ \t]*(?://[^\r\n]*)?(?:\r?\n|(?=\}))")
 
 
-class _Change(NamedTuple):
-    start: int
-    end: int
-    text: str
+_Change = tuple[int, int, str]  # from an offset to another, and the text to put there
 
 
 def set_member(text: str, path: Sequence[str], value: object) -> str:
@@ -34,7 +31,7 @@ def set_member(text: str, path: Sequence[str], value: object) -> str:
     if member is None:
         return _checked(_added(text, holder, name, _nested(below, value)), path, value)
     dumped = _dumped(text, value, _indent_at(text, member.start))
-    change = _Change(member.value_start, member.end, dumped)
+    change = (member.value_start, member.end, dumped)
     return _checked(_changed(text, [change]), path, value)
 
 
@@ -51,7 +48,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     changes = [_without(text, member) for member in holder.members if member.key == path[-1]]
     last = holder.members[-1]
     if kept and last.key == path[-1] and last.comma is None and kept[-1].comma is not None:
-        changes.insert(0, _Change(kept[-1].comma, kept[-1].comma + 1, ""))
+        changes.insert(0, (kept[-1].comma, kept[-1].comma + 1, ""))
     return _changed(text, sorted(changes))
 
 
@@ -61,7 +58,7 @@ def _without(text: str, member: Member) -> _Change:
     start = len(text[: member.start].rstrip(" \t"))
     after = _AFTER_MEMBER.match(text, end)
     starts_line = start == 0 or text[start - 1] == "\n"
-    return _Change(start, after.end() if starts_line and after is not None else end, "")
+    return (start, after.end() if starts_line and after is not None else end, "")
 
 
 def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, int]:
@@ -101,28 +98,28 @@ def _added(text: str, holder: JsoncObject, name: str, value: object) -> str:
     key = json.dumps(name, ensure_ascii=False)
     changes = []
     if last is not None and last.comma is None:
-        changes.append(_Change(last.end, last.end, ","))
+        changes.append((last.end, last.end, ","))
     if last is not None and "\n" not in text[holder.start : holder.end]:  # all in one line
         place = last.end if last.comma is None else last.comma + 1
         inline = f" {key}: {json.dumps(value, ensure_ascii=False)}"
-        return _changed(text, [*changes, _Change(place, place, inline)])
+        return _changed(text, [*changes, (place, place, inline)])
     outer, line_end = _indent_at(text, holder.start), _line_end(text)
     indent = outer + _indent_unit(text) if last is None else _indent_at(text, last.start)
     # After the last member and the comments behind it.
     place = len(text[: holder.end].rstrip(" \t\r\n"))
     added = f"{line_end}{indent}{key}: {_dumped(text, value, indent)}"
-    changes.append(_Change(place, place, added))
+    changes.append((place, place, added))
     if "\n" not in text[place : holder.end]:
-        changes.append(_Change(place, holder.end, line_end + outer))
+        changes.append((place, holder.end, line_end + outer))
     return _changed(text, changes)
 
 
 def _changed(text: str, changes: Sequence[_Change]) -> str:
     """Apply changes, sorted and without overlap."""
     parts, position = [], 0
-    for change in changes:
-        parts += [text[position : change.start], change.text]
-        position = change.end
+    for start, end, replacement in changes:
+        parts += [text[position:start], replacement]
+        position = end
     return "".join(parts) + text[position:]
 
 

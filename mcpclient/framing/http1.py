@@ -242,12 +242,8 @@ class ResponseParser:
     # The body
 
     def _read_sized(self, data: bytes, position: int, events: list[Event]) -> int:
-        chunk = data[position : position + self._remaining]
-        events.append(BodyChunk(chunk))
-        self._remaining -= len(chunk)
-        if not self._remaining:
-            self._finish(data, position + len(chunk), _NO_TRAILERS, events)
-        return position + len(chunk)
+        position = self._read_chunk(data, position, events)
+        return position if self._remaining else self._finish(data, position, _NO_TRAILERS, events)
 
     def _read_until_close(self, data: bytes, position: int, events: list[Event]) -> int:
         events.append(BodyChunk(data[position:]))

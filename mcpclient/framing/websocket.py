@@ -148,8 +148,7 @@ class WebSocketProtocol:
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         random_bytes: Callable[[int], bytes] = urandom,
     ) -> None:
-        self._deflater = frames.MessageDeflater(deflate) if deflate else None
-        self._inflater = frames.MessageInflater(deflate) if deflate else None
+        self._codec = frames.MessageCodec(deflate) if deflate else None
         self._max_message_size = max_message_size
         self._random_bytes = random_bytes
         self._close_sent = False
@@ -221,9 +220,9 @@ class WebSocketProtocol:
 
     def _send_message(self, opcode: int, payload: bytes) -> bytes:
         self._require_open()
-        if self._deflater is not None and self._deflater.wants(len(payload)):
+        if self._codec is not None and self._codec.wants(len(payload)):
             return self._frame(
-                frames.FINAL | frames.RESERVED_1 | opcode, self._deflater.deflate(payload)
+                frames.FINAL | frames.RESERVED_1 | opcode, self._codec.deflate(payload)
             )
         return self._frame(frames.FINAL | opcode, payload)
 
@@ -298,7 +297,7 @@ class WebSocketProtocol:
         compressed = first & 0x70 == frames.RESERVED_1
         if opcode > frames.BINARY:
             raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")
-        if first & 0x70 and not (compressed and self._inflater and opcode != frames.CONTINUATION):
+        if first & 0x70 and not (compressed and self._codec and opcode != frames.CONTINUATION):
             raise FrameViolation(1002, "the server set reserved bits in a frame")
         if (opcode == frames.CONTINUATION) != (self._message is not None):
             raise FrameViolation(
@@ -311,7 +310,7 @@ class WebSocketProtocol:
             self._message = frames.MessageAssembly(
                 is_text=opcode == frames.TEXT,
                 limit=self._max_message_size,
-                inflater=self._inflater if compressed else None,
+                inflater=self._codec if compressed else None,
             )
         if not self._close_sent:
             self._message.expect(length)

@@ -153,7 +153,7 @@ class MessageAssembly:
     compressed data that cannot be read.
     """
 
-    def __init__(self, *, is_text: bool, limit: int, inflater: MessageInflater | None) -> None:
+    def __init__(self, *, is_text: bool, limit: int, inflater: MessageCodec | None) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")().decode if is_text else None
         self._text = io.StringIO()
         self._data = io.BytesIO()
@@ -265,13 +265,13 @@ def parse_extension_answer(value: str) -> DeflateParameters:
     return DeflateParameters(**found)
 
 
-class MessageDeflater:
-    """Compresses the messages a client sends."""
+class MessageCodec:
+    """Compresses the messages a client sends, and decompresses a server's piece by piece."""
 
     def __init__(self, parameters: DeflateParameters) -> None:
-        self._window_bits = parameters.client_max_window_bits
-        self._takeover = not parameters.client_no_context_takeover
+        self._parameters = parameters
         self._compressor: zlib._Compress | None = None
+        self._decompressor = _new_decompressor()
 
     def wants(self, size: int) -> bool:
         """Whether to compress a message of ``size`` bytes; RFC 7692 section 6 leaves it to us.
@@ -279,24 +279,17 @@ class MessageDeflater:
         No for small messages, whose compression costs more time than it saves, and where a window
         of 256 bytes was agreed on, which zlib can read but not write.
         """
-        return size >= _SMALLEST and self._window_bits > 8
+        return size >= _SMALLEST and self._parameters.client_max_window_bits > 8
 
     def deflate(self, payload: bytes) -> bytes:
         """Return the compressed payload of one whole message, one for which `wants` says yes."""
         compressor = self._compressor
         if compressor is None:
-            compressor = zlib.compressobj(wbits=-self._window_bits)
+            compressor = zlib.compressobj(wbits=-self._parameters.client_max_window_bits)
         compressed = compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)
-        self._compressor = compressor if self._takeover else None
+        forgets = self._parameters.client_no_context_takeover
+        self._compressor = None if forgets else compressor
         return compressed[: -len(_TAIL)]
-
-
-class MessageInflater:
-    """Decompresses the messages a server sends, piece by piece."""
-
-    def __init__(self, parameters: DeflateParameters) -> None:
-        self._takeover = not parameters.server_no_context_takeover
-        self._decompressor = _new_decompressor()
 
     def inflate(self, payload: memoryview) -> Iterator[bytes]:
         """Inflate a piece of a payload, at most 1 MiB of output at a time. Raises zlib.error."""
@@ -307,7 +300,7 @@ class MessageInflater:
         """Yield the rest of the message, after its last piece; the next call begins a new one."""
         if not self._decompressor.eof:
             yield from self._inflate_step(_TAIL)
-        if self._decompressor.eof or not self._takeover:
+        if self._decompressor.eof or self._parameters.server_no_context_takeover:
             self._decompressor = _new_decompressor()
 
     def _inflate_step(self, data: bytes | memoryview) -> Iterator[bytes]:

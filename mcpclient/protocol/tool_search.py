@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
-from ..errors import safe_str
 from .types import Tool
+from .wire_object import object_in, string_at
 
 AnyTool = TypeVar("AnyTool", bound=Tool)
 
@@ -67,15 +67,11 @@ def _words(text: str) -> list[str]:
 
 def _weights_of(tool: Tool) -> dict[str, float]:
     """Return the words of a tool, each with the weight of its best place."""
-    schema = tool.input_schema
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    parameters = list(properties.items()) if isinstance(properties, dict) else []
-    texts = [
-        safe_str(value.get("description", "")) for _, value in parameters if isinstance(value, dict)
-    ]
+    parameters = object_in(object_in(tool.input_schema).get("properties"))
+    texts = [string_at(value, "description") or "" for value in parameters.values()]
     places = [
         (_DESCRIPTION, [tool.description or "", *texts]),
-        (_PARAMETER, [str(name) for name, _ in parameters]),
+        (_PARAMETER, parameters),
         (_TITLE, [tool.title or ""]),
         (_NAME, [tool.name]),
     ]

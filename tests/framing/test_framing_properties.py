@@ -35,8 +35,7 @@ from mcpclient.framing.websocket_frames import (
     PING,
     TEXT,
     DeflateParameters,
-    MessageDeflater,
-    MessageInflater,
+    MessageCodec,
 )
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, field_values, texts, tokens
@@ -287,10 +286,10 @@ def test_compressed_messages(
     payloads: list[bytes], forgets: bool, bits: int, places: list[int]
 ) -> None:
     """F-WIRE-6: what our side compresses is what the other side of the same agreement inflates."""
-    deflater = MessageDeflater(
+    deflater = MessageCodec(
         DeflateParameters(client_no_context_takeover=forgets, client_max_window_bits=bits)
     )
-    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=forgets))
+    inflater = MessageCodec(DeflateParameters(server_no_context_takeover=forgets))
     for payload in payloads:
         pieces: list[bytes] = []
         for chunk in split(deflater.deflate(payload), places):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mcpclient.framing.websocket_frames import (
     OFFER,
     DeflateParameters,
-    MessageDeflater,
-    MessageInflater,
+    MessageCodec,
     parse_extension_answer,
 )
 from tests.support.properties import examples
@@ -21,7 +20,7 @@ from tests.support.properties import examples
 TEXT = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}' * 20
 
 
-def inflate(inflater: MessageInflater, payload: bytes) -> bytes:
+def inflate(inflater: MessageCodec, payload: bytes) -> bytes:
     pieces = [*inflater.inflate(memoryview(payload)), *inflater.finish()]
     return b"".join(pieces)
 
@@ -118,7 +117,7 @@ def test_an_answer_that_breaks_the_rules_names_what_is_wrong(answer: str, reason
 
 def test_the_examples_of_the_rfc() -> None:
     """F-WIRE-6: sections 7.2.3.1 to 7.2.3.5 inflate to "Hello", with one context for all."""
-    inflater = MessageInflater(DeflateParameters())
+    inflater = MessageCodec(DeflateParameters())
     for payload in (
         "f248cdc9c90700",  # one block
         "f200110000",  # section 7.2.3.2, sharing the window of the message before
@@ -133,7 +132,7 @@ def test_the_examples_of_the_rfc() -> None:
 @given(messages=st.lists(st.binary(max_size=100)), cut=st.integers(1, 20))
 def test_messages_share_a_context_and_may_be_cut_anywhere(messages: list[bytes], cut: int) -> None:
     """F-WIRE-6"""
-    server, inflater = Server(), MessageInflater(DeflateParameters())
+    server, inflater = Server(), MessageCodec(DeflateParameters())
     for message in messages * 2:
         # zlib flushes nothing for nothing; the RFC has one zero byte there (section 7.2.3.6).
         payload = server.deflate(message) if message else b"\0"
@@ -146,7 +145,7 @@ def test_messages_share_a_context_and_may_be_cut_anywhere(messages: list[bytes],
 
 def test_without_takeover_each_message_begins_with_an_empty_window() -> None:
     """F-WIRE-6"""
-    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=True))
+    inflater = MessageCodec(DeflateParameters(server_no_context_takeover=True))
     for _ in range(3):
         assert inflate(inflater, Server().deflate(TEXT)) == TEXT
     sharing = Server()
@@ -159,7 +158,7 @@ def test_without_takeover_each_message_begins_with_an_empty_window() -> None:
 def test_every_window_of_the_server_is_read(window_bits: int) -> None:
     """F-WIRE-6"""
     server = Server(window_bits)
-    inflater = MessageInflater(DeflateParameters(server_max_window_bits=window_bits))
+    inflater = MessageCodec(DeflateParameters(server_max_window_bits=window_bits))
     for _ in range(3):
         assert inflate(inflater, server.deflate(TEXT * 50)) == TEXT * 50
 
@@ -170,7 +169,7 @@ def test_a_stream_that_ends_in_the_message_may_be_followed_by_another(
     has_padding: bool, takeover: bool
 ) -> None:
     """F-WIRE-6: BFINAL, section 7.2.3.4, also from a server that forgets the byte after it."""
-    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=not takeover))
+    inflater = MessageCodec(DeflateParameters(server_no_context_takeover=not takeover))
     for text in (b"first", b"second", TEXT):
         compressor = zlib.compressobj(wbits=-15)
         payload = compressor.compress(text) + compressor.flush(zlib.Z_FINISH)
@@ -186,7 +185,7 @@ def test_output_comes_in_steps_of_a_mebibyte(size: int, is_final: bool) -> None:
     compressor = zlib.compressobj(wbits=-15)
     payload = compressor.compress(bytes(size))
     payload += compressor.flush(zlib.Z_FINISH if is_final else zlib.Z_SYNC_FLUSH)
-    inflater = MessageInflater(DeflateParameters())
+    inflater = MessageCodec(DeflateParameters())
     pieces = [*inflater.inflate(memoryview(payload)), *inflater.finish()]
     assert b"".join(pieces) == bytes(size)
     assert max(map(len, pieces)) <= 1 << 20
@@ -195,7 +194,7 @@ def test_output_comes_in_steps_of_a_mebibyte(size: int, is_final: bool) -> None:
 def test_a_large_piece_that_does_not_compress() -> None:
     """F-WIRE-6"""
     payload = random.Random(7).getrandbits(8 * 3_000_000).to_bytes(3_000_000, "big")
-    assert inflate(MessageInflater(DeflateParameters()), Server().deflate(payload)) == payload
+    assert inflate(MessageCodec(DeflateParameters()), Server().deflate(payload)) == payload
 
 
 # Sending.
@@ -208,7 +207,7 @@ def test_every_window_of_the_client_is_kept(window_bits: int, no_takeover: bool)
     parameters = DeflateParameters(
         client_max_window_bits=window_bits, client_no_context_takeover=no_takeover
     )
-    deflater, server = MessageDeflater(parameters), Server(window_bits)
+    deflater, server = MessageCodec(parameters), Server(window_bits)
     randomness = random.Random(1).getrandbits(8 * 3000).to_bytes(3000, "big")
     # Repeats within the smallest window, and beyond it.
     message = randomness[:100] * 20 + randomness * 3 + randomness[:100]
@@ -224,7 +223,7 @@ def test_every_window_of_the_client_is_kept(window_bits: int, no_takeover: bool)
 
 def test_small_messages_go_as_they_are() -> None:
     """F-WIRE-6"""
-    deflater = MessageDeflater(DeflateParameters())
+    deflater = MessageCodec(DeflateParameters())
     assert not deflater.wants(0)
     assert not deflater.wants(1023)
     assert deflater.wants(1024)
@@ -232,4 +231,4 @@ def test_small_messages_go_as_they_are() -> None:
 
 def test_the_window_zlib_cannot_write_is_never_used() -> None:
     """F-WIRE-6: agreed to, because the messages may go uncompressed (section 6)."""
-    assert not MessageDeflater(DeflateParameters(client_max_window_bits=8)).wants(1 << 20)
+    assert not MessageCodec(DeflateParameters(client_max_window_bits=8)).wants(1 << 20)

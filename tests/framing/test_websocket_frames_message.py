@@ -13,7 +13,7 @@ from mcpclient.framing.websocket_frames import (
     DeflateParameters,
     FrameViolation,
     MessageAssembly,
-    MessageInflater,
+    MessageCodec,
     decode_text,
 )
 from tests.support.properties import examples
@@ -26,7 +26,7 @@ def plain(*, is_text: bool, limit: int = MEBIBYTE) -> MessageAssembly:
 
 
 def compressed(*, is_text: bool, limit: int = MEBIBYTE) -> MessageAssembly:
-    inflater = MessageInflater(DeflateParameters())
+    inflater = MessageCodec(DeflateParameters())
     return MessageAssembly(is_text=is_text, limit=limit, inflater=inflater)
 
 

@@ -7,7 +7,7 @@ import zlib
 from mcpclient.framing.websocket_frames import (
     OFFER,
     DeflateParameters,
-    MessageInflater,
+    MessageCodec,
     parse_extension_answer,
 )
 
@@ -30,7 +30,7 @@ def target(data: bytes) -> None:
 
 def read(chunks: list[bytes], parameters: DeflateParameters) -> list[bytes] | None:
     """Return the payload inflated twice, as two messages, or None if it is broken or too large."""
-    inflater = MessageInflater(parameters)
+    inflater = MessageCodec(parameters)
     messages = []
     try:
         for _ in range(2):
