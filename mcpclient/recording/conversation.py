@@ -16,7 +16,7 @@ from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
-from ..protocol.wire_object import object_in
+from ..protocol.wire_object import object_in, objects_in
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
@@ -164,7 +164,6 @@ class _Reader:
         elif error is None:
             return
         elif "end" in record:
-            self._note_if_never_opened(error)
             self._lose_all(error)
         elif "answers" in record:
             self._end(_id_of(record, "answers"), Failed(error))
@@ -172,6 +171,8 @@ class _Reader:
             self._came(Rejected(error), [])
 
     def _lose_all(self, error: Mapping[str, Any]) -> None:
+        if error is not _NO_ANSWER:
+            self._note_if_never_opened(error)
         for request_id in list(self._pending):
             self._end(request_id, Failed(error, lost=True))
 
@@ -234,8 +235,6 @@ class _Reader:
     def _take_end(self, record: Record, channel: _HttpChannel) -> None:
         error = record.get("error") or _NO_ANSWER
         if self._is_legacy_sse and channel.method == "GET":
-            if "error" in record:
-                self._note_if_never_opened(error)
             self._lose_all(error)
         elif record.get("error") or channel.is_stream or not self._is_legacy_sse:
             for call in channel.calls:
@@ -278,24 +277,19 @@ class _Reader:
             else:
                 self._came(Rejected(violation), owners)
             return
-        for message in value if isinstance(value, list) else [value]:
-            if isinstance(message, dict):
-                self._received(message, owners)
+        for message in objects_in(value if isinstance(value, list) else [value]):
+            self._received(message, owners)
 
     def _received(self, message: Message, owners: list[Call]) -> None:
-        if "method" not in message:
-            self._end(self._answered_by(message, owners), Heard(message))
-            return
         heard = Heard(message)
-        if "id" in message:
-            self._asked[_id_of(message)] = heard
-        self._came(heard, owners, message.get("params"))
-
-    def _answered_by(self, message: Message, owners: list[Call]) -> RequestId:
+        if "method" in message:
+            if "id" in message:
+                self._asked[_id_of(message)] = heard
+            self._came(heard, owners, message.get("params"))
+            return
         waiting = owners or list(self._pending.values())
-        if message.get("id") is None and len(waiting) == 1:
-            return _id_of(waiting[0].request)
-        return _id_of(message)
+        is_nameless = message.get("id") is None and len(waiting) == 1
+        self._end(_id_of(waiting[0].request if is_nameless else message), heard)
 
     def _came(self, step: Step, owners: list[Call], params: Any = None) -> None:
         """Handle a message that is not a response: add it to the call it most likely belongs to."""
@@ -345,8 +339,8 @@ def _messages_in(payload: bytes) -> Iterator[Message]:
         value = decode(payload) if payload else []
     except MalformedMessage:
         return
-    for message in value if isinstance(value, list) else [value]:
-        if isinstance(message, dict) and "jsonrpc" in message:
+    for message in objects_in(value if isinstance(value, list) else [value]):
+        if "jsonrpc" in message:
             yield message
 
 

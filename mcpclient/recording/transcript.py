@@ -339,13 +339,10 @@ class HttpChannel:
         if self.ended:
             return
         self.ended = True
+        self._flush({"end": how} if error is None and how == "complete" else {})
         if error is not None:
-            self._flush({})
             self._recorder.note_failure(self.name, error, end=how)
-        elif how == "complete":
-            self._flush({"end": how})
-        else:
-            self._flush({})
+        elif how != "complete":
             self._recorder.record("sent" if how == "closed" else "note", self.name, {"end": how})
 
     def _flush(self, facts: Mapping[str, Any]) -> None:

@@ -79,12 +79,6 @@ class Run(Budget):
         self.spend(len(other) // ENTRIES_PER_STEP)
         seen.update(other)
 
-    def check_limits(self) -> None:
-        """Raise `Stopped` when one of the counters has run out."""
-        self.spend(0)
-        if self.depth < 0:
-            raise Stopped("schema and value are nested too deeply")
-
 
 # A rule, and also a whole schema: (value, run, the record of evaluated parts) -> failures. A rule
 # is only given values of the types it is made for.
@@ -146,8 +140,10 @@ class Position:
         """Apply the schema to a value, and report the evaluated parts to the outer schema."""
         run.steps -= self.cost
         run.depth -= 1
-        if run.steps < 0 or run.depth < 0:
-            run.check_limits()
+        if run.steps < 0:
+            run.look()
+        if run.depth < 0:
+            raise Stopped("schema and value are nested too deeply")
         rules = self.rules.get(type(value))
         if rules is None:
             rules = self.rules[json_type(value)]
