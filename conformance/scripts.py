@@ -138,9 +138,11 @@ SDK1 = "sdk1"
 CLIENT2 = "client2"
 """``@modelcontextprotocol/client``, which speaks both eras and asks for the stateless one first."""
 
-
 PYTHON1 = "python1"
 """``mcp`` 1.x of PyPI, the Python SDK, which speaks the handshake era."""
+
+PYTHON2 = "python2"
+"""``mcp`` 2.x, which speaks both eras and asks for the stateless one first."""
 
 
 @dataclass(frozen=True)
@@ -156,17 +158,18 @@ class Script:
     revision: str = HANDSHAKE
     """The protocol version that is negotiated."""
     driver: str = SDK1
-    """The reference client: `SDK1`, `CLIENT2` or `PYTHON1`."""
+    """The reference client: `SDK1`, `CLIENT2`, `PYTHON1` or `PYTHON2`."""
     client: Mapping[str, Any] = field(default_factory=dict)
     auth: Mapping[str, Any] | None = None
 
     def transcript_name(self) -> str:
         """Return the name of the transcript's file, without the folder of its transport."""
         name = f"{self.server}-{self.name}"
-        if self.driver == PYTHON1:
+        if self.revision != HANDSHAKE and self.revision not in name:
+            name += f"-{self.revision}"
+        if self.driver in (PYTHON1, PYTHON2):
             name += "-by-python"
-        is_named = self.revision == HANDSHAKE or self.revision in name
-        return f"{name}.jsonl" if is_named else f"{name}-{self.revision}.jsonl"
+        return f"{name}.jsonl"
 
     def as_json(self) -> dict[str, Any]:
         """Return what the header of a transcript says as ``script``."""

@@ -31,16 +31,18 @@ from conformance.capture.targets import (
     sdk_folder,
     target_of,
 )
-from conformance.scripts import CLIENT2, PYTHON1, SDK1, Script
+from conformance.scripts import CLIENT2, PYTHON1, PYTHON2, SDK1, Script
 from conformance.workspace import free_port
 from mcpclient.recording.transcript import TRANSCRIPT_VERSION, write_line
 
 HERE = Path(__file__).parent
 
+# The program of each driver, the package of its client, and the environment that has it.
 DRIVERS = {
-    SDK1: ("drive_sdk1.mjs", "@modelcontextprotocol/sdk"),
-    CLIENT2: ("drive_client2.mjs", "@modelcontextprotocol/client"),
-    PYTHON1: ("drive_python.py", "mcp"),
+    SDK1: ("drive_sdk1.mjs", "@modelcontextprotocol/sdk", "node-sdks"),
+    CLIENT2: ("drive_client2.mjs", "@modelcontextprotocol/client", "node-sdks"),
+    PYTHON1: ("drive_python1", "mcp", "mcp1"),
+    PYTHON2: ("drive_python2", "mcp", "mcp2"),
 }
 
 CLIENT_INFO = {"name": "reference-client", "version": "1.0.0"}
@@ -155,17 +157,18 @@ class Session:
     # The driver
 
     async def _drive(self, target: dict[str, Any]) -> None:
-        program, _ = DRIVERS[self.script.driver]
+        program, _, environment = DRIVERS[self.script.driver]
         task = {
             "script": json.loads(self._here(json.dumps(self.script.as_json()))),
             "target": {"transport": self.transport, **target},
             "clientInfo": CLIENT_INFO,
         }
         driver = await asyncio.create_subprocess_exec(
-            *self._driver(str(HERE / program)),
+            *_driver(program, environment),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            cwd=peers.TOP,
         )
         try:
             output, errors = await driver.communicate(json.dumps(task).encode())
@@ -178,18 +181,10 @@ class Session:
             facts = json.loads(line)
             self._seen.append(Seen(NOTE, "script", facts, nanoseconds=int(facts.pop("ns"))))
 
-    def _driver(self, program: str) -> list[str]:
-        if self.script.driver != PYTHON1:
-            return [peers.node() or "node", program, str(sdk_folder())]
-        python = peers.python("mcp1")
-        if python is None:
-            raise NotInstalledError("python -m conformance.peers install mcp1")
-        return [python, "-I", program]
-
     # The header
 
     def _header(self) -> dict[str, Any]:
-        _, package = DRIVERS[self.script.driver]
+        _, package, environment = DRIVERS[self.script.driver]
         connected = [seen.facts["connected"] for seen in self._seen if "connected" in seen.facts]
         command = self._command()
         script = replace(self.script, transports=(self.transport,)).as_json()
@@ -200,10 +195,8 @@ class Session:
             "recorded": datetime.now(timezone.utc).date().isoformat(),
             "protocol_version": connected[0].get("protocol_version"),
             "client": {
-                "package": (
-                    python_package(package, "mcp1")
-                    if self.script.driver == PYTHON1
-                    else node_package(package, "node-sdks")
+                "package": (node_package if package.startswith("@") else python_package)(
+                    package, environment
                 ),
                 "info": CLIENT_INFO,
                 "capabilities": self.script.client.get("capabilities", {}),
@@ -233,6 +226,15 @@ class Session:
         for folder in (str(modules), str(peers.TOP)):
             text = text.replace(folder + os.sep, "")
         return text
+
+
+def _driver(program: str, environment: str) -> list[str]:
+    if program.endswith(".mjs"):
+        return [peers.node() or "node", str(HERE / program), str(sdk_folder())]
+    python = peers.python(environment)
+    if python is None:
+        raise NotInstalledError(f"python -m conformance.peers install {environment}")
+    return [python, "-E", "-s", "-B", "-m", f"{__package__}.{program}"]
 
 
 async def _listening(process: asyncio.subprocess.Process, port: int) -> None:

@@ -52,6 +52,7 @@ CLIENTS = {
     "sdk1": r"@modelcontextprotocol/sdk@1\.29\.0",
     "client2": r"@modelcontextprotocol/client@2\.[\d.]+",
     "python1": r"mcp==1\.[\d.]+",
+    "python2": r"mcp==2\.\d+\.\d+",
 }
 
 
@@ -114,7 +115,7 @@ def is_that_of_its_script(row: tuple[str, Script, str]) -> None:
     for name in expected.keys() - {"transports", "auth"}:
         assert header["script"][name] == expected[name], name
     assert re.fullmatch(CLIENTS[script.driver], header["client"]["package"])
-    assert script.revision not in STATELESS_VERSIONS or script.driver == "client2"
+    assert script.revision not in STATELESS_VERSIONS or script.driver in ("client2", "python2")
     assert re.search(r"[@=]\d", header["server"]["package"])
     assert header["server"]["command"][0] in ("node", "python", *OTHERS, "azmcp")
 

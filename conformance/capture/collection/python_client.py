@@ -1,6 +1,8 @@
-"""The same scripts again, by the client of the Python SDK, which shares no code with the others.
+"""The same scripts again, by the clients of the Python SDK, which share no code with the others.
 
-Left out are scripts for what that client has no way to do: cancelling, tasks, logging in.
+Left out are scripts for what those clients have no way to do: cancelling, tasks, logging in, and
+in the stateless era another level of log messages in mid-session; and steps with which a session
+could not go on: an answer that does not fit its form, which this library does not send.
 """
 
 from __future__ import annotations
@@ -8,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from conformance.capture.collection import own_server, reference_servers
-from conformance.scripts import PYTHON1, Script, Step
+from conformance.capture.collection import own_server, reference_servers, stateless
+from conformance.scripts import PYTHON1, PYTHON2, Script, Step
 
 # The transports, by server and script.
 _CHOSEN: Mapping[tuple[str, str], tuple[str, ...]] = {
@@ -43,13 +45,38 @@ _CHOSEN: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("moon", "projects"): ("stdio",),
 }
 
+_STATELESS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("sdk2", "tour"): ("stdio", "http"),
+    ("sdk2", "errors"): ("stdio", "http"),
+    ("sdk2", "together"): ("http",),
+    ("sdk2", "headers"): ("stdio", "http"),
+    ("sdk2", "asks"): ("stdio", "http"),
+    ("sdk2", "declines"): ("http",),
+    ("sdk2", "undeclared"): ("stdio", "http"),
+    ("sdk2", "listen"): ("stdio", "http"),
+    ("sdk2-cached", "lists"): ("http",),
+    ("sdk2-cached", "changed-while-fresh"): ("http",),
+    ("mcp2", "tour"): ("stdio", "http"),
+    ("fastmcp", "tour"): ("http",),
+    ("time", "noon"): ("stdio",),
+    ("sdk1", "fallback"): ("stdio", "http"),
+    ("mcp1", "fallback"): ("stdio",),
+}
+
+
+_LEFT_OUT = ("no_such_tool", "asking")
+
 
 def _scripts() -> Iterator[Script]:
-    for script in (*own_server.SCRIPTS, *reference_servers.SCRIPTS):
-        transports = _CHOSEN.get((script.server, script.name))
-        if transports:
-            steps = tuple(_steps(script))
-            yield replace(script, driver=PYTHON1, transports=transports, steps=steps)
+    for driver, chosen, scripts in (
+        (PYTHON1, _CHOSEN, (*own_server.SCRIPTS, *reference_servers.SCRIPTS)),
+        (PYTHON2, _STATELESS, stateless.SCRIPTS),
+    ):
+        for script in scripts:
+            transports = chosen.get((script.server, script.name))
+            if transports:
+                steps = tuple(_steps(script))
+                yield replace(script, driver=driver, transports=transports, steps=steps)
 
 
 def _steps(script: Script) -> Iterator[Step]:
@@ -62,7 +89,7 @@ def _steps(script: Script) -> Iterator[Step]:
     for step in script.steps:
         if step.get("name") == "added":
             yield {"do": "list_tools"}
-        if step["do"] != "terminate_session" and step.get("name") != "no_such_tool":
+        if step["do"] != "terminate_session" and step.get("name") not in _LEFT_OUT:
             yield step
 
 
