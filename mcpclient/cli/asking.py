@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from ..client.answers.answerers import accept_defaults, form_problem
 from ..client.connection.targets import short_name
@@ -26,12 +25,22 @@ from .command import Server
 from .render import one_line
 from .screen import Screen, ScreenTerminal
 
+Answer = TypeVar("Answer")
+
 
 class Choice(NamedTuple):
     """A value that a field may have, with its title."""
 
     value: Any
     title: str
+
+
+_KINDS = {
+    "array": "several, with commas",
+    "boolean": "yes or no",
+    "integer": "whole number",
+    "number": "number",
+}
 
 
 @dataclass(frozen=True)
@@ -46,12 +55,9 @@ class Field:
     def kind(self) -> str:
         """The kind of input in a word or two."""
         kind = self.schema.get("type")
-        if kind == "array":
-            return "several, with commas"
         if kind == "string" and isinstance(self.schema.get("format"), str):
             return one_line(self.schema["format"])
-        known = {"string": "text", "integer": "whole number", "number": "number"}
-        return "yes or no" if kind == "boolean" else known.get(str(kind), "text")
+        return _KINDS.get(str(kind), "text")
 
     @property
     def title(self) -> str:
@@ -66,7 +72,12 @@ class Field:
 
     def question(self) -> list[str]:
         """Return the lines of the question, escaped."""
-        about = [self.kind, "" if self.required else "optional", *self._bounds()]
+        bounds = [
+            f"{word} {self.schema[key]}"
+            for word, key in (("from", "minimum"), ("to", "maximum"))
+            if self.schema.get(key) is not None
+        ]
+        about = [self.kind, "" if self.required else "optional", one_line(" ".join(bounds))]
         lines = [f"{self.title} ({', '.join(filter(None, about))})"]
         if self.schema.get("description"):
             lines.append(f"  {one_line(_text(self.schema['description']))}")
@@ -81,37 +92,28 @@ class Field:
         Raises `ValueError`, with the problem in words.
         """
         text = text.strip()
-        value: Any
-        if not text:
-            if "default" not in self.schema:
-                if self.required:
-                    raise ValueError("it is needed")
-                return None
-            value = self.schema["default"]
-        elif not self.choices:
-            value = self._typed(text)
-        elif self.schema.get("type") == "array":
-            parts = filter(None, map(str.strip, text.split(",")))
-            value = [_chosen(part, self.choices) for part in parts]
-        else:
-            value = _chosen(text, self.choices)
+        if not text and "default" not in self.schema:
+            if self.required:
+                raise ValueError("it is needed")
+            return None
+        value = self._typed(text) if text else self.schema["default"]
         violations = violations_of(value, self.schema, assert_formats=True)
         if violations:
             raise ValueError(one_line(violations[0].message))
         return value
 
     def _typed(self, text: str) -> Any:
-        if self.schema.get("type") == "boolean":
+        choices, kind = self.choices, self.schema.get("type")
+        if choices and kind == "array":
+            return [_chosen(part, choices) for part in map(str.strip, text.split(",")) if part]
+        if choices:
+            return _chosen(text, choices)
+        if kind == "boolean":
             text = {"y": "yes", "n": "no"}.get(text.lower(), text)
         try:
             return typed_value(self.name, text, self.schema, self.schema)
         except UsageError:
             raise ValueError(f"needed: {self.kind}") from None
-
-    def _bounds(self) -> list[str]:
-        low, high = self.schema.get("minimum"), self.schema.get("maximum")
-        said = [f"from {low}" if low is not None else "", f"to {high}" if high is not None else ""]
-        return [one_line(" ".join(filter(None, said)))]
 
     def shown(self, value: Any) -> str:
         """Return a value as the user would type it."""
@@ -219,11 +221,8 @@ class Asking:
                 return False
             self._screen.say("accepted with its defaults (--elicit accept)")
             return defaults
-        if not self._may_ask():
-            return False
-        async with self.turn:
-            with self._screen.status.paused():
-                return await self._filled_in(request)
+        answer: Mapping[str, Any] | bool | None = await self._ask(partial(self._fill_in, request))
+        return answer
 
     async def visit(self, request: ElicitationRequest) -> bool | None:
         """Show the full URL with its host marked, and open it only if the user agrees."""
@@ -234,11 +233,7 @@ class Asking:
         self._screen.say_safely(f"  host: {marked}")
         for warning in request.url_warnings:
             self._screen.say(f"  careful: {warning}")
-        if not self._may_ask():
-            return False
-        async with self.turn:
-            with self._screen.status.paused():
-                agreed = await self._agreed("Open it in the browser? [y/N/cancel]")
+        agreed = await self._ask(partial(self._agree, "Open it in the browser? [y/N/cancel]"))
         if agreed and not await open_browser(request.url or ""):
             self._screen.say("No browser is available: open the address yourself.")
         return agreed
@@ -250,14 +245,8 @@ class Asking:
         self._quote(request.server, "asks a language model:", "\n".join(["", *asked]))
         if self._model:
             return await self._answer_of_program(request)
-        if not self._may_ask():
-            return None
-        async with self.turn:
-            with self._screen.status.paused():
-                self._screen.say(f"Answer in its place; an empty line ends it, {_DECLINE} says no.")
-                with suppress(_Left):
-                    return await self._answer_lines()
-        return None
+        answer = await self._ask(self._read_answer)
+        return answer if isinstance(answer, str) else None
 
     async def _answer_of_program(self, request: SamplingRequest) -> Mapping[str, str] | None:
         finished = await run_program(self._model, _question(request).encode())
@@ -295,14 +284,24 @@ class Asking:
         is_command = isinstance(only.target, (str, list))
         return one_line(short_name(only.target) if is_command else server)
 
-    def _may_ask(self) -> bool:
-        if self._choice == "ask" and self._terminal.is_interactive:
-            if self.turn.locked():
-                self._screen.say("Something else is being typed; Enter gets to this question.")
-            return True
-        why = "--elicit decline" if self._choice == "decline" else "there is no terminal to ask in"
-        self._screen.say(f"declined: {why}")
-        return False
+    async def _ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer | bool | None:
+        """Return the user's answer: False is a refusal, also without a user, None a cancelling."""
+        if self._choice != "ask" or not self._terminal.is_interactive:
+            why = (
+                "--elicit decline"
+                if self._choice == "decline"
+                else "there is no terminal to ask in"
+            )
+            self._screen.say(f"declined: {why}")
+            return False
+        if self.turn.locked():
+            self._screen.say("Something else is being typed; Enter gets to this question.")
+        async with self.turn:
+            with self._screen.status.paused():
+                try:
+                    return await question()
+                except _Left as left:
+                    return left.answer
 
     async def _line(self, prompt: str, at_end: str = _CANCEL) -> str:
         """Return a typed line, at the end of the input ``at_end``.
@@ -327,7 +326,8 @@ class Asking:
             raise _Left(None if line.lower() == _CANCEL else False)
         return line
 
-    async def _answer_lines(self) -> str:
+    async def _read_answer(self) -> str:
+        self._screen.say(f"Answer in its place; an empty line ends it, {_DECLINE} says no.")
         lines: list[str] = []
         while True:
             line = await self._line(">", "" if lines else _CANCEL)
@@ -335,33 +335,27 @@ class Asking:
                 return "\n".join(lines)
             lines.append(line)
 
-    async def _filled_in(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
+    async def _fill_in(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
         fields = fields_of(request.schema)
-        try:
-            if not fields:
-                return await self._agreed("Agree? [y/N/cancel]")
-            self._screen.say(_HOW)
-            content: dict[str, Any] = {}
-            asked = fields
-            while True:
-                await self._ask_fields(asked, content)
-                problem = form_problem(request, content)
-                if problem is not None:
-                    self._screen.say(f"That does not fit together: {problem}.")
-                elif len(fields) == 1:
-                    return content
-                changed = await self._reviewed(fields, content)
-                if changed is None and problem is None:
-                    return content
-                asked = [] if changed is None else [changed]
-        except _Left as left:
-            return left.answer
+        if not fields:
+            return await self._agree("Agree? [y/N/cancel]")
+        self._screen.say(_HOW)
+        content: dict[str, Any] = {}
+        asked = fields
+        while True:
+            await self._ask_fields(asked, content)
+            problem = form_problem(request, content)
+            if problem is not None:
+                self._screen.say(f"That does not fit together: {problem}.")
+            elif len(fields) == 1:
+                return content
+            changed = await self._reviewed(fields, content)
+            if changed is None and problem is None:
+                return content
+            asked = [] if changed is None else [changed]
 
-    async def _agreed(self, prompt: str) -> bool | None:
-        try:
-            line = (await self._line(prompt)).lower()
-        except _Left as left:
-            return left.answer
+    async def _agree(self, prompt: str) -> bool | None:
+        line = (await self._line(prompt)).lower()
         return None if line == "cancel" else line in ("y", "yes")
 
     async def _ask_fields(self, fields: Sequence[Field], content: dict[str, Any]) -> None:
