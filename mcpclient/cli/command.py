@@ -47,7 +47,7 @@ class Answer(NamedTuple):
     """The answer of a command, of the command line or of the shell.
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
-    ``content``: bytes for a file or a program in place of the text. ``failed``: a tool reported
+    ``content``: bytes for a pipe or a file in place of the text. ``failed``: a tool reported
     that it failed, so the text goes to stderr. ``exit_code``: of a tool that failed, a line that
     did, and a command whose answer is a failed check. ``is_shown``: the command has shown
     everything itself. ``value``: the result for `_` of the shell, where it is not ``raw``.
@@ -60,13 +60,6 @@ class Answer(NamedTuple):
     exit_code: int = 0
     is_shown: bool = False
     value: Any = None
-
-    @property
-    def as_bytes(self) -> bytes:
-        """The bytes that ``>`` of the shell writes."""
-        if self.content is not None:
-            return self.content
-        return f"{self.text}\n".encode("utf-8", "surrogatepass") if self.text else b""
 
 
 Option = Callable[[argparse.ArgumentParser], object]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -392,23 +393,19 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
 
     Raises `UsageError` when the result has none, or a file cannot be written.
     """
-    pieces = list(media_in(result))
+    pieces = [
+        block.resource.data if isinstance(block, EmbeddedResource) else block.data
+        for block in result.content
+        if isinstance(block, (ImageContent, AudioContent, EmbeddedResource))
+    ]
     if not pieces:
         raise UsageError("the result contains no image, sound or file to save")
-    paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
+    stem, ending = os.path.splitext(path)
+    paths = [path, *(f"{stem}-{number}{ending}" for number in range(2, len(pieces) + 1))]
     for name, data in zip(paths, pieces):
         with writing(name):
             write_file(name, data)
     return paths
-
-
-def media_in(result: CallToolResult) -> Iterator[bytes]:
-    """Yield the images, sounds and files of a result."""
-    for block in result.content:
-        if isinstance(block, (ImageContent, AudioContent)):
-            yield block.data
-        elif isinstance(block, EmbeddedResource):
-            yield block.resource.data
 
 
 @contextmanager
@@ -423,11 +420,6 @@ def writing(path: str, what: str = "", verb: str = "write") -> Iterator[None]:
 
 
 reading: Callable[[str], AbstractContextManager[None]] = partial(writing, verb="read")
-
-
-def _numbered(path: str, number: int) -> str:
-    stem, dot, ending = path.rpartition(".")
-    return f"{stem}-{number}.{ending}" if dot and "/" not in ending else f"{path}-{number}"
 
 
 _MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*")

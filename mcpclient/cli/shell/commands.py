@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,41 +15,25 @@ from ...framing.escaping import escape
 from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
-from ...protocol.types import CallToolResult, Prompt, Resource, Tool
+from ...protocol.types import Prompt, Resource, Tool
 from ...suggestions import did_you_mean, there_are, there_is_no
 from .. import features, main
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..configured import split_name
 from ..parsing import parser_of
-from ..render import definitions, media_in, pretty_json, table
+from ..render import definitions, pretty_json, table
 from ..screen import Screen
 from .words import Word, plain, quoted, unmet
-
-
-def content_of(result: CallToolResult) -> bytes | None:
-    """Return the JSON of a result, the bytes of its only image, sound or file, or all its text."""
-    if result.structured is not None:
-        return _json_line(result.structured)
-    media = list(media_in(result))
-    if len(media) == 1:
-        return media[0]
-    return f"{result.text}\n".encode("utf-8", "surrogatepass") if result.text else None
 
 
 def part_of(part: Any) -> Answer:
     """Return a part of the last result, which stays the last result."""
     if isinstance(part, str):
-        return Answer(text=escape(part), content=f"{part}\n".encode("utf-8", "surrogatepass"))
+        return Answer(text=escape(part))
     if isinstance(part, (bytes, bytearray)):
-        said = f"{len(part)} bytes; write them to a file with: > FILE"
-        return Answer(text=said, content=bytes(part))
-    value = plain(part)
-    return Answer(text=pretty_json(value), content=_json_line(value))
-
-
-def _json_line(value: Any) -> bytes:
-    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        return Answer(text=f"{len(part)} bytes")
+    return Answer(text=pretty_json(plain(part)))
 
 
 # The number of finished jobs that stay listed.
@@ -320,7 +303,7 @@ async def call_tool(
     screen = session.screen
     progress = screen.status.update if session.is_in_front else None
     result = await tool.client.call_tool(tool.raw_name, values, on_progress=progress)
-    return features.answer_of(result, None, screen)._replace(content=content_of(result))
+    return features.answer_of(result, None, screen)
 
 
 @_builtin("call [--unchecked] TOOL [ARGUMENT ...]", "call a tool; its name alone does that too")
@@ -373,7 +356,6 @@ _NOTES = """\
 TOOL key=value ...       call a tool: its name is a command
 SERVER.TOOL ...          call a tool of another server
 LINE &                   in the background: see jobs, cancel, wait
-LINE > FILE              write the answer to a file
 _   _.content[0].text    the last result, and parts of it
 Arguments: key=value, key:=json, key=@file, or all as one JSON object or @file."""
 

@@ -1,4 +1,4 @@
-"""The lines of the shell: where they are typed, kept without secrets, and their output sent."""
+"""The lines of the shell: where they are typed, and kept without secrets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any, Callable, Protocol, TextIO
 
 from ...errors import UsageError
 from ...framing.logs import logger_for
-from ...net.files import change_file, read_file, write_file
+from ...net.files import change_file, read_file
 from ...net.futures import call_in_thread
 from ...net.line_editor import Completer, LineEditor, can_edit_lines
 from ...net.login.terminal import Terminal
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
-from ..command import Answer
-from ..render import writing
 from ..screen import Screen
 from .words import Word, split_words
 
@@ -116,18 +114,6 @@ def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
         return EditedLines(screen, complete, history)
     is_terminal = Terminal().is_interactive
     return PlainLines() if is_terminal else ScriptLines(sys.stdin)
-
-
-def write_answer(answer: Answer, path: str) -> Answer:
-    """Write an answer to a file; return the part left to show. A failure is shown, not written.
-
-    Raises `UsageError` for a file that cannot be written.
-    """
-    if answer.exit_code:
-        return answer
-    with writing(path):
-        write_file(os.path.expanduser(path), answer.as_bytes)
-    return answer._replace(text="")
 
 
 _logger = logger_for("mcpclient.shell")

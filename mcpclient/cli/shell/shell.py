@@ -27,9 +27,8 @@ from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
 from .commands import COMMANDS, Job, Session, call_tool, in_words, part_of
-from .lines import History, Lines, open_lines, without_secrets, write_answer
+from .lines import History, Lines, open_lines, without_secrets
 from .words import (
-    Line,
     Word,
     candidates,
     fitting,
@@ -88,24 +87,20 @@ class Shell:
         return Answer(text=shown_error(text, self._screen.error_style), exit_code=code)
 
     async def _run_line(self, text: str) -> Answer:
-        line = parse_line(text)
-        if not line.words:
+        words, in_background = parse_line(text)
+        if not words:
             return Answer()
-        if line.in_background:
-            work = self._perform(line, self._session.behind())
+        if in_background:
+            work = self._perform(words, self._session.behind())
             job = self._session.start(self._public(text), work)
             job.task.add_done_callback(lambda _: self._job_ended(job))
             return Answer(text=f"[{job.number}]")
-        answer = await self._perform(line, self._session)
+        answer = await self._perform(words, self._session)
         if answer.value is not None or answer.raw:
             self._session.result = answer.raw if answer.value is None else answer.value
         return answer
 
-    async def _perform(self, line: Line, session: Session) -> Answer:
-        answer = await self._command(line.words, session)
-        return answer if line.file is None else write_answer(answer, line.file)
-
-    async def _command(self, words: Sequence[Word], session: Session) -> Answer:
+    async def _perform(self, words: Sequence[Word], session: Session) -> Answer:
         name, rest = words[0].text, words[1:]
         if is_path(name):
             return self._part(name, rest)

@@ -1,9 +1,9 @@
-"""A line of the shell: its words, where the answer goes, and the words that may follow.
+"""A line of the shell: its words, and the words that may follow.
 
 Words are separated by spaces. Quotes and backslashes work as in other shells, and JSON needs none
 of them: text in braces or brackets, or behind ``:=``, is taken as it is. Nothing is expanded
-or substituted. ``#`` begins a comment where a word could begin. As words of their own, and not
-quoted, these mean something: ``> FILE``, and ``&`` at the end.
+or substituted. ``#`` begins a comment where a word could begin, and an ``&`` at the end, as a word
+of its own and not quoted, has the line run in the background.
 
 ``_`` is the last result, and a path behind it a part of it: ``_.structured["sum"]``. A path is read
 and never evaluated: names behind a dot, and numbers or names in brackets. ``expect`` tests one:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .commands import Session
 
 _SPACES = " \t\r\n"
-_PLAIN = re.compile(r"[^\s\"'\\#&>\[{]+")
+_PLAIN = re.compile(r"[^\s\"'\\#&\[{]+")
 _DECODER = json.JSONDecoder()
 
 
@@ -50,43 +50,17 @@ class Word:
     start: int
 
 
-@dataclass(frozen=True)
-class Line:
-    """``words``: a command and its arguments; none for a blank line.
-
-    ``file``: where the answer is written. ``in_background``: the next line need not wait for it.
-    """
-
-    words: tuple[Word, ...] = ()
-    file: str | None = None
-    in_background: bool = False
-
-
-def parse_line(text: str) -> Line:
-    """Parse a line. Raises `UsageError`."""
+def parse_line(text: str) -> tuple[list[Word], bool]:
+    """Return the words of a line, and whether it runs in the background. Raises `UsageError`."""
     words = split_words(text)
     in_background = bool(words) and words[-1].typed == "&"
     if in_background:
         words.pop()
     if any(word.typed == "&" for word in words):
         raise UsageError("& belongs at the end of a line; quote it to use it as an argument")
-    starts = (index for index, word in enumerate(words) if word.typed.startswith(">"))
-    end = next(starts, len(words))
-    own, rest = tuple(words[:end]), words[end:]
-    if (rest or in_background) and not own:
-        raise UsageError("there is no command before " + (rest[0].typed if rest else "&"))
-    return Line(own, _file(rest) if rest else None, in_background)
-
-
-def _file(words: Sequence[Word]) -> str:
-    names = [word.text for word in words]
-    names[0] = names[0][1:]
-    named = [name for name in names if name]
-    if not named:
-        raise UsageError("> needs the name of a file")
-    if len(named) > 1:
-        raise UsageError(f"> takes one file, and not {named[1]!r} too")
-    return named[0]
+    if in_background and not words:
+        raise UsageError("there is no command before &")
+    return words, in_background
 
 
 def split_words(text: str, *, unfinished: bool = False) -> list[Word]:
@@ -144,7 +118,7 @@ def quoted(text: str, *, is_whole: bool = True) -> str:
     Without ``is_whole`` the quotes stay open, for the rest of the word.
     """
     words = split_words(text, unfinished=True)
-    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] not in "&>":
+    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] != "&":
         return text
     end = '"' if is_whole else ""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end
@@ -335,14 +309,9 @@ def candidates(typing: Typing, session: Session, commands: Iterable[str]) -> lis
 
     Each replaces the whole word, quotes included, and ends in a space where the next may follow.
     """
-    typed = [word.typed for word in typing.words]
-    if ">" in typed[-1:] or typing.word.startswith(">"):
-        name = typing.word.lstrip(">")
-        mark = typing.word[: len(typing.word) - len(name)]
-        return [mark + each for each in fitting(_files(name, ""), name)]
-    if not typed:
-        return fitting(_first_words(typing.word, session, commands), typing.word)
     texts = [word.text for word in typing.words]
+    if not texts:
+        return fitting(_first_words(typing.word, session, commands), typing.word)
     return fitting(_later_words(texts, typing.word, session, commands), typing.word)
 
 

@@ -100,28 +100,6 @@ def test_a_line_can_be_a_test() -> None:
     in_shell(work)
 
 
-def test_an_answer_goes_to_a_file(tmp_path: Path) -> None:
-    """F-SHOW-5: structured content as JSON, else the text, exactly; bytes as they are."""
-
-    async def work(world: World) -> None:
-        path = tmp_path / "my answer"
-        for line, content in (
-            ("add a=1 b=2", b'{\n  "sum": 3\n}\n'),
-            (r"echo message='é \x1b'", "é \\x1b\n".encode()),
-            ("_.content[0].text", "é \\x1b\n".encode()),
-        ):
-            assert await world.run(f"{line} > '{path}'") == [""]
-            assert path.read_bytes() == content
-        await world.run(f"read demo://pixel > '{path}'")
-        assert path.read_bytes().startswith(b"\x89PNG")
-        before = path.read_bytes()
-        assert await world.fail(f"fail reason=x > '{path}'") == (1, "x")
-        assert path.read_bytes() == before
-        assert "cannot write" in (await world.fail(f"tools > '{tmp_path}'"))[1]
-
-    in_shell(work)
-
-
 def test_calls_in_the_background() -> None:
     """F-SHOW-5: by number; their end is told; one can be cancelled, and its result taken."""
 
@@ -333,8 +311,6 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         @examples(60, suppress_health_check=list(HealthCheck))
         @given(COMMAND, st.lists(WORD, max_size=5))
         def check(command: str, words: list[str]) -> None:
-            if "|" in words or any(">" in word for word in words):
-                return
             line = " ".join([command, *words])
             outcome = asyncio.run_coroutine_threadsafe(world.shell.run_line(line), loop).result(20)
             assert isinstance(outcome.exit_code, int) and isinstance(outcome.text, str)

@@ -113,7 +113,7 @@ def test_what_is_whole() -> None:
 
 
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-5: after @ and >; a folder goes on."""
+    """F-SHOW-5: after @; a folder goes on."""
     monkeypatch.chdir(tmp_path)
     for name in ("one.json", "on two", "[x]"):
         (tmp_path / name).write_text("")
@@ -124,9 +124,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "colour=@one.json",
     ]
     assert texts("paint @one") == ["@one.json"]
-    assert texts("paint > one") == ["one.json"]
-    assert texts("paint >one") == [">one.json"]
-    assert texts("paint > [") == ["[x]"]
+    assert texts("paint @[") == ["@[x]"]
 
 
 def test_schemas_that_are_none() -> None:
@@ -220,10 +218,9 @@ def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
     for each in found:
         is_closed = each.endswith(" ") or not each.startswith('"')
         closed = each if is_closed else f'{each}"'
-        parsed = parse_line(f"t {closed}")
-        assert len(parsed.words) == 2
-        assert (parsed.file, parsed.in_background) == (None, False)
-        assert each == "t " or name in parsed.words[1].text
+        words, in_background = parse_line(f"t {closed}")
+        assert (len(words), in_background) == (2, False)
+        assert each == "t " or name in words[1].text
 
 
 def test_what_is_drawn_is_escaped() -> None:
