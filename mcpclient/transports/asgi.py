@@ -58,7 +58,11 @@ class AsgiTransport(StreamableHttpTransport):
         """Let the application start. Raises `ConnectFailed` when it fails to."""
         self._told, self._answers = asyncio.Queue(), asyncio.Queue()
         self._lifespan = task = asyncio.ensure_future(self._run())
-        answer = await self._say("lifespan.startup", task)
+        try:
+            answer = await self._say("lifespan.startup", task)
+        except BaseException:
+            task.cancel()
+            raise
         if answer.get("type") == "lifespan.startup.failed":
             await self._shut_down(task)
             reason = f"the application did not start: {answer.get('message') or 'no reason given'}"

@@ -283,3 +283,23 @@ def test_an_application_that_never_answers_delays_only_so_long() -> None:
         assert asyncio.get_running_loop().time() < 30
 
     run(main())
+
+
+def test_an_opening_that_is_cancelled_ends_the_application() -> None:
+    """F-LIFE-5: nothing stays behind, not even a lifespan that never got anywhere."""
+    ended: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(scope["type"])
+
+    async def main() -> None:
+        opening = AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(opening, 1)
+        await asyncio.sleep(1)
+        assert ended == ["lifespan"]
+
+    run(main())
