@@ -124,7 +124,7 @@ def _check(outcome: Outcome, cell: Cell) -> None:
 
 
 def test_the_matrix_is_whole() -> None:
-    """Every transport has a grid and every grid a transport; every fault is in every grid."""
+    """F-LIFE-7: every transport has a grid and every grid a transport, with all of the faults."""
     assert set(GRIDS) == set(PEERS)
     for transport in GRIDS:
         played = {cell.fault for cell in CELLS if cell.transport == transport}

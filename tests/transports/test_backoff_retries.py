@@ -66,6 +66,8 @@ def test_waits_grow_and_end() -> None:
 
 
 def test_success_begins_a_new_count() -> None:
+    """F-API-14: failures that are not in a row are not the end."""
+
     async def main() -> None:
         retries = Retries()
         for _ in range(20):
@@ -97,6 +99,8 @@ def test_a_servers_wish_to_be_left_alone_ends_with_the_callers_time() -> None:
 
 
 def test_what_does_not_pass_is_raised_at_once() -> None:
+    """F-API-14: an error that stays is not waited for."""
+
     async def main() -> None:
         with pytest.raises(PeerError):
             await Retries().wait_after(PeerError(-32601, "no"))

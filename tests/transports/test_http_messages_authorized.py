@@ -231,6 +231,7 @@ def test_a_refusal_that_stands_is_passed_on() -> None:
 
 
 def test_a_refusal_is_kept_only_so_far() -> None:
+    """F-HTTP-7: 64 KiB of its body."""
     sink, _, _ = send(Script([{}], [False]), answer_with(401, body=b"x" * 200_000))
     assert sink.body == b"x" * 65536
 
@@ -261,6 +262,7 @@ def test_what_recovering_fails_with_is_the_failure() -> None:
 
 
 def test_a_failure_that_has_a_cause_keeps_it() -> None:
+    """F-HTTP-7: the refusal does not take its place."""
     failure = AuthError("no way")
     failure.__cause__ = ValueError("the cause")
     _, _, error = send(Script([{}], [failure]), REFUSED)
@@ -332,6 +334,7 @@ def test_an_authorizer_that_takes_no_notice_of_the_end(failure: Exception | None
 
 
 def test_headers_that_cannot_be_sent() -> None:
+    """F-HTTP-1: a line break in one is an error of the caller, whoever gave it."""
     _, _, error = send(Script([{"Authorization": "a\nb"}]), REFUSED)
     assert isinstance(error, UsageError)
 
@@ -348,6 +351,8 @@ def test_a_refusal_cut_short_is_still_one() -> None:
 
 
 def test_a_lost_connection_is_passed_on() -> None:
+    """F-LIFE-7: it is not a failure of authorization."""
+
     async def cut(request: Request, answer: Answer) -> None:
         answer.cut()
 
@@ -427,6 +432,7 @@ def test_without_an_authorizer_there_is_nothing_in_between() -> None:
     ],
 )
 def test_the_url_for_authorization(url: str, expected: str) -> None:
+    """F-AUTH-3: the resource is an http URL for a WebSocket too, and its query stays."""
     assert http_url(parse_url(url)) == expected
 
 

@@ -298,7 +298,7 @@ def test_a_server_that_answers_can_be_reached() -> None:
 
 
 def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
-    """Pain 19"""
+    """F-HTTP-3: an answer that was dropped for its size has come all the same."""
 
     async def long(request: Request, answer: Answer) -> None:
         answer.stream()

@@ -925,7 +925,7 @@ def test_an_event_id_goes_back_as_utf_8() -> None:
 
 
 def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
-    """What a call leaves behind is freed at once, not by a collector that holds it up."""
+    """F-HTTP-3: a response that has ended is freed at once, not by a collector that holds it up."""
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
         gc.collect()
