@@ -226,7 +226,18 @@ def _register(
         if response.status in (404, 405):  # a guess, where the server has no metadata
             reason = _NO_REGISTRATION
         raise RegistrationRequired(server.issuer, reason) from None
-    client = _registered_client(server, fields)
+    client_id, secret = fields.get("client_id"), fields.get("client_secret")
+    if not isinstance(client_id, str) or not client_id:
+        shown = without_query(server.issuer)
+        raise AuthError(f"{shown} registered the client, but named no client_id")
+    secret = secret if isinstance(secret, str) and secret else None
+    method = fields.get("token_endpoint_auth_method")
+    if not isinstance(method, str):
+        supported = server.token_endpoint_auth_methods_supported
+        method = choose_method(supported, has_secret=secret is not None)
+    if secret is None and method in (SECRET_BASIC, SECRET_POST):
+        method = NONE
+    client = RegisteredClient(client_id, server.issuer, method, secret)
     yield from effects.Save(
         _client_key(server.issuer),
         {
@@ -263,23 +274,6 @@ def _client_metadata(
     if request.scopes:
         metadata["scope"] = " ".join(request.scopes)
     return metadata
-
-
-def _registered_client(server: AuthorizationServer, fields: StoredItem) -> RegisteredClient:
-    client_id, secret = fields.get("client_id"), fields.get("client_secret") or None
-    if not isinstance(client_id, str) or not client_id:
-        shown = without_query(server.issuer)
-        raise AuthError(f"{shown} registered the client, but named no client_id")
-    if not isinstance(secret, str):
-        secret = None
-    method = fields.get("token_endpoint_auth_method")
-    if not isinstance(method, str):
-        method = choose_method(
-            server.token_endpoint_auth_methods_supported, has_secret=secret is not None
-        )
-    if secret is None and method in (SECRET_BASIC, SECRET_POST):
-        method = NONE
-    return RegisteredClient(client_id, server.issuer, method, secret)
 
 
 T = TypeVar("T")

@@ -162,8 +162,10 @@ class ConnectedTransport(Transport):
         self._drained.notify()
 
     def connection_lost(self, error: McpError) -> None:
-        self._end(error)
-        self.receiver.connection_lost(error)
+        """Report the end of the connection, unless that is known, or it was closed from here."""
+        if self._ended is None:
+            self._end(error)
+            self.receiver.connection_lost(error)
 
 
 _logger = logger_for("mcpclient.transport")
@@ -229,7 +231,7 @@ class LineTransport(ConnectedTransport):
             if self._blamed is not None:
                 self.receiver.message_rejected(error, self._blamed)
         most = self._max_message_size * _FLOOD if self._blamed is None else _MAX_FLOOD
-        if self._framer.unfinished > most and self._ended is None:
+        if self._framer.unfinished > most:
             self.connection_lost(error)
             # Later, since the connection is still delivering its bytes.
             asyncio.get_running_loop().call_soon(self.abort)

@@ -239,19 +239,16 @@ class WebSocketTransport(ConnectedTransport):
         kind, reason = explain_loss(error, self.url)
         if error is None:
             reason += " without a WebSocket close frame"
-        self._lose(reason, kind)
+        self.connection_lost(self._loss(reason, kind))
         self._set_timer(0, None)
 
     # The end
 
-    def _lose(self, reason: str, kind: LossKind = LossKind.OTHER) -> None:
-        if self._ended is None:
-            text = f"the connection to {self.url.shown} was lost: {reason}"
-            self.connection_lost(ConnectionLost(text, kind))
+    def _loss(self, reason: str, kind: LossKind = LossKind.OTHER) -> ConnectionLost:
+        return ConnectionLost(f"the connection to {self.url.shown} was lost: {reason}", kind)
 
     def _lose_soon(self, error: McpError) -> None:
-        if self._ended is None:
-            self.connection_lost(error)
+        self.connection_lost(error)
         self._set_timer(_SERVER_CLOSES_WITHIN, self._stream.abort)
 
     def _end(self, error: McpError | None = None) -> None:
@@ -277,7 +274,8 @@ class WebSocketTransport(ConnectedTransport):
         if self._heard:
             self._set_timer(max(self._ping_interval - self._ping_timeout, 0.0), self._ping)
         else:
-            self._lose(f"no answer to a ping within {self._ping_timeout:g} s (ping_timeout)")
+            reason = f"no answer to a ping within {self._ping_timeout:g} s (ping_timeout)"
+            self.connection_lost(self._loss(reason))
             self._stream.abort()
 
 
