@@ -143,7 +143,7 @@ def _fill_scalar(value: object, wanted: type) -> Any:
     is_bool = isinstance(value, bool)
     if wanted is float:
         _expect(isinstance(value, (int, float)) and not is_bool, value, _SCALARS[wanted])
-        return float(value)  # type: ignore[arg-type]
+        return _converted(value, float, _SCALARS[wanted])  # an integer may be too large
     if wanted is int and isinstance(value, float) and value.is_integer():
         return int(value)
     return _expect(
@@ -178,7 +178,7 @@ def _fill_time(value: object, wanted: Any) -> Any:
 def _converted(value: object, convert: Callable[[Any], Any], expected: str) -> Any:
     try:
         return convert(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise _Unfit(f"expected {expected}, got {_shown(value)}") from error
 
 
@@ -193,7 +193,9 @@ def _fill_list(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
     filled = [
         _inside(f"[{index}]", item, kind) for index, (item, kind) in enumerate(zip(items, kinds))
     ]
-    return wanted(filled) if wanted in LISTS else filled
+    if wanted not in LISTS:
+        return filled
+    return _converted(filled, wanted, "a list of plain values")  # a set holds no others
 
 
 def _fill_dict(value: object, arguments: tuple[Any, ...]) -> dict[Any, Any]:

@@ -275,3 +275,17 @@ def test_whatever_a_server_sends_fits_or_is_named(value: object) -> None:
 @given(json_values)
 def test_anything_fits_any(value: object) -> None:
     assert fill(value, Any) == value
+
+
+@pytest.mark.parametrize("value", [[[1]], [{"a": 1}]], ids=["list", "object"])
+@pytest.mark.parametrize("wanted", [set, frozenset, set[Any]], ids=str)
+def test_what_cannot_be_in_a_set_does_not_fit_one(value: object, wanted: Any) -> None:
+    """F-API-3: data of a server raises nothing but the mismatch."""
+    with pytest.raises(ValueError, match="the result: expected a list of plain values, got a list"):
+        fill(value, wanted)
+
+
+def test_a_number_beyond_floats_does_not_fit_one() -> None:
+    """F-API-3"""
+    with pytest.raises(ValueError, match="the result: expected a number, got 1000"):
+        fill(10**400, float)
