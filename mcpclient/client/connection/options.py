@@ -33,45 +33,29 @@ if TYPE_CHECKING:
 _MAX_SERVERS = 1000
 
 
-class _Way(NamedTuple):
-    """The ``era`` to open a server in, and the ``other`` after an attempt at which it exited.
-
-    None: probe. ``has_failed``: it exited at the last attempt.
-    """
-
-    era: Era | None
-    other: Era | None
-    has_failed: bool = False
-
-
-_WAYS: Mapping[Era | None, _Way] = {
-    Era.HANDSHAKE: _Way(Era.HANDSHAKE, None),
-    Era.STATELESS: _Way(Era.STATELESS, Era.HANDSHAKE),
-    None: _Way(None, Era.HANDSHAKE),
-}
-
-
 class EraMemory:
     """The era of each server, by the key of its route; nothing is remembered for the key None."""
 
     def __init__(self) -> None:
-        self._ways: dict[str | None, _Way] = {}
+        # The era to open a server in, that after an attempt at which it exits (None: probe), and
+        # whether it did so at the last attempt.
+        self._ways: dict[str | None, tuple[Era | None, Era | None, bool]] = {}
 
     def recall(self, key: str | None) -> Era | None:
         """Return the era to open a server in; None when it is not known."""
-        way = self._ways.get(key)
-        return way.era if way is not None else None
+        return self._ways.get(key, (None,))[0]
 
     def starts_once(self, key: str | None) -> bool:
         """Return whether one attempt starts one process only, even if that ends at once."""
-        way = self._ways.get(key)
-        return way is not None and (way.has_failed or way.era is None)
+        era, _, has_failed = self._ways.get(key, (Era.HANDSHAKE, None, False))
+        return has_failed or era is None
 
     def remember(self, key: str | None, era: Era, *, is_certain: bool = True) -> None:
         """Remember a server's era; one that is not certain is probed again."""
         if key is not None:
+            known = era if is_certain else None
             self._ways.pop(key, None)
-            self._ways[key] = _WAYS[era if is_certain else None]
+            self._ways[key] = known, None if known is Era.HANDSHAKE else Era.HANDSHAKE, False
             if len(self._ways) > _MAX_SERVERS:
                 del self._ways[next(iter(self._ways))]
 
@@ -82,7 +66,7 @@ class EraMemory:
         """
         if key in self._ways:
             era, other, _ = self._ways[key]
-            self._ways[key] = _Way(other, era, has_failed=True)
+            self._ways[key] = other, era, True
 
 
 _NOTHING: Mapping[str, Any] = {}
