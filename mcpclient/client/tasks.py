@@ -291,8 +291,6 @@ class CoreTaskWait(Observer):
         self._relay = OrderedCallback(on_status or (lambda task: None), self._callbacks)
         self._shown: tuple[str, str | None] | None = None
         self._polling = Polling()
-        self._retries = Retries()
-        self._job_retries = Retries()
         self._job: _Job | None = None
         self._change = NextChange()
 
@@ -335,7 +333,7 @@ class CoreTaskWait(Observer):
                     self._job.add_done_callback(lambda job: self._change.notify())
             if not await self._pause():
                 self._take(await self._poll())
-            result = await self._outcome_of_job()
+            result = self._outcome_of_job()
             if result is not None:
                 return result
         if self._task.status == "cancelled":
@@ -348,19 +346,19 @@ class CoreTaskWait(Observer):
         found = await self._request("tasks/get", {"taskId": self._id})
         return described_task(found, self._id)
 
-    async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _request(
+        self, method: str, params: Mapping[str, Any], limits: RequestOptions | None = None
+    ) -> dict[str, Any]:
         """Repeat a request until there is an answer, over a new connection if need be."""
+        retries = Retries()
         while True:
             try:
                 await self._connection.restore()
-                result = await self._caller.call(method, params, self._limits_of_request())
+                return await self._caller.call(method, params, limits or self._limits_of_request())
             except McpError as error:
                 self._check_time()
-                await self._retries.wait_after(error, self._time_left)
+                await retries.wait_after(error, self._time_left)
                 self._check_time()
-            else:
-                self._retries.succeeded()
-                return result
 
     async def _pause(self) -> bool:
         """Wait for the next poll, a notification or the job; return True for a notification."""
@@ -409,34 +407,27 @@ class CoreTaskWait(Observer):
     def _job_for_input(self) -> _Job | None:
         """Start the job that a request for input needs; None when there is nothing to do."""
         unlimited = RequestOptions(None, None, self._limits.headers)
-        params = {"taskId": self._id}
-        return asyncio.ensure_future(self._caller.call("tasks/result", params, unlimited))
+        asking = self._request("tasks/result", {"taskId": self._id}, unlimited)
+        return asyncio.ensure_future(asking)
 
     async def _result(self) -> Mapping[str, Any]:
         """Return the result of the task, which is over and was not cancelled."""
         if self._job is not None:  # it has asked already
             await asyncio.wait({self._job}, timeout=self._limits.timeout)
-            result = await self._outcome_of_job()
+            result = self._outcome_of_job()
             if result is not None:
                 return result
         return await self._request("tasks/result", {"taskId": self._id})
 
-    async def _outcome_of_job(self) -> Mapping[str, Any] | None:
-        """Return the result if the job has brought it. Raises what ended the job for good."""
+    def _outcome_of_job(self) -> Mapping[str, Any] | None:
+        """Return the result if the job has brought it. Raises what ended the job."""
         job = self._job
         if job is None or not job.done():
             return None
         self._job = None
         if job.cancelled():
             raise HandlerFailed("input", "its handler was cancelled")
-        error = job.exception()
-        if error is None:
-            self._job_retries.succeeded()
-            return job.result()
-        if not isinstance(error, McpError):
-            raise error
-        await self._job_retries.wait_after(error, self._time_left)
-        return None  # the job begins again if it is still needed
+        return job.result()
 
 
 def _check_inputs(count: int) -> None:
@@ -469,8 +460,8 @@ class ExtensionTaskWait(CoreTaskWait):
         new = {key: each for key, each in requests.items() if key not in answers}
         with self._deadline.paused():
             answers.update(await self._caller.answers(new))
-            params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
-            await self._caller.call("tasks/update", params, self._limits)
+        params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
+        await self._request("tasks/update", params)
         return None
 
     async def _result(self) -> Mapping[str, Any]:
