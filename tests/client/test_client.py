@@ -148,6 +148,8 @@ def test_roots_may_change(era: str, told: int) -> None:
 
 
 def test_capabilities_are_a_copy() -> None:
+    """F-API-20"""
+
     async def work(client: Client) -> None:
         client.capabilities.clear()
         assert client.capabilities
@@ -477,7 +479,7 @@ def test_calls_from_other_threads_and_loops() -> None:
 
 
 def test_errors_cross_loops_unchanged() -> None:
-    """Pain 9"""
+    """F-LIFE-5: Pain 9"""
     with LoopThread() as home:
         client: Client = home.run(Client(transport_to(McpServer())).connect())
         with pytest.raises(PeerError):

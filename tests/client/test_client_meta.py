@@ -146,6 +146,7 @@ def test_extensions_of_both_sides(version: str) -> None:
 
 
 def test_an_extension_without_a_proper_name() -> None:
+    """F-API-16"""
     with pytest.raises(UsageError, match="an extension is named"):
         ScriptedServer().client(extensions={"ui": {}})
 

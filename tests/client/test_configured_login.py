@@ -67,6 +67,7 @@ def test_a_secret_needs_to_know_who_may_see_it(given: dict[str, Any]) -> None:
 
 
 def test_endpoints_of_gemini() -> None:
+    """F-MANY-15"""
     found = read({"clientId": "c", "authorizationUrl": "https://a/x", "tokenUrl": "https://a/t"})
     assert isinstance(found, OAuth)
     assert found.endpoints is not None
@@ -100,6 +101,7 @@ def test_one_identity_provider_is_shared_by_those_who_opt_in() -> None:
     ],
 )
 def test_what_makes_no_sense_is_told_without_values(given: Any) -> None:
+    """F-AUTH-12"""
     with pytest.raises(EntryError) as caught:
         read(given)
     assert caught.value.path[0] == "oauth"

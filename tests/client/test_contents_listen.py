@@ -109,6 +109,7 @@ def test_what_the_server_does_not_grant_is_told(caplog: pytest.LogCaptureFixture
 
 
 def test_listening_needs_a_connection_and_something_to_hear() -> None:
+    """F-API-14"""
     server = ListeningServer()
 
     async def main() -> None:
@@ -125,6 +126,7 @@ def test_listening_needs_a_connection_and_something_to_hear() -> None:
 
 
 def test_closing_twice_is_closing_once() -> None:
+    """F-API-14"""
     server = ListeningServer()
 
     async def main() -> None:

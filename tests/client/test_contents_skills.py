@@ -130,6 +130,8 @@ def test_a_skill_that_is_not_listed() -> None:
 
 @pytest.mark.parametrize("answer", [{}, {"skill": []}, {"skill": {**ENTRY, "uri": "skill://x"}}])
 def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
+    """F-API-16"""
+
     async def session() -> None:
         async with serving({"skills/get": answer}).client() as client:
             with pytest.raises(ProtocolViolation, match="without the entry"):
@@ -227,6 +229,8 @@ def test_a_kept_answer_is_not_used() -> None:
 
 @pytest.mark.parametrize("contents", [[], [{"uri": URI, "text": "a"}, {"uri": URI, "text": "b"}]])
 def test_a_file_in_parts(contents: list[Any]) -> None:
+    """F-API-16"""
+
     async def session() -> None:
         async with serving({"resources/read": {"contents": contents}}).client() as client:
             with pytest.raises(SkillVerificationError, match="parts"):

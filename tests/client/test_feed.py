@@ -53,6 +53,7 @@ def test_a_graceful_end_ends_the_loop() -> None:
 
 
 def test_an_end_before_the_acknowledgement_is_an_end() -> None:
+    """F-API-14"""
     server = ScriptedServer({LISTEN: {"resultType": "complete"}})
 
     async def main() -> None:
@@ -165,6 +166,7 @@ def test_closing_the_client_ends_the_loop() -> None:
 
 
 def test_closing_while_reconnecting_ends_the_loop() -> None:
+    """F-API-14"""
     server = ListeningServer()
 
     async def main() -> None:
@@ -183,6 +185,7 @@ def test_closing_while_reconnecting_ends_the_loop() -> None:
 def test_a_failure_of_the_listener_itself_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-API-14"""
     server = ListeningServer()
 
     async def main() -> None:

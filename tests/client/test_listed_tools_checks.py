@@ -155,6 +155,7 @@ def test_schemas_too_deep_to_compare_are_compiled_again() -> None:
 
 
 def test_a_long_list_of_problems_is_cut() -> None:
+    """F-API-17"""
     made = schemas(outputSchema={"items": {"type": "string"}})
     (warning,) = checked(made, structuredContent=[1, 2, 3, 4, 5])
     assert warning.endswith("; and 2 more")
@@ -256,6 +257,7 @@ def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(listi
 
 
 def test_a_mode_there_is_not() -> None:
+    """F-API-17"""
     with pytest.raises(UsageError, match="validate is"):
         ListedTools("loud")
 

@@ -133,6 +133,7 @@ def test_giving_up_a_plain_call_gives_up_its_task() -> None:
 
 
 def test_the_error_of_a_task_is_the_error_of_the_plain_call() -> None:
+    """F-API-13"""
     server = stateless_server()
     error = {"code": -32603, "message": "rate limit", "data": {"retry": 1}}
     server.answers["tasks/get"] = {**CREATED, "status": "failed", "error": error}

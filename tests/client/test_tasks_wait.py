@@ -125,6 +125,8 @@ def test_a_task_without_a_time_to_live_has_the_clients_limit() -> None:
 
 
 def test_the_callers_limit_counts_before_the_time_to_live() -> None:
+    """F-API-13"""
+
     async def main() -> None:
         async with server.client(tasks=True) as client:
             with pytest.raises(CallTimeout):
@@ -290,6 +292,7 @@ def test_input_nobody_can_give_ends_the_wait() -> None:
 
 
 def test_a_handler_that_is_cancelled_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-13"""
     server = StatelessServer((0, task("input_required", inputRequests={"name": ASK_NAME})))
 
     async def main() -> None:

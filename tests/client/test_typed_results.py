@@ -274,6 +274,7 @@ def test_whatever_a_server_sends_fits_or_is_named(value: object) -> None:
 
 @given(json_values)
 def test_anything_fits_any(value: object) -> None:
+    """F-API-3"""
     assert fill(value, Any) == value
 
 

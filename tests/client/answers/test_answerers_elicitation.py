@@ -89,6 +89,7 @@ def test_refusals_carry_nothing(returned: object, action: str) -> None:
 
 
 def test_the_answer_as_the_protocol_has_it() -> None:
+    """F-API-10"""
     wire = {"action": "accept", "content": {"name": "Ada"}}
     content = {**DEFAULTS, "name": "Ada"}
     assert answer(lambda request: wire, form()) == {"action": "accept", "content": content}
@@ -203,6 +204,7 @@ def test_each_mode_has_its_own_handler() -> None:
 
 @pytest.mark.parametrize("option", [Elicitation(), Elicitation(on_complete=print), "ask", 7])
 def test_options_that_are_none(option: Any) -> None:
+    """F-API-10"""
     with pytest.raises(UsageError, match=r"elicitation|Elicitation"):
         ElicitationAnswerer(option)
 
@@ -338,6 +340,7 @@ def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_end() -
 
 
 def test_visits_are_not_remembered_forever() -> None:
+    """F-API-10"""
     answerer = ElicitationAnswerer(Elicitation(url=lambda request: True))
 
     async def session() -> None:
@@ -417,6 +420,8 @@ def test_a_call_that_needs_a_visit_nobody_makes(elicitation: Any) -> None:
     "data", [None, {}, {"elicitations": [1]}, {"elicitations": [{"url": "x"}]}]
 )
 def test_visits_that_cannot_be_made(data: Any) -> None:
+    """F-API-10"""
+
     def refuse(params: Mapping[str, Any]) -> dict[str, Any]:
         raise PeerError(-32042, "Visit first", data)
 

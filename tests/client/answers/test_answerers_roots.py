@@ -60,6 +60,7 @@ def test_what_is_no_root(root: Any, reason: str) -> None:
 
 
 def test_what_is_no_list_of_roots() -> None:
+    """F-API-10"""
     with pytest.raises(UsageError, match="list of paths"):
         RootsAnswerer(7)  # type: ignore[arg-type]
 
@@ -70,6 +71,7 @@ async def later() -> list[str]:
 
 @pytest.mark.parametrize("function", [later, lambda: ["file:///later"]])
 def test_a_function_is_asked_each_time(function: Any) -> None:
+    """F-API-10"""
     assert roots_of(function) == [{"uri": "file:///later"}]
 
 
@@ -136,6 +138,8 @@ def test_changing_them_between_calls() -> None:
 
 
 def test_roots_that_were_not_declared() -> None:
+    """F-API-10"""
+
     async def session() -> None:
         async with ScriptedServer().client() as client:
             with pytest.raises(UsageError, match="given before"):

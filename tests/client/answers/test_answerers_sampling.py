@@ -130,6 +130,7 @@ def test_answers_of_the_wrong_shape(option: SamplingOption) -> None:
     "option", ["gpt", 7, {"model": "m"}, {"model": "m", "complete": 1, "x": 2}]
 )
 def test_options_that_are_none(option: Any) -> None:
+    """F-API-11"""
     with pytest.raises(UsageError, match="sampling"):
         SamplingAnswerer(option)
 

@@ -114,6 +114,7 @@ def test_options() -> None:
 
 
 def test_text_stays_text() -> None:
+    """F-API-11"""
     assert result_of("hi")["content"] == {"type": "text", "text": "hi"}
 
 
@@ -148,6 +149,7 @@ def test_a_whole_response() -> None:
 
 @pytest.mark.parametrize("arguments", ["", {}])
 def test_calls_without_arguments(arguments: object) -> None:
+    """F-API-11"""
     calls = [{"id": "c", "function": {"name": "f", "arguments": arguments}}]
     result = result_of({"content": None, "tool_calls": calls})
     assert result["content"]["input"] == {}
@@ -172,6 +174,7 @@ def test_tool_calls_that_are_none(calls: object, problem: str) -> None:
 
 @pytest.mark.parametrize("choices", [[{}], [], ["x"], "x", {"0": {}}])
 def test_a_response_without_a_message(choices: object) -> None:
+    """F-API-11"""
     with pytest.raises(HandlerFailed, match="not a response of"):
         result_of({"choices": choices})
 

@@ -144,6 +144,8 @@ def test_a_handler_that_fails_fails_the_task() -> None:
 
 
 def test_a_handler_that_is_cancelled_cancels_the_task() -> None:
+    """F-API-13"""
+
     async def cancelled(request: object) -> dict[str, Any]:
         raise asyncio.CancelledError
 
@@ -198,6 +200,8 @@ def test_the_number_of_tasks_is_bounded() -> None:
 
 
 def test_an_unknown_task_is_an_error() -> None:
+    """F-API-13"""
+
     async def main() -> None:
         server, client = connected()
         async with client:

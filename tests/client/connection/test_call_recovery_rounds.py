@@ -269,6 +269,8 @@ def test_the_other_requests_that_may_ask(method: str) -> None:
 
 
 def test_an_error_after_a_round_is_the_call_s() -> None:
+    """F-API-12"""
+
     def answer(params: Mapping[str, Any]) -> dict[str, Any]:
         if "inputResponses" in params:
             raise PeerError(-32602, "wrong answer")

@@ -150,6 +150,8 @@ def test_waiting_for_a_busy_server_counts() -> None:
 
 
 def test_without_a_limit_there_is_always_time() -> None:
+    """F-API-7"""
+
     async def main() -> None:
         async with ScriptedServer().client() as client:
             options = RequestOptions(None, None)

@@ -97,6 +97,8 @@ def test_a_call_that_asks_for_input_delays_no_other() -> None:
 
 
 def test_input_that_is_not_given_fails_its_call_only() -> None:
+    """F-API-12"""
+
     async def main() -> None:
         server = Server(asks=asks, odd={"resultType": "unheard-of"})
         async with server.opened("2026-07-28") as client:
@@ -128,6 +130,7 @@ def test_cancelling_cancels_them_all(first: str) -> None:
 
 
 def test_cancelling_ends_what_is_asked_of_the_user() -> None:
+    """F-API-8"""
     ended: list[str] = []
 
     async def ask(request: Any) -> dict[str, Any]:
@@ -150,6 +153,8 @@ def test_cancelling_ends_what_is_asked_of_the_user() -> None:
 
 
 def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
+    """F-API-2"""
+
     async def main() -> None:
         async with Server().opened() as client:
             outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])

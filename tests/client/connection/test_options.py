@@ -59,7 +59,7 @@ def test_documented_limits_are_the_limits(name: str, default: str) -> None:
 
 
 def test_documented_defaults_are_the_defaults() -> None:
-    """What the text says is what is used, wherever it is a plain value."""
+    """F-API-26: What the text says is what is used, wherever it is a plain value."""
     options = Options.of({}, {})
     for name, text in documented("ClientOptions").items():
         value = getattr(options, name, None)
@@ -113,6 +113,7 @@ def test_help_without_the_sources_says_where_the_options_are(
 
 
 def test_a_call_takes_the_options_of_a_call() -> None:
+    """F-API-26"""
     parameters = set(inspect.signature(mcpclient.Client.call_tool).parameters)
     assert parameters - {"self", "name", "arguments", "returns"} == set(CallOptions.__annotations__)
     parameters = set(inspect.signature(mcpclient.Client.request).parameters)

@@ -48,6 +48,7 @@ def test_an_error_meant_for_the_server() -> None:
 
 
 def test_a_failure_stays_what_it_is() -> None:
+    """F-API-10"""
     failure = HandlerFailed("m", "because")
     with pytest.raises(HandlerFailed) as caught:
         asyncio.run(ask("m", raises(failure)))
