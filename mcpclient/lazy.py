@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .net.login import storage as storage
     from .net.process import programs as programs
     from .protocol import listen as listen
+    from .protocol import schema as schema
     from .protocol import skills as skills
     from .recording import redaction as redaction
     from .recording import secret_arguments as secret_arguments
@@ -97,7 +98,7 @@ _MODULES = {
     ".net": "chained_log files negotiate proxies session_sockets",
     ".net.login": "authentication storage",
     ".net.process": "programs",
-    ".protocol": "listen skills",
+    ".protocol": "listen schema skills",
     ".recording": "redaction secret_arguments secrets transcript",
     ".sandbox": "confine rights",
     ".transports": "legacy_sse line_socket websocket",

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..lazy import pick, suggestions
+from ..lazy import schema as json_schema
 from ..net.clocks import steady_seconds
 from ..net.files import open_regular
-from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from ..protocol.wire_object import referenced
 from .command import Option, option
@@ -359,7 +359,9 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
     """Return the violations of a schema; none of one that is wrong itself, or too costly."""
     try:
-        compiled = compile_schema(schema, clock=steady_seconds, assert_formats=assert_formats)
+        compiled = json_schema.compile_schema(
+            schema, clock=steady_seconds, assert_formats=assert_formats
+        )
         return compiled.validate(value)
     except McpError:  # the receiver checks the value
         return ()

@@ -35,9 +35,9 @@ from ..framing.escaping import escape, escape_line
 from ..framing.uri import Url, parse_url
 from ..lazy import cli_configured as configured
 from ..lazy import rights
+from ..lazy import schema as json_schema
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
-from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, Server
 from .connecting import client_for
 from .main import PROTOCOL_ERROR
@@ -331,7 +331,7 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return 'its type is not "object"'
     try:
-        compile_schema(schema, clock=steady_seconds)
+        json_schema.compile_schema(schema, clock=steady_seconds)
     except McpError as error:
         return str(error)
     return ""

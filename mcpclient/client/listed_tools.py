@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import ClientClosed, McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
+from ..lazy import schema as json_schema
 from ..lazy import secret_arguments
 from ..net.clocks import steady_seconds
-from ..protocol.schema_on_demand import compile_schema
 from ..protocol.tasks import task_support_of
 from ..protocol.types import CallToolResult, Tool, wraps_result
 from .events.callbacks import Observer
@@ -161,10 +161,13 @@ class ListedTools(Observer):
         compiled = self._compiled.get(tool)
         if compiled is None:
             began = steady_seconds()
-            hurry = _HURRY if self._wasted > _MAX_WASTED else None
+            limits = self._limits or json_schema.SchemaLimits()
+            if self._wasted > _MAX_WASTED:
+                hurry = min(limits.seconds, _HURRY)
+                limits = json_schema.SchemaLimits(**{**vars(limits), "seconds": hurry})
             try:
-                compiled = compile_schema(
-                    self._schemas[tool], clock=steady_seconds, limits=self._limits, hurry=hurry
+                compiled = json_schema.compile_schema(
+                    self._schemas[tool], clock=steady_seconds, limits=limits
                 )
             except McpError as error:
                 self._wasted += steady_seconds() - began

@@ -19,10 +19,10 @@ from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
+from ..lazy import schema as json_schema
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer, forget_variables
 from ..protocol.negotiation import era_of
-from ..protocol.schema_on_demand import compile_schema
 from ..recording.conversation import Call, Conversation, Failed, Refused
 from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
@@ -333,7 +333,7 @@ async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:
         for field, schema in schemas.items():
             try:
                 if isinstance(schema, Mapping):
-                    compile_schema(schema, clock=steady_seconds)
+                    json_schema.compile_schema(schema, clock=steady_seconds)
             except (McpError, ValueError) as error:
                 name = tool["name"] if isinstance(tool.get("name"), str) else ""
                 found.append(ListingIssue(index, name, field, f"is not a JSON Schema: {error}"))

@@ -10,8 +10,8 @@ import pytest
 from mcpclient.client import listed_tools
 from mcpclient.client.listed_tools import MODES, ListedTools
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
-from mcpclient.protocol.schema import SchemaLimits
-from mcpclient.protocol.schema_on_demand import compile_schema
+from mcpclient.protocol import schema as json_schema
+from mcpclient.protocol.schema import SchemaLimits, compile_schema
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.support.virtual_time import run
@@ -189,7 +189,7 @@ def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled.append(schema)
         return compile_schema(schema, **options)
 
-    monkeypatch.setattr("mcpclient.client.listed_tools.compile_schema", counting)
+    monkeypatch.setattr(json_schema, "compile_schema", counting)
     made = schemas(outputSchema=SCHEMA)
     assert compiled == []
     for _ in range(2):

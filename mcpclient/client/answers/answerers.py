@@ -14,13 +14,13 @@ from urllib.parse import unquote, urlsplit
 
 from ...errors import HandlerFailed, McpError, UsageError
 from ...lazy import openai_chat
+from ...lazy import schema as json_schema
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
 from ...net.paths import absolute_path
 from ...protocol import elicitation, sampling
 from ...protocol.elicitation import ElicitationRequest
 from ...protocol.sampling import SamplingRequest
-from ...protocol.schema_on_demand import compile_schema
 from ..events.callbacks import Observer, OrderedCallback, ask
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mappi
 
 
 def _compiled(request: ElicitationRequest) -> Schema:
-    return compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
+    return json_schema.compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
 
 
 def _filled_in(
