@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from conformance.results import (
@@ -36,27 +39,44 @@ FOLDER = Path(__file__).parents[1] / "transcripts"
 
 _TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
 
-# How many transcripts are played at once: most of the time of one is waiting.
+# How many transcripts one process plays at once: much of the time of one is waiting.
 _AT_ONCE = 8
 
 
 def transcripts(names: Iterable[str] = ()) -> dict[str, Transcript]:
     """Return the transcripts whose names contain one of ``names``, all without any."""
-    wanted = tuple(names)
-    found = {}
-    for path in sorted(FOLDER.glob("*/*.jsonl")):
-        name = f"{path.parent.name}/{path.stem}"
-        if not wanted or any(part in name for part in wanted):
-            with path.open(encoding="utf-8") as lines:
-                found[name] = read_transcripts(lines)[0]
-    return found
+    return {name: _read(name) for name in _chosen(names)}
+
+
+def _chosen(parts: Iterable[str]) -> list[str]:
+    wanted = tuple(parts)
+    every = sorted(f"{path.parent.name}/{path.stem}" for path in FOLDER.glob("*/*.jsonl"))
+    return [name for name in every if not wanted or any(part in name for part in wanted)]
+
+
+def _read(name: str) -> Transcript:
+    with (FOLDER / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        return read_transcripts(lines)[0]
 
 
 def run(names: Iterable[str] = ()) -> Iterator[Row]:
     """Replay the transcripts, and yield a row for each: one session, however it is cut."""
+    chosen = _chosen(names)
+    count = min(os.cpu_count() or 1, len(chosen) // _AT_ONCE)
+    if count < 2:
+        yield from _run_here(chosen)
+        return
+    # Dealt like cards, since long ones have names that are alike. A forked process would begin with
+    # whatever this one remembers.
+    hands = [chosen[first::count] for first in range(count)]
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as processes:
+        rows = [row for done in processes.map(_run_here, hands) for row in done]
+    yield from sorted(rows, key=lambda row: row.name)
+
+
+def _run_here(names: Iterable[str]) -> list[Row]:
     with _without_logs(), memories_apart():
-        rows = asyncio.run(_replay_all(transcripts(names)))
-    yield from rows
+        return asyncio.run(_replay_all({name: _read(name) for name in names}))
 
 
 @contextlib.contextmanager
