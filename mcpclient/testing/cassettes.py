@@ -129,7 +129,11 @@ class Cassette:
         Raises what `assert_all_played` does. The file changes only here, so a test that fails while
         it records leaves the previous file as it was.
         """
-        new = self._take_new()
+        new, path, self._new_path = b"", self._new_path, None
+        if path is not None:
+            with open(path, "rb") as file:
+                new = file.read()
+            os.remove(path)
         if failed:
             return
         if new:
@@ -144,15 +148,6 @@ class Cassette:
             except OSError as error:
                 raise UsageError(f"cannot write the cassette {self.path!r}: {error}") from None
         self.assert_all_played()
-
-    def _take_new(self) -> bytes:
-        path, self._new_path = self._new_path, None
-        if path is None:
-            return b""
-        with open(path, "rb") as file:
-            new = file.read()
-        os.remove(path)
-        return new
 
     def __enter__(self) -> Cassette:
         return self
