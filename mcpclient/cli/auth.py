@@ -22,7 +22,7 @@ from ..net.login.authentication import default_store, finish_auth, log_in, log_o
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from .command import Answer, LocalCommand, flag, option, repeated
-from .parsing import TRACE, check_trace
+from .parsing import TRACE, check_logs
 from .render import one_line, table
 from .screen import Screen, ScreenTerminal
 
@@ -77,7 +77,7 @@ async def _auth(screen: Screen, options: argparse.Namespace) -> Answer:
         raise UsageError(f"auth takes one of: {_USAGE}")
     if options.trace is not None and action != "login":
         raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
-    check_trace(options.trace)
+    check_logs(options.trace)
     url = http_url(parse_url(words[0])) if words else ""
     if action == "status":
         return await _status(url, options.account, screen)
@@ -148,24 +148,15 @@ async def _piped_address(url: str, screen: Screen) -> str:
 
 async def _status(url: str, account: str | None, screen: Screen) -> Answer:
     wanted = store_name(account_url(url, account)) if url else ""
-    now = seconds_since_epoch()
-    logins = [
-        {"server": name, **login_facts(grant, now)}
-        for name, grant in (await _grants()).items()
-        if not url or name == wanted or (not account and name.partition("#")[0] == wanted)
-    ]
+    now, store, logins = seconds_since_epoch(), default_store(), []
+    for key in sorted(await store.keys()):
+        name = key[len(_KEY) :]
+        is_wanted = name == wanted or (not account and name.partition("#")[0] == wanted)
+        if key.startswith(_KEY) and (not url or is_wanted):
+            grant = Grant.from_record(await store.load(key) or {})
+            logins += [{"server": name, **login_facts(grant, now)}] if grant is not None else []
     if url and not logins:
         error = AuthError(f"not logged in to {url}")
         raise error.advise(f"Log in with: mcpclient auth login {shlex.quote(url)}")
     rows = [(login["server"], login["state"], " ".join(login["scopes"])) for login in logins]
     return Answer({"logins": logins}, table((), rows, screen.style, "not logged in anywhere"))
-
-
-async def _grants() -> dict[str, Grant]:
-    store = default_store()
-    found = {}
-    for key in sorted(await store.keys()):
-        grant = Grant.from_record(await store.load(key) or {}) if key.startswith(_KEY) else None
-        if grant is not None:
-            found[key[len(_KEY) :]] = grant
-    return found
