@@ -20,7 +20,7 @@ from ..lazy import rights
 from ..net.network_options import Negotiate
 from .command import Server
 from .main import is_terminal
-from .parsing import NEEDED, STARTED_HERE, URL_SCHEMES, check_audit, check_trace, spelled
+from .parsing import NEEDED, STARTED_HERE, URL_SCHEMES, check_logs, spelled
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ def _login(
 
 def _check(server: Server, options: argparse.Namespace) -> None:
     """Refuse an option without effect on this server, and a log that cannot be written."""
-    check_trace(options.trace)
-    check_audit(options.audit)
+    check_logs(options.trace, options.audit)
     url = server.target.lower() if isinstance(server.target, str) else ""
     is_web = url.startswith(_WITH_HEADERS)
     for name, needed in NEEDED.items():

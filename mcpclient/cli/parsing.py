@@ -138,12 +138,10 @@ def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
 @cache  # forks of a session inherit the parsers of their parent
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     """Return the parser of a command's words and options; it raises `UsageError`."""
+    words = [command.usage]
     if isinstance(command, Command):
-        words = ("[OPTION ...] [SERVER]", command.usage, "[-- SERVER-COMMAND ...]")
-        usage = " ".join(filter(None, words))
-    else:
-        usage = command.usage
-    usage = f"mcpclient {command.name} {usage}"
+        words = ["[OPTION ...] [SERVER]", command.usage, "[-- SERVER-COMMAND ...]"]
+    usage = " ".join(filter(None, ["mcpclient", command.name, *words]))
     summary = COMMANDS[command.name]
     paragraphs = [command.details, f"{_SERVER}." if command.takes_server else ""]
     parser = _Parser(
@@ -379,15 +377,11 @@ def spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def check_audit(path: str | None) -> None:
-    """Raise `UsageError` for an audit log that cannot be written."""
-    if path is not None:
-        with writing(path, "the audit log"):
-            os.close(chained_log.open_log(path))
-
-
-def check_trace(path: str | None) -> None:
-    """Raise `UsageError` for a trace that cannot be written."""
-    if path is not None:
-        with writing(path, "the trace"):
-            open_trace(path).close()
+def check_logs(trace: str | None, audit: str | None = None) -> None:
+    """Raise `UsageError` for a trace or an audit log that cannot be written."""
+    if trace is not None:
+        with writing(trace, "the trace"):
+            open_trace(trace).close()
+    if audit is not None:
+        with writing(audit, "the audit log"):
+            os.close(chained_log.open_log(audit))

@@ -98,24 +98,20 @@ async def _find(screen: Screen, options: argparse.Namespace) -> Answer:
             with suppress(McpError):
                 things += _things("resource", name, await server.client.list_resources())
     best = search_tools(" ".join(options.words), things, limit=options.limit)
-    return _answer_find(best, screen.style)
+    rows = []
+    for each in best:
+        kind, server_name = each.raw["kind"], each.raw["server"]
+        own = each.raw["uri"] if kind == "resource" else each.name
+        name = f"{server_name}.{own}" if kind == "tool" else own
+        rows.append((name, f"{kind} of {server_name}", each.description or each.title))
+    text = listing(("NAME", "KIND", "DESCRIPTION"), rows, screen.style, "nothing fits")
+    return Answer({"found": [each.raw for each in best]}, text)
 
 
 def _things(kind: str, server: str, items: Sequence[Tool | Prompt | Resource]) -> Iterator[Tool]:
     """Yield tools, prompts or resources as tools, which can be ranked."""
     for each in items:
         yield Tool({"kind": kind, "server": server, "name": each.raw.get("uri"), **each.raw})
-
-
-def _answer_find(found: Sequence[Tool], style: Style) -> Answer:
-    rows = []
-    for each in found:
-        kind, server = each.raw["kind"], each.raw["server"]
-        name = each.raw["uri"] if kind == "resource" else each.name
-        name = f"{server}.{name}" if kind == "tool" else name
-        rows.append((name, f"{kind} of {server}", each.description or each.title))
-    text = listing(("NAME", "KIND", "DESCRIPTION"), rows, style, "nothing fits")
-    return Answer({"found": [each.raw for each in found]}, text)
 
 
 def _status(server: Server) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
-from mcpclient.cli.parsing import check_trace
+from mcpclient.cli.parsing import check_logs
 from mcpclient.config.config import Problem
 from mcpclient.errors import AuthError
 from mcpclient.gate.gate import Approvals
@@ -96,7 +96,7 @@ async def lock(path: Path) -> None:
 def trace(path: Path) -> None:
     recorder = Recorder(path)
     recorder.begin("stdio", "x")
-    check_trace(str(path))
+    check_logs(str(path))
 
 
 def remember(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import __version__
-from mcpclient.cli.parsing import check_trace
+from mcpclient.cli.parsing import check_logs
 from mcpclient.errors import ConnectionLost
 from mcpclient.net.recorder import Recorder
 from mcpclient.recording.transcript import read_transcripts
@@ -118,7 +118,7 @@ def test_a_trace_is_for_its_owner_only(tmp_path: Path) -> None:
     old.chmod(0o644)
     for path in (new, old):
         Recorder(path).stderr_line("x")
-    check_trace(str(tried))
+    check_logs(str(tried))
     assert [path.stat().st_mode & 0o777 for path in (new, old, tried)] == [0o600] * 3
     assert len(old.read_text().splitlines()) == 1
 
