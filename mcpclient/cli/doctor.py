@@ -20,15 +20,11 @@ from ..errors import (
     CallTimeout,
     CommandNotFound,
     ConnectFailed,
-    ConnectionLost,
-    ConnectKind,
     HttpError,
-    LossKind,
     McpError,
     ProcessExited,
     ProtocolViolation,
     UsageError,
-    ViolationKind,
     safe_str,
 )
 from ..framing.escaping import escape, escape_line
@@ -71,18 +67,21 @@ class Check:
         return {"name": self.name, "status": self.status, **said}
 
 
-_CHECK_OF_KIND: dict[str, str] = {
-    ConnectKind.WORKING_DIRECTORY: "config",
-    ConnectKind.UNKNOWN_HOST: "dns",
-    **dict.fromkeys((ConnectKind.NOT_TLS, ConnectKind.TLS, ConnectKind.CLIENT_CERTIFICATE), "tls"),
-    **dict.fromkeys((ConnectKind.CERTIFICATE, ConnectKind.SELF_SIGNED), "tls"),
-    **dict.fromkeys((ConnectKind.UNKNOWN_AUTHORITY, ConnectKind.OTHER_HOST), "tls"),
-    **dict.fromkeys((ConnectKind.EXPIRED, ConnectKind.NOT_YET_VALID), "tls"),
-    **dict.fromkeys((ConnectKind.PROXY, ConnectKind.PROXY_CREDENTIALS), "proxy"),
-    **dict.fromkeys((ConnectKind.PROXY_NEGOTIATE, ConnectKind.PROXY_LOGIN), "proxy"),
-    **dict.fromkeys((ConnectKind.CLOSED_EARLY, LossKind.DROPPED, ViolationKind.NOT_HTTP), "http"),
-    **dict.fromkeys((ConnectKind.NOT_AN_ENDPOINT, LossKind.NO_RESPONSE), "path"),
-    **dict.fromkeys((ViolationKind.PAGE, ViolationKind.NOT_JSON), "path"),
+# By the kind of an error, or else by its class.
+_CHECK_OF_KIND: dict[object, str] = {
+    "working_directory": "config",
+    "unknown_host": "dns",
+    **dict.fromkeys(("not_tls", "tls", "client_certificate", "certificate", "self_signed"), "tls"),
+    **dict.fromkeys(("unknown_authority", "other_host", "expired", "not_yet_valid"), "tls"),
+    **dict.fromkeys(("proxy", "proxy_credentials", "proxy_negotiate", "proxy_login"), "proxy"),
+    **dict.fromkeys(("closed_early", "dropped", "not_http"), "http"),
+    **dict.fromkeys(("not_an_endpoint", "no_response", "page", "not_json"), "path"),
+}
+_CHECK_OF_CLASS: dict[type[McpError], str] = {
+    **dict.fromkeys((CommandNotFound, ProcessExited), "command"),
+    ConnectFailed: "tcp",
+    UsageError: "config",
+    AuthError: "auth",
 }
 _CHECK_OF_STATUS = {401: "auth", 403: "auth", 407: "proxy", 429: "http"}
 # The check that a connection timeout belongs to, by the last stage it reached.
@@ -91,19 +90,12 @@ _NEXT_CHECK = {"nothing": "tcp", "tcp": "tls", "connected": "http"}
 
 def check_of(error: McpError) -> str:
     """Return the name of the check that an error while connecting belongs to."""
-    if isinstance(error, (CommandNotFound, ProcessExited)):
-        return "command"
-    if isinstance(error, (ConnectFailed, ConnectionLost, ProtocolViolation)):
-        otherwise = "tcp" if isinstance(error, ConnectFailed) else "era"
-        return _CHECK_OF_KIND.get(error.kind, otherwise)
     if isinstance(error, HttpError):
-        otherwise = "http" if error.status >= 500 else "path"
-        return _CHECK_OF_STATUS.get(error.status, otherwise)
+        return _CHECK_OF_STATUS.get(error.status, "http" if error.status >= 500 else "path")
     if isinstance(error, CallTimeout) and error.reached in _NEXT_CHECK:
         return _NEXT_CHECK[error.reached]
-    if isinstance(error, UsageError):
-        return "config"
-    return "auth" if isinstance(error, AuthError) else "era"
+    by_class = (check for kind, check in _CHECK_OF_CLASS.items() if isinstance(error, kind))
+    return _CHECK_OF_KIND.get(getattr(error, "kind", None)) or next(by_class, "era")
 
 
 def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
