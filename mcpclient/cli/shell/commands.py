@@ -109,6 +109,13 @@ class Session:
         known = there_are(map(str, self.jobs))
         raise UsageError(f"there is no call {number!r} in the background; {known}")
 
+    @property
+    def last_result(self) -> Any:
+        """The value of `_`. Raises `UsageError` before the first result."""
+        if self.result is None:
+            raise UsageError("there is no result yet")
+        return self.result
+
     def server_named(self, name: str) -> Server:
         """Return a server. Raises `UsageError` for an unknown name."""
         servers = self.manager.servers
@@ -240,9 +247,7 @@ async def _use(session: Session, words: Sequence[Word]) -> Answer:
     'expect text == "hi"; expect is_error; expect not is_error; expect structured.sum == 3',
 )
 async def _expect(session: Session, words: Sequence[Word]) -> Answer:
-    if session.result is None:
-        raise UsageError("there is no result yet")
-    failure = unmet(words, session.result)
+    failure = unmet(words, session.last_result)
     return Answer(text=failure or "", exit_code=0 if failure is None else main.FAILED)
 
 

@@ -133,10 +133,8 @@ class History:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = path
         self.lines: list[str] = []
-        if path is not None:
-            self._read(path)
-
-    def _read(self, path: str | os.PathLike[str]) -> None:
+        if path is None:
+            return
         try:
             content = read_file(path, limit=_MAX_HISTORY_BYTES, private=True)
         except FileNotFoundError:

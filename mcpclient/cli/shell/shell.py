@@ -103,7 +103,9 @@ class Shell:
     async def _perform(self, words: Sequence[Word], session: Session) -> Answer:
         name, rest = words[0].text, words[1:]
         if is_path(name):
-            return self._part(name, rest)
+            if rest:
+                raise UsageError(f"nothing may follow {name}; put a name with spaces in quotes")
+            return part_of(follow_path(session.last_result, parse_path(name)))
         command = COMMANDS.get(name)
         if command is not None:
             try:
@@ -115,13 +117,6 @@ class Shell:
             return await command.run(session, rest)
         tool = await session.find_tool(name, COMMANDS)
         return await call_tool(session, tool, [word.text for word in rest])
-
-    def _part(self, path: str, rest: Sequence[Word]) -> Answer:
-        if rest:
-            raise UsageError(f"nothing may follow {path}; put a name with spaces in quotes")
-        if self._session.result is None:
-            raise UsageError("there is no result yet")
-        return part_of(follow_path(self._session.result, parse_path(path)))
 
     def _public(self, line: str) -> str:
         return without_secrets(line.strip(), self._schema_of)
