@@ -70,44 +70,33 @@ class Cassette:
 
         Any number of clients may share a cassette, one after the other.
         """
-        reached, given = self._choose(target, {**options})
-        client = Client(reached, **given)
-        self._complete(client, reached, target, {**options})
+        client: Client = self._made(Client, target, {**options})
         return client
 
     def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
         """Do the same for programs without async, as `mcpclient.sync.connect` does."""
-        reached, given = self._choose(target, {**options})
-        client = sync.Client(reached, **given)
-        self._complete(client.async_client, reached, target, {**options})
+        client: sync.Client = self._made(sync.Client, target, {**options})
         return client.connect()
 
-    def _choose(self, target: Target, options: dict[str, Any]) -> tuple[Target, Any]:
-        """Return the target for the client of a test, and its options."""
+    def _made(self, make: Callable[..., Any], target: Target, options: dict[str, Any]) -> Any:
+        """Return the client of a test; another one makes requests that a replay lacks."""
         if options.get("trace") is not None:
             raise UsageError("a cassette writes the trace itself: leave out trace=")
         if self._new_path is None and (self.is_recording or self._is_completed):
             descriptor, self._new_path = tempfile.mkstemp(prefix="mcpclient-", suffix=".jsonl")
             os.close(descriptor)
         if self._recording is None:
-            return target, {**options, "trace": self._new_path}
-        others = {name: value for name, value in options.items() if name not in _OF_THE_NETWORK}
-        return self._recording.another(), others
-
-    def _complete(
-        self, client: Client, reached: Target, target: Target, options: dict[str, Any]
-    ) -> None:
-        """Let another client make the requests that a replay lacks, where that is the mode."""
-        if not isinstance(reached, Completing):
-            return
-        others = {name: value for name, value in options.items() if name not in _TOLD_ONCE}
-
-        def make_client() -> Client:
-            given = {**others, "trace": self._new_path, "protocol_version": client.protocol_version}
-            return Client(target, **given)
-
-        reached.make_client = make_client
-        connection_of(client).ask_elsewhere = reached.ask
+            return make(target, **{**options, "trace": self._new_path})
+        replay = self._recording.another()
+        client = make(replay, **_without(options, _OF_THE_NETWORK))
+        if isinstance(replay, Completing):
+            own = client.async_client if isinstance(client, sync.Client) else client
+            others = {**_without(options, _TOLD_ONCE), "trace": self._new_path}
+            replay.make_client = lambda: Client(
+                target, **{**others, "protocol_version": own.protocol_version}
+            )
+            connection_of(own).ask_elsewhere = replay.ask
+        return client
 
     def assert_all_played(self) -> None:
         """Raise `AssertionError` if the program has not made a recorded call.
@@ -179,6 +168,10 @@ def cassette(
     if there is nothing to replay.
     """
     return Cassette(path, mode, match)
+
+
+def _without(options: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
 
 
 def _is_there(path: str) -> bool:
