@@ -24,7 +24,7 @@ from ..lazy import schema as json_schema
 from ..net.clocks import steady_seconds
 from ..net.files import open_regular
 from ..protocol.types import Tool
-from ..protocol.wire_object import referenced
+from ..protocol.wire_object import referenced, strings_in
 from .command import Option, option
 from .render import one_line, reading
 
@@ -45,9 +45,7 @@ def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
 
 def required_of(schema: Any) -> list[str]:
     """Return the names of the required arguments."""
-    required = schema.get("required") if isinstance(schema, Mapping) else None
-    names = required if isinstance(required, list) else []
-    return [name for name in names if isinstance(name, str)]
+    return strings_in(schema.get("required")) if isinstance(schema, Mapping) else []
 
 
 def alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:

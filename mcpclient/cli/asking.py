@@ -20,6 +20,7 @@ from ..net.login.terminal import Terminal
 from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
+from ..protocol.wire_object import string_at
 from .arguments import properties_of, required_of, typed_value, violations_of
 from .command import Server
 from .render import one_line
@@ -62,7 +63,7 @@ class Field:
     @property
     def title(self) -> str:
         """The title or else the name, escaped."""
-        return one_line(_text(self.schema.get("title")) or self.name)
+        return one_line(string_at(self.schema, "title") or self.name)
 
     @property
     def choices(self) -> list[Choice]:
@@ -79,8 +80,8 @@ class Field:
         ]
         about = [self.kind, "" if self.required else "optional", one_line(" ".join(bounds))]
         lines = [f"{self.title} ({', '.join(filter(None, about))})"]
-        if self.schema.get("description"):
-            lines.append(f"  {one_line(_text(self.schema['description']))}")
+        description = string_at(self.schema, "description")
+        lines += [f"  {one_line(description)}"] if description else []
         lines += [f"  {n}. {one_line(c.title)}" for n, c in enumerate(self.choices, 1)]
         if "default" in self.schema:
             lines[-1] += f"  [{one_line(self.shown(self.schema['default']))}]"
@@ -154,10 +155,6 @@ def _chosen(text: str, choices: Sequence[Choice]) -> Any:
     if text.isascii() and text.isdigit() and 1 <= int(text) <= len(choices):
         return choices[int(text) - 1].value
     raise ValueError(f"type a number from 1 to {len(choices)}, or one of the names")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 _HOW = "Enter takes the [default]; /back goes back; /decline says no, /cancel says nothing."

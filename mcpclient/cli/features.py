@@ -25,6 +25,7 @@ from ..net.files import change_file, read_file
 from ..net.paths import state_folder
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
+from ..protocol.wire_object import string_at
 from . import arguments
 from .command import Answer, Command, LocalCommand, either, flag, option
 from .connecting import client_for
@@ -197,8 +198,7 @@ def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    text = schema.get("description") or schema.get("title")
-    return text if isinstance(text, str) else ""
+    return string_at(schema, "description") or string_at(schema, "title") or ""
 
 
 @Command(
