@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Literal, NamedTuple
+from typing import Any, Callable, Literal
 
 from .. import hints
 from ..client.client import Client
@@ -134,19 +134,6 @@ _CORRECT = "Correct the file, or set the variables it needs."
 _NONE = "No server is configured: name one, or write one into a file with mcpclient add."
 
 
-class _Report(NamedTuple):
-    target: str
-    checks: list[Check]
-    code: int = 0
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        return {"target": self.target, "checks": [check.raw for check in self.checks]}
-
-    def shown(self, style: Style) -> str:
-        return "\n".join(line for check in self.checks for line in _lines(check, style))
-
-
 @LocalCommand(
     "doctor",
     usage="[OPTION ...] [SERVER | -- SERVER-COMMAND ...]",
@@ -157,15 +144,8 @@ class _Report(NamedTuple):
 )
 def _doctor(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if is_named(options):
-        return _examine_one(_found(partial(only_server, options)), screen, options)
+        return _examined(_found(partial(only_server, options)), screen, options)
     return _examine_all(screen, options)
-
-
-async def _examine_one(
-    server: Server | McpError, screen: Screen, options: argparse.Namespace
-) -> Answer:
-    report = await _examined(server, options, screen)
-    return Answer(report.raw, report.shown(screen.style), exit_code=report.code)
 
 
 def _found(find: Callable[[], Server]) -> Server | McpError:
@@ -185,17 +165,17 @@ async def _examine_all(screen: Screen, options: argparse.Namespace) -> Answer:
     for name, server in config.servers.items():
         target = configured.shown_target(server)
         admitted = _found(partial(configured.server_of, server, config))
-        found[name] = await _examined(admitted, options, screen, target)
-    style = screen.style
-    texts = [f"{style.bold(one_line(name))}\n{each.shown(style)}" for name, each in found.items()]
+        found[name] = await _examined(admitted, screen, options, target)
+    bold = screen.style.bold
+    texts = [f"{bold(one_line(name))}\n{each.text}" for name, each in found.items()]
     raw = [{"name": name, **each.raw} for name, each in found.items()]
-    code = next((each.code for each in found.values() if each.code), 0)
+    code = next((each.exit_code for each in found.values() if each.exit_code), 0)
     return Answer({"servers": raw}, "\n\n".join(texts), exit_code=code)
 
 
 async def _examined(
-    server: Server | McpError, options: argparse.Namespace, screen: Screen, target: str = ""
-) -> _Report:
+    server: Server | McpError, screen: Screen, options: argparse.Namespace, target: str = ""
+) -> Answer:
     code, trust, is_connected = 0, "", False
     relevant: set[str] = set()
     found: list[Check] = []
@@ -230,7 +210,9 @@ async def _examined(
         else check
         for check in report_of(found, relevant)
     ]
-    return _Report(target or "".join(options.named[:1]), checks, code)
+    raw = {"target": target or "".join(options.named[:1]), "checks": [each.raw for each in checks]}
+    text = "\n".join(line for each in checks for line in _lines(each, screen.style))
+    return Answer(raw, text, exit_code=code)
 
 
 def _noise_check(noise: Sequence[str]) -> Iterator[Check]:
