@@ -200,11 +200,15 @@ _TOPICS = {
 def complete(arguments: Sequence[str]) -> str:
     """Return the completions at the end of a command line, one per line.
 
-    ``arguments``: the name of the shell, and the line up to the cursor.
+    ``arguments``: the name of the shell, and the line up to the cursor. There are none on any
+    error: the user is still typing.
     """
-    shell, line = arguments
-    typing = typing_at(line, len(line))
-    found = dict.fromkeys(_candidates([word.text for word in typing.words[1:]], typing.word))
+    try:
+        shell, line = arguments
+        typing = typing_at(line, len(line))
+        found = dict.fromkeys(_candidates([word.text for word in typing.words[1:]], typing.word))
+    except (McpError, ValueError):
+        return ""
     # Bash replaces only the text after the last of these characters.
     skipped = max(typing.word.rfind(each) + 1 for each in "=:") if shell == "bash" else 0
     fitting = (each for each in found if each.startswith(typing.word))
@@ -250,14 +254,6 @@ def _words_of(
         schema = known[words[1]].input_schema
         found = argument_candidates(schema, words[2:], word)
         yield from (each[:-1] if each.endswith(" ") else each for each in found)
-
-
-def print_candidates(arguments: Sequence[str]) -> str:
-    """Return the result of `complete`, or "" on any error: the user is still typing."""
-    try:
-        return complete(arguments)
-    except (McpError, ValueError):
-        return ""
 
 
 @LocalCommand(

@@ -132,7 +132,7 @@ def main(argv: list[str] | None = None) -> int:
     if not words or words[0] in ("--help", "-h"):
         return _print(overview())
     if words[0] == "__complete":
-        return _print(import_module(".help", __package__).print_candidates(words[1:]))
+        return _print(import_module(".help", __package__).complete(words[1:]))
     try:
         code: int = import_module(".running", __package__).run(words)
     except KeyboardInterrupt:  # while that was still being imported
