@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
@@ -149,7 +149,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         usage="\n".join(wrapped(usage, _COLUMNS, " " * 9, "usage: "))[len("usage: ") :],
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog="\n\n".join(filter(None, paragraphs)),
-        formatter_class=_Formatter,
+        formatter_class=partial(_Formatter, width=_COLUMNS),
         allow_abbrev=False,
     )
     if isinstance(command, OuterCommand):
@@ -173,9 +173,6 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """A formatter that wraps long lines, and keeps the others."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_COLUMNS)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = (wrapped(each, width) if len(each) > width else [each] for each in text.split("\n"))

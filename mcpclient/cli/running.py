@@ -121,7 +121,8 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     lines = LogLines(screen)
     debug = _is_debugging(request.options)
     if debug:
-        name = _name_of(request).replace("%", "%%")
+        name = request.server.name if isinstance(request, Request) else "mcpclient"
+        name = name.replace("%", "%%")
         lines.setFormatter(logging.Formatter(f"[MCP:{name}] %(asctime)s %(name)s: %(message)s"))
     elif request.options.command == "listen":  # which shows log messages of the server by itself
         lines.addFilter(lambda record: record.name != "mcpclient.server")
@@ -134,11 +135,6 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     finally:
         logger.removeHandler(lines)
         logger.setLevel(level)
-
-
-def _name_of(request: Request | LocalRequest) -> str:
-    server = getattr(request, "server", None)
-    return server.name if server is not None else "mcpclient"
 
 
 def exit_code(error: McpError, *, connecting: bool = False) -> int:

@@ -83,7 +83,7 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
         try:
             async with client:
                 screen.show(pretty_json(_shown(host.state())) if options.json else f"@{name}")
-                log.detach()
+                sockets.detach(log.file.fileno())  # from the terminal: stderr goes to the log
                 if lifeline is not None:
                     lifeline.send(b"%d\n" % (host.process_id or 0))
                 host.opened.set_result(None)
@@ -141,21 +141,17 @@ class _Log:
     """The stderr of a session's server, of which a file keeps the end."""
 
     def __init__(self, path: str) -> None:
-        self._file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until the process ends
+        self.file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until the process ends
 
     def write(self, line: str) -> None:
         """Add a line; the older half goes when it has grown too long."""
-        if self._file.tell() > _MAX_LOG:
-            self._file.seek(-_MAX_LOG // 2, os.SEEK_END)
-            kept = self._file.read()
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.write(kept)
-        self._file.write(f"{line}\n".encode("utf-8", "replace"))
-
-    def detach(self) -> None:
-        """Detach from the terminal: stderr of this process goes to the log from now on."""
-        sockets.detach(self._file.fileno())
+        if self.file.tell() > _MAX_LOG:
+            self.file.seek(-_MAX_LOG // 2, os.SEEK_END)
+            kept = self.file.read()
+            self.file.seek(0)
+            self.file.truncate()
+            self.file.write(kept)
+        self.file.write(f"{line}\n".encode("utf-8", "replace"))
 
 
 def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
