@@ -67,9 +67,26 @@ class Field:
 
     @property
     def choices(self) -> list[Choice]:
-        """The values to choose from, in order; empty for free input."""
-        items = self.schema.get("items") if self.schema.get("type") == "array" else self.schema
-        return _choices_in(items) if isinstance(items, Mapping) else []
+        """The values to choose from, in the spelling of any revision (SEP-1330).
+
+        It is empty for free input.
+        """
+        schema = self.schema.get("items") if self.schema.get("type") == "array" else self.schema
+        if not isinstance(schema, Mapping):
+            return []
+        values, names = schema.get("enum"), schema.get("enumNames")
+        if isinstance(values, list):
+            titles = names if isinstance(names, list) and len(names) == len(values) else values
+            return [Choice(value, str(title)) for value, title in zip(values, titles)]
+        for key in ("oneOf", "anyOf"):
+            options = schema.get(key)
+            options = options if isinstance(options, list) else []
+            choices = [each for each in options if isinstance(each, Mapping) and "const" in each]
+            if options and len(choices) == len(options):
+                return [
+                    Choice(each["const"], str(each.get("title", each["const"]))) for each in choices
+                ]
+        return []
 
     def question(self) -> list[str]:
         """Return the lines of the question, escaped."""
@@ -131,23 +148,6 @@ def fields_of(schema: Mapping[str, Any]) -> list[Field]:
     return [Field(name, each, name in needed) for name, each in properties_of(schema).items()]
 
 
-def _choices_in(schema: Mapping[str, Any]) -> list[Choice]:
-    """Return the choices, in the spelling of any revision (SEP-1330)."""
-    values, names = schema.get("enum"), schema.get("enumNames")
-    if isinstance(values, list):
-        titles = names if isinstance(names, list) and len(names) == len(values) else values
-        return [Choice(value, str(title)) for value, title in zip(values, titles)]
-    for key in ("oneOf", "anyOf"):
-        options = schema.get(key)
-        options = options if isinstance(options, list) else []
-        choices = [each for each in options if isinstance(each, Mapping) and "const" in each]
-        if options and len(choices) == len(options):
-            return [
-                Choice(each["const"], str(each.get("title", each["const"]))) for each in choices
-            ]
-    return []
-
-
 def _chosen(text: str, choices: Sequence[Choice]) -> Any:
     for choice in choices:
         if text in (str(choice.value), choice.title):
@@ -165,11 +165,7 @@ _BACK, _DECLINE, _CANCEL = "/back", "/decline", "/cancel"
 
 
 class _Left(Exception):
-    """The user left the form. ``answer``: the result of the handler."""
-
-    def __init__(self, answer: bool | None) -> None:
-        super().__init__(answer)
-        self.answer = answer
+    """The user left the form. Its argument is the result of the handler."""
 
 
 class Asking:
@@ -246,7 +242,11 @@ class Asking:
         return answer if isinstance(answer, str) else None
 
     async def _answer_of_program(self, request: SamplingRequest) -> Mapping[str, str] | None:
-        finished = await run_program(self._model, _question(request).encode())
+        texts = [message.text or "" for message in request.messages]
+        if len(texts) > 1:
+            texts = [f"{message.role}: {message.text}" for message in request.messages]
+        question = "\n\n".join(filter(None, [request.system_prompt, *texts])) + "\n"
+        finished = await run_program(self._model, question.encode())
         if finished.returncode:
             self._screen.say(
                 f"declined: {self._model[0]} ended with exit code {finished.returncode}"
@@ -298,7 +298,8 @@ class Asking:
                 try:
                     return await question()
                 except _Left as left:
-                    return left.answer
+                    answer: bool | None = left.args[0]
+                    return answer
 
     async def _line(self, prompt: str, at_end: str = _CANCEL) -> str:
         """Return a typed line, at the end of the input ``at_end``.
@@ -387,10 +388,3 @@ class Asking:
                 return None
             if line.isascii() and line.isdigit() and 1 <= int(line) <= len(fields):
                 return fields[int(line) - 1]
-
-
-def _question(request: SamplingRequest) -> str:
-    texts = [message.text or "" for message in request.messages]
-    if len(texts) > 1:
-        texts = [f"{message.role}: {message.text}" for message in request.messages]
-    return "\n\n".join(filter(None, [request.system_prompt, *texts])) + "\n"
