@@ -247,16 +247,11 @@ async def _checked(
     try:
         tool = arguments.tool_named(name, tools, *options.named[:1])
     except UsageError as error:
-        if await _is_prompt(client, name):
-            error.advise(f"It is a prompt: mcpclient prompt SERVER {shlex.quote(name)}")
+        with suppress(McpError):
+            if any(each.name == name for each in await client.list_prompts()):
+                error.advise(f"It is a prompt: mcpclient prompt SERVER {shlex.quote(name)}")
         raise
     return tool.name, arguments.checked_arguments(tool, typed)
-
-
-async def _is_prompt(client: Client, name: str) -> bool:
-    with suppress(McpError):
-        return any(each.name == name for each in await client.list_prompts())
-    return False
 
 
 def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Answer:

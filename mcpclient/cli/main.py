@@ -169,7 +169,10 @@ def write_to(stream: TextIO | None, content: str | bytes) -> str | None:
     except ValueError:  # Python's word for a stream that was closed
         return "it is closed"
     except OSError as error:
-        _send_nowhere(stream)
+        # The descriptor itself is replaced, since Python flushes its streams once more at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
         # Windows reports EINVAL for a pipe whose other end is closed.
         is_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
         is_reader_gone = is_pipe or isinstance(error, BrokenPipeError)
@@ -198,10 +201,3 @@ def columns_of(stream: TextIO | None) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
     except (OSError, ValueError):
         return _COLUMNS
-
-
-def _send_nowhere(stream: TextIO) -> None:
-    """Replace the descriptor itself, since Python flushes its streams once more when it exits."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)

@@ -26,7 +26,9 @@ from .screen import Screen
 )
 async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.parts:
-        return _list_parts()
+        sizes = copying.part_sizes()
+        lines = [f"{name:14} {sizes[name]:6}  {part.purpose}" for name, part in PARTS.items()]
+        return Answer({"parts": sizes}, "\n".join([f"{'part':14} {'lines':>6}", *lines]))
     if len(options.words) != 1:
         raise UsageError("vendor needs the folder to make, such as src/acme/_vendor/mcpclient")
     destination = options.words[0]
@@ -46,12 +48,6 @@ async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
         lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
     lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
     return Answer(copied._asdict(), "\n".join(lines))
-
-
-def _list_parts() -> Answer:
-    sizes = copying.part_sizes()
-    lines = [f"{name:14} {sizes[name]:6}  {part.purpose}" for name, part in PARTS.items()]
-    return Answer({"parts": sizes}, "\n".join([f"{'part':14} {'lines':>6}", *lines]))
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -351,7 +351,10 @@ def _later_words(
     if not given and command == "help":
         return _whole(commands)
     if command == "prompt":
-        return _prompt_arguments(given, word, session)
+        prompt = session.prompts.get(session.server, {}).get(given[0])
+        # Only the server knows the values.
+        names = [] if prompt is None or "=" in word else [each.name for each in prompt.arguments]
+        return _names(names, given[1:])
     name, *given = given if command == "call" and given else words
     tool = session.known_tool(name)
     return argument_candidates(tool.input_schema, given, word) if tool is not None else ()
@@ -395,13 +398,6 @@ def _values_in(schema: Any) -> Iterator[Any]:
         )
         if "default" in each:
             yield each["default"]
-
-
-def _prompt_arguments(given: Sequence[str], word: str, session: Session) -> Iterable[str]:
-    prompt = session.prompts.get(session.server, {}).get(given[0])
-    if prompt is None or "=" in word:  # only the server knows the values
-        return ()
-    return _names([each.name for each in prompt.arguments], given[1:])
 
 
 # Other words
