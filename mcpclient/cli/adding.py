@@ -15,11 +15,12 @@ from ..entries.bundles.manifest import open_entry
 from ..entries.bundles.registry import FoundEntry, find_entry
 from ..entries.entry import EntryError
 from ..errors import UsageError
+from ..gate.gate import Approvals
 from ..net.files import read_file
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
 from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated
-from .configured import approve, load
+from .configured import load
 from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import one_line, writing
 from .screen import Screen
@@ -83,7 +84,9 @@ async def _add(screen: Screen, options: argparse.Namespace) -> Answer:
         if found is not None:
             return _added_from_file(name, path, found.left_out)
         if options.config is None and Terminal().is_interactive:
-            approve(name)
+            server = load(None).servers.get(name)
+            if server is not None and server.state == "needs_approval":
+                Approvals().approve(server)  # the user has just written its entry
     return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
 
 

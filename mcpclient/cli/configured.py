@@ -132,13 +132,6 @@ def load(
     return config
 
 
-def approve(name: str) -> None:
-    """Remember that the user, who has just written a server's entry, agrees to it."""
-    server = load(None).servers.get(name)
-    if server is not None and server.state == "needs_approval":
-        Approvals().approve(server)
-
-
 def none_configured(config: Config, said: str) -> UsageError:
     """Return the error for a configuration without servers, with the problems of its files."""
     return UsageError("\n".join([said, *map(str, config.problems)]))

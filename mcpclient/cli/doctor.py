@@ -7,9 +7,8 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Literal
+from typing import Any, Callable, Literal, NamedTuple
 
 from .. import hints
 from ..client.client import Client
@@ -51,20 +50,13 @@ CHECKS = (
 """The checks in order: each needs those before it to pass."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """The outcome of a check, with a hint."""
 
     name: str
     status: Status
     found: str = ""
     hint: str = ""
-
-    @property
-    def raw(self) -> dict[str, str]:
-        """The check as a JSON object."""
-        said = {"found": self.found, "hint": self.hint, "cure": self.hint}
-        return {"name": self.name, "status": self.status, **said}
 
 
 # By the kind of an error, or else by its class.
@@ -197,7 +189,11 @@ async def _examined(
             try:
                 found += await _tool_checks(client)
             finally:
-                found += _noise_check(connection.session.transport.skipped)
+                noise = connection.session.transport.skipped
+                if noise:
+                    said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
+                    hint = hints.noise_hint("\n".join(noise))
+                    found.append(Check("command", "warning", said, hint))
         if any(check.status == "failed" for check in found):
             code = PROTOCOL_ERROR
     except McpError as error:
@@ -205,20 +201,15 @@ async def _examined(
         found.append(Check(name, "failed", *text_and_hint(error)))
         code = exit_code(error, connecting=not is_connected)
     checks = [
-        replace(check, found="\n".join(filter(None, [check.found, trust])))
+        check._replace(found="\n".join(filter(None, [check.found, trust])))
         if check.name == "tls" and check.status != "skipped"
         else check
         for check in report_of(found, relevant)
     ]
-    raw = {"target": target or "".join(options.named[:1]), "checks": [each.raw for each in checks]}
+    found_raw = [{**each._asdict(), "cure": each.hint} for each in checks]
+    raw = {"target": target or "".join(options.named[:1]), "checks": found_raw}
     text = "\n".join(line for each in checks for line in _lines(each, screen.style))
     return Answer(raw, text, exit_code=code)
-
-
-def _noise_check(noise: Sequence[str]) -> Iterator[Check]:
-    if noise:
-        said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
-        yield Check("command", "warning", said, hints.noise_hint("\n".join(noise)))
 
 
 def _trust_of(network: NetworkOptions, environ: Mapping[str, str]) -> str:

@@ -53,7 +53,13 @@ class Cassette:
         if mode not in get_args(Mode):
             raise UsageError(f'mode is "once", "none", "all" or "new", not {mode!r}')
         self.path: str = os.fspath(path)
-        is_there = _is_there(self.path)
+        is_there = True
+        try:
+            os.close(open_regular(self.path))
+        except FileNotFoundError:
+            is_there = False
+        except OSError as error:
+            raise UsageError(f"cannot use the cassette {self.path!r}: {error.strerror}") from None
         self.is_recording: bool = mode == "all" or (mode in ("once", "new") and not is_there)
         self._is_completed = mode == "new"
         # A file for this object only: others may record the same cassette at the same time.
@@ -172,17 +178,6 @@ def cassette(
 
 def _without(options: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names}
-
-
-def _is_there(path: str) -> bool:
-    """Whether the cassette exists. Raises `UsageError` if it is not a regular file."""
-    try:
-        os.close(open_regular(path))
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise UsageError(f"cannot use the cassette {path!r}: {error.strerror}") from None
-    return True
 
 
 class Completing(Recording):
