@@ -170,11 +170,14 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
 
 
 def test_better_advice_stays_with_the_error() -> None:
+    """F-SHOW-15"""
     error = UsageError("x").advise("Do that.")
     assert error.hint == error.again().hint == "Do that."
 
 
 def test_an_error_of_the_callers_own_kind_and_any_other() -> None:
+    """F-SHOW-15"""
+
     class Mine(UsageError):
         pass
 

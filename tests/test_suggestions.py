@@ -1,4 +1,4 @@
-"""What was meant by a name that does not exist."""
+"""What was meant by a name that does not exist: F-SHOW-2."""
 
 from __future__ import annotations
 

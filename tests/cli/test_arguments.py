@@ -102,6 +102,7 @@ def test_what_is_wrong_is_told(words: list[str], reason: str) -> None:
 
 
 def test_a_file_with_a_list_is_refused(tmp_path: Path) -> None:
+    """F-SHOW-2"""
     file = tmp_path / "list.json"
     file.write_text("[1]", "utf-8")
     with pytest.raises(UsageError, match="a JSON object is needed"):
@@ -109,6 +110,7 @@ def test_a_file_with_a_list_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """F-SHOW-2"""
     file = tmp_path / "binary"
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="cannot read"):
@@ -124,6 +126,7 @@ def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_arguments_of_prompts_are_strings() -> None:
+    """F-SHOW-2"""
     assert parse_text_arguments(["a=5", "b=true"]) == {"a": "5", "b": "true"}
     assert parse_text_arguments(['a:="5"']) == {"a": "5"}
     with pytest.raises(UsageError, match="'a' must be a string, not 5"):

@@ -54,6 +54,7 @@ def test_a_long_result_is_told() -> None:
 
 
 def test_structured_content_is_shown_when_there_is_nothing_else() -> None:
+    """F-SHOW-4"""
     result = {"content": [], "structuredContent": {"sum": 3}}
     assert (
         ask("call", "add", "a=1", "b=2", answers={"tools/call": result}).text == '{\n  "sum": 3\n}'

@@ -1,4 +1,4 @@
-"""Arguments get the types of the tool's schema, or are refused before anything is sent."""
+"""Arguments get the types of the schema, or are refused before anything is sent: F-SHOW-2."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def tool(*required: str, **properties: Any) -> Tool:
     ],
 )
 def test_a_value_gets_the_type_of_the_schema(schema: Any, text: str, value: Any) -> None:
-    """F-SHOW-2"""
     given = parse_arguments([f"a={text}"])
     found = checked_arguments(tool(a=schema, other={"type": "string"}), given)
     assert found == {"a": value}
@@ -62,7 +61,6 @@ def test_a_value_gets_the_type_of_the_schema(schema: Any, text: str, value: Any)
     ],
 )
 def test_what_does_not_fit_is_refused_with_the_signature(words: list[str], reason: str) -> None:
-    """F-SHOW-2"""
     named = tool("count", count={"type": "integer"}, name={"type": "string"}, size={"enum": ["s"]})
     with pytest.raises(UsageError, match=reason) as refused:
         checked_arguments(named, parse_arguments(words))
@@ -86,7 +84,6 @@ def test_a_schema_that_cannot_be_used_checks_nothing(schema: Any) -> None:
 
 
 def test_a_tool_by_its_name() -> None:
-    """F-SHOW-2"""
     tools = [Tool({"name": "git_log"}), Tool({"name": "git_status"})]
     assert tool_named("git_log", tools) is tools[0]
     for wrong, meant in (("GIT_LOG", "mean 'git_log'"), ("zzz", "are git_log, git_status")):

@@ -1,4 +1,4 @@
-"""A command takes the words it says it takes."""
+"""A command takes the words it says it takes: F-SHOW-2."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def test_the_options_reach_the_client() -> None:
 
 
 def test_without_options_the_client_has_its_defaults() -> None:
+    """F-SHOW-1"""
     options = options_of(Server(["server"]))
     assert (options.timeouts.idle, options.timeouts.total) == (30.0, 600.0)
     assert (options.env, options.headers, options.transport) == (None, None, None)
@@ -117,6 +118,7 @@ def test_where_there_is_nothing_to_log_in_to(target: str | list[str]) -> None:
 
 
 def test_who_the_user_is_may_be_configured() -> None:
+    """F-AUTH-13"""
     server = Server("https://a.example/mcp", {"auth": "configured"})
     assert options_of(server).auth == "configured"
 

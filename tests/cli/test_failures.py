@@ -108,6 +108,7 @@ def test_a_token_of_ones_own_is_another_way_in() -> None:
 
 
 def test_stderr_that_was_shown_is_not_repeated() -> None:
+    """F-SHOW-18"""
     error = ProcessExited(["server"], 2, "usage: …")
     first = "the server exited with code 2: server"
     shown = error_text(error, stderr_was_shown=True)

@@ -107,6 +107,7 @@ def test_a_tools_failure_exits_with_1(capsys: Capture) -> None:
 
 
 def test_a_tool_that_fails_without_a_word(capsys: Capture) -> None:
+    """F-SHOW-2"""
     assert main(["call", "fail", "reason=", *SERVER]) == 1
     assert capsys.readouterr().err == "the tool failed without a message\n"
 

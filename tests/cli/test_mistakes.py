@@ -44,6 +44,7 @@ SHELL_ONLY = re.compile(r"(?<!\w)--[a-z]|mcpclient (?:auth|tools|info|resources)
 
 
 def test_the_languages_are_told_apart() -> None:
+    """F-SHOW-15"""
     assert PYTHON_ONLY.search("give ca_file= or") and not PYTHON_ONLY.search("--ca-file")
     assert SHELL_ONLY.search("give --ca-file") and not SHELL_ONLY.search("give ca_file=")
 

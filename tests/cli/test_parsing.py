@@ -63,6 +63,7 @@ def test_a_command_needs_no_word() -> None:
 )
 @pytest.mark.usefixtures("nothing_configured")
 def test_without_a_server_it_asks_which(words: list[str]) -> None:
+    """F-SHOW-19"""
     with pytest.raises(UsageError, match="which server"):
         find_server(given(*words))
 
@@ -76,6 +77,7 @@ def test_where_no_server_is_needed_it_may_be_missing() -> None:
 
 
 def test_one_server_and_no_other_words() -> None:
+    """F-SHOW-2"""
     assert only_server(given("http://host/mcp")).target == "http://host/mcp"
     with pytest.raises(UsageError, match="no other words: 'echo'"):
         only_server(given("http://host/mcp", "echo"))

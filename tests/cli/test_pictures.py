@@ -1,4 +1,4 @@
-"""Images in the terminals that can show them."""
+"""Images in the terminals that can show them: F-SHOW-4."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def image(data: bytes) -> dict[str, str]:
     ],
 )
 def test_which_terminals_show_images(environ: dict[str, str], way: str) -> None:
-    """F-SHOW-4"""
     assert pictures_of(environ) == way
 
 
@@ -52,7 +51,6 @@ def test_what_is_not_shown(data: bytes, way: str) -> None:
 
 
 def test_a_result_shows_its_image_above_the_note() -> None:
-    """F-SHOW-4"""
     result = CallToolResult({"content": [image(PNG), {"type": "text", "text": "a cat"}]})
     shown = result_text(result, Style(columns=80, pictures="iterm"))
     assert shown.startswith("\x1b]1337;")

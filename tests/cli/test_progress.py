@@ -1,4 +1,4 @@
-"""The line that shows that a call goes on: only on a terminal, only for long calls."""
+"""The line that shows that a call goes on: only on a terminal, only for long calls: F-SHOW-3."""
 
 from __future__ import annotations
 
@@ -38,17 +38,14 @@ def drawn(seconds: float, *reports: dict[str, object], columns: int | None = 80)
 
 
 def test_a_quick_call_draws_nothing() -> None:
-    """F-SHOW-3"""
     assert drawn(0.4) == []
 
 
 def test_a_long_call_turns_a_spinner_and_leaves_no_trace() -> None:
-    """F-SHOW-3"""
     assert drawn(0.95) == ["| 0 s", "/ 1 s", "- 1 s", "\\ 1 s", "| 1 s", "     ", ""]
 
 
 def test_known_totals_make_a_bar() -> None:
-    """F-SHOW-3"""
     half = {"progress": 3, "total": 6, "message": "half\x1b"}
     assert drawn(0.55, half)[0] == "| 0 s [############............] 3/6 half\\x1b"
     assert "[........................] -1/6" in drawn(0.55, {"progress": -1, "total": 6})[0]
@@ -83,7 +80,6 @@ def test_numbers_that_are_none() -> None:
 
 
 def test_unknown_totals_make_a_number() -> None:
-    """F-SHOW-3"""
     assert drawn(0.55, {"progress": 3}, {"progress": 4.5})[0] == "| 0 s 4.5 "
 
 
@@ -103,7 +99,6 @@ def test_a_shorter_line_covers_the_longer_one() -> None:
 
 
 def test_the_line_never_wraps() -> None:
-    """F-SHOW-3"""
     assert drawn(0.55, {"progress": 1, "message": "x" * 99}, columns=20)[0] == "| 0 s 1 xxxxxxxxxx…"
 
 
@@ -121,7 +116,6 @@ def test_other_output_erases_it_first() -> None:
 
 
 def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
-    """F-SHOW-3"""
     assert drawn(5, {"progress": 1}, columns=None) == []
 
 

@@ -1,4 +1,4 @@
-"""``prompts``: which prompts there are."""
+"""``prompts``: which prompts there are: F-SHOW-1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from tests.cli.in_process import ask
 
 
 def test_prompts_are_listed_with_their_arguments() -> None:
-    """F-SHOW-1"""
     answer = ask("prompts")
     assert answer.text.splitlines() == [
         "PROMPT  ARGUMENTS     DESCRIPTION",

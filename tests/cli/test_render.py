@@ -41,11 +41,13 @@ def test_json_is_ascii_and_exact() -> None:
 
 
 def test_one_line_folds_white_space_and_takes_none() -> None:
+    """F-SHOW-3"""
     assert one_line("  two\n  lines\x1b ") == r"two lines\x1b"
     assert one_line(None) == ""
 
 
 def test_width_counts_the_columns_of_a_terminal() -> None:
+    """F-SHOW-3"""
     assert width_of("abc") == 3
     assert width_of("世界") == 4
     assert width_of("e\u0301") == 1
@@ -61,6 +63,7 @@ def test_width_counts_the_columns_of_a_terminal() -> None:
     ],
 )
 def test_shorten_cuts_to_columns(text: str, columns: int, shown: str) -> None:
+    """F-SHOW-3"""
     assert shorten(text, columns) == shown
 
 
@@ -71,6 +74,7 @@ def test_a_table_is_aligned_by_what_is_seen() -> None:
 
 
 def test_a_table_without_header_or_rows() -> None:
+    """F-SHOW-3"""
     assert table((), [("a", "b")], PLAIN) == "a  b"
     assert table((), [], PLAIN) == ""
 

@@ -158,6 +158,7 @@ def test_a_file_that_is_none(
 
 
 def test_a_session_in_which_nothing_was_asked(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-8"""
     path = tmp_path / "s.jsonl"
     path.write_text('{"transcript": 1}\n')
     assert main(["replay", str(path)]) == 0

@@ -1,4 +1,4 @@
-"""``resources``: what can be read."""
+"""``resources``: what can be read: F-SHOW-1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.cli.in_process import ask
 
 
 def test_resources_and_templates_are_listed() -> None:
-    """F-SHOW-1"""
     answer = ask("resources")
     assert answer.text.splitlines() == [
         "RESOURCE       TYPE        DESCRIPTION",

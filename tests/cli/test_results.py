@@ -60,10 +60,12 @@ def test_in_a_pipe_the_text_is_whole() -> None:
 
 @pytest.mark.parametrize("text", ["plain", "[1, 2]", "{broken", '{"a": ' * 2000])
 def test_what_is_no_object_stays(text: str) -> None:
+    """F-SHOW-4"""
     assert result_text(result({"type": "text", "text": text}), SCREEN) == text
 
 
 def test_two_blocks_stay_two() -> None:
+    """F-SHOW-4"""
     blocks = [{"type": "text", "text": '{"a": "b"}'}, {"type": "text", "text": "more"}]
     assert result_text(result(*blocks), SCREEN) == '{"a": "b"}\nmore'
 
@@ -106,6 +108,7 @@ def test_media_are_saved(tmp_path: Path) -> None:
 
 
 def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
+    """F-SHOW-4"""
     with pytest.raises(UsageError, match="no image, sound or file"):
         save_media(result({"type": "text", "text": "x"}), str(tmp_path / "x"))
     with pytest.raises(UsageError, match="cannot write"):

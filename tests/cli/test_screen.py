@@ -70,6 +70,7 @@ def test_a_file_gets_neither_colour_nor_cut_lines() -> None:
 
 
 def test_what_the_encoding_lacks_is_written_out() -> None:
+    """F-SHOW-3"""
     out = io.TextIOWrapper(io.BytesIO(), "ascii")
     Screen(out, io.StringIO(), {}).show("Grüße …")
     out.seek(0)
@@ -77,6 +78,7 @@ def test_what_the_encoding_lacks_is_written_out() -> None:
 
 
 def test_bytes_go_out_as_they_are() -> None:
+    """F-SHOW-3"""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     Screen(out, io.StringIO(), {}).show(b"\x89PNG\r\n\xff")
     out.buffer.seek(0)

@@ -26,6 +26,7 @@ def test_tools_are_listed_with_their_arguments() -> None:
 
 
 def test_no_tools() -> None:
+    """F-SHOW-1"""
     assert ask("tools", answers={"tools/list": {"tools": []}}).text == "no tools"
 
 
@@ -115,6 +116,7 @@ def test_a_name_that_is_not_there() -> None:
     ],
 )
 def test_arguments_of_a_schema(schema: object, shown: str) -> None:
+    """F-SHOW-2"""
     tool = {"name": "t", "inputSchema": schema, "title": "T"}
     text = ask("tools", answers={"tools/list": {"tools": [tool]}}).text
     assert text.splitlines()[1].split() == ["t", *shown.split(), "T"]

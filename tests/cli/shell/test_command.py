@@ -83,6 +83,7 @@ def test_what_cannot_be_connected(run: Run) -> None:
 
 
 def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
+    """F-SHOW-5"""
     code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
     assert (code, "demo_server *" in out) == (0, True)
     assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]

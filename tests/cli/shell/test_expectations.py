@@ -1,4 +1,4 @@
-"""``expect``."""
+"""``expect``: F-SHOW-5."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ def failure(line: str) -> str | None:
     ],
 )
 def test_what_holds(line: str) -> None:
-    """F-SHOW-5"""
     assert failure(line) is None
 
 
@@ -100,7 +99,6 @@ def test_long_and_odd_values() -> None:
     )
 )
 def test_no_expectation_crashes(words: list[str]) -> None:
-    """F-SHOW-5"""
     try:
         failure(" ".join(words))
     except UsageError as error:

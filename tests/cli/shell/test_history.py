@@ -1,4 +1,4 @@
-"""The history of the shell: what is kept, where, and what is not."""
+"""The history of the shell: what is kept, where, and what is not: F-SHOW-5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths into the last result."""
+"""Paths into the last result: F-SHOW-5."""
 
 from __future__ import annotations
 

@@ -82,6 +82,8 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
 
 
 def test_nothing_is_there_before_the_first_result() -> None:
+    """F-SHOW-5"""
+
     async def work(world: World) -> None:
         assert "no result yet" in (await world.fail("_.text"))[1]
         assert "no result yet" in (await world.fail("expect text"))[1]
@@ -140,6 +142,8 @@ def test_several_servers() -> None:
 
 
 def test_without_a_server() -> None:
+    """F-SHOW-5"""
+
     async def work(world: World) -> None:
         assert (await world.fail("tools"))[0] == 2
         assert "there is no server" in (await world.fail("echo"))[1]

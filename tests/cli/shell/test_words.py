@@ -1,4 +1,4 @@
-"""A line of the shell taken apart."""
+"""A line of the shell taken apart: F-SHOW-5."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def test_what_runs_in_the_background(line: str, words: list[str], in_background:
     ],
 )
 def test_a_line_that_makes_no_sense(line: str, problem: str) -> None:
-    """F-SHOW-5"""
     with pytest.raises(UsageError, match=problem):
         parse_line(line)
 

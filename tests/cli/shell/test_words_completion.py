@@ -108,6 +108,7 @@ def test_candidates(line: str, expected: list[str]) -> None:
 
 
 def test_what_is_whole() -> None:
+    """F-SHOW-5"""
     assert fits("pain") == ["paint "]
     assert fits("paint co") == ["colour="]
 
@@ -128,6 +129,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_schemas_that_are_none() -> None:
+    """F-SHOW-5"""
     known = session(one=[Tool({"name": "odd", "inputSchema": {"properties": {"a": 5}}})])
     assert fits("odd ", known) == ["a="]
     assert fits("odd a=", known) == []
