@@ -40,10 +40,9 @@ _MAX_WORDS = 10_000
 
 
 class JudgedEntry(NamedTuple):
-    """One entry: ``server`` and ``entry`` are None where it cannot be used."""
+    """One entry: ``server`` is None where it cannot be used."""
 
     written: WrittenServer
-    entry: Entry | None
     server: ServerConfig | None
     decision: str
 
@@ -80,10 +79,8 @@ class Entries:
         def report(severity: Severity, message: str, *path: str | int, hint: str = "") -> None:
             problems.append(written.problem(severity, message, *path, hint=hint))
 
-        entry = None
+        file, warn = written.file, partial(report, "warning")
         try:
-            file = written.file
-            warn = partial(report, "warning")
             entry = read_entry(written.name, written.entry, file.application, warn)
             exclude = (*entry.exclude, *_switched_off(entry.name, file.tool_switches))
             entry = replace(entry, exclude=exclude)
@@ -93,13 +90,13 @@ class Entries:
             server = self._server(written, entry, warn, is_on, vouched)
         except EntryError as error:
             report("error", str(error), *error.path, hint=error.hint)
-            return JudgedEntry(written, entry, None, str(error))
+            return JudgedEntry(written, None, str(error))
         issued = replace(server, judge_again=None)
         if vouched is None and server.scope == "file" and server.sheet is not None:
             vouched = server.sheet.digest(with_files=False)
         again = partial(self._judge_again, written, issued, vouched)
         decision = server.decision if server.state == "ready" else server.reason
-        return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
+        return JudgedEntry(written, replace(server, judge_again=again), decision)
 
     def _server(
         self,
