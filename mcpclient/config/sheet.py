@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -177,16 +177,23 @@ def named_files(
             yield NamedFile(path, files.digest(path))
     # Its digest stands for all that is in a bundle, which may not be unpacked yet.
     folder = str(bundle_folder(os.environ, entry.sha256)) + os.sep if entry.sha256 else ""
-    for word in words_of(entry):
-        path = path_of(word, cwd)
+    texts = texts_of(entry)
+    # As they are used, too: a value may hold a path, and a missing one is empty, or a shell's.
+    for keep in (True, False):
+        texts += [variables.expand(text, keep_missing=keep).text for text in texts_of(entry)]
+    for path in dict.fromkeys(path_of(word, cwd) for word in words_in(texts)):
         is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
         if not is_inside and os.path.isfile(path):
             yield NamedFile(path, files.digest(path))
 
 
-def words_of(entry: Entry) -> Mapping[str, None]:
-    """Return the words in the command and the variables of an entry that may name a file."""
-    texts = [*entry.command, *entry.env.values(), entry.headers_helper or ""]
+def texts_of(entry: Entry) -> list[str]:
+    """Return the strings in the command and the variables of an entry, which may name files."""
+    return [*entry.command, *entry.env.values(), entry.headers_helper or ""]
+
+
+def words_in(texts: Sequence[str]) -> Mapping[str, None]:
+    """Return the words in strings that may name a file."""
     return dict.fromkeys(word for text in texts for word in _words_in(text) if word)
 
 

@@ -198,9 +198,12 @@ class _Resolver:
 
     def _env_file(self, name: str) -> dict[str, str]:
         place = self._field("env_file")
-        path = os.path.join(self.base, self._text(name, place, is_path=True))
+        path = self.variables.expand(name, is_path=True)
+        if path.missing:  # the user has not agreed to another file
+            self._tell(path.missing, ", so the file is not read", place)
+            return {}
         try:
-            found, wrong = parse_dotenv(self.read(path))
+            found, wrong = parse_dotenv(self.read(os.path.join(self.base, path.text)))
         except OSError as error:
             self.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
             return {}

@@ -15,7 +15,7 @@ from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
 from ..config.config import SETTINGS, Problem, ServerConfig, Severity
 from ..config.reading import MAX_FILE_SIZE, ConfigReader, WrittenServer
-from ..config.sheet import NamedFiles, named_files, sheet_of, words_of
+from ..config.sheet import NamedFiles, named_files, sheet_of, texts_of, words_in
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
 from ..entries.resolve import resolve, written_target
@@ -107,7 +107,7 @@ class Entries:
         vouched: str | None,
     ) -> ServerConfig:
         file, files = written.file, NamedFiles()
-        if self.gate.needs_approval(file.scope) and len(words_of(entry)) > _MAX_WORDS:
+        if self.gate.needs_approval(file.scope) and len(words_in(texts_of(entry))) > _MAX_WORDS:
             raise EntryError(
                 f"its command and env have more than {_MAX_WORDS} words, each of which may name a "
                 "file that the user would agree to",

@@ -163,6 +163,10 @@ def found_in(raw: dict[str, Any], folder: Path) -> list[NamedFile]:
         ({**URL, "headersHelper": "./run --json"}, ["run"]),
         ({"command": "java", "args": ["-cp", f"run{os.pathsep}hook.js"]}, ["run", "hook.js"]),
         ({"command": "ruby", "args": ["-r./hook.js", "@run"]}, ["hook.js", "run"]),
+        ({"command": "node", "args": ["${UNSET}./hook.js"]}, ["hook.js"]),
+        ({"command": "sh", "args": ["-c", "node ${UNSET}./hook.js"]}, ["hook.js"]),
+        ({"command": "sh", "args": ["-c", "node ${UNSET:-./hook.js}"]}, ["hook.js"]),
+        ({**COMMAND, "env": {"NODE_OPTIONS": "--require ${D}/hook.js"}}, ["hook.js"]),
         (COMMAND, []),
     ],
 )

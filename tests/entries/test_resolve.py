@@ -164,3 +164,10 @@ def test_the_target_as_written() -> None:
     application = APPLICATIONS["mcpclient"]
     entry = read_entry("a", {"command": "x", "args": ["${A}"]}, application, print)
     assert written_target(entry) == ["x", "${A}"]
+
+
+def test_a_file_of_variables_whose_name_has_no_value_is_not_read() -> None:
+    """F-SAFE-2: the user agreed to the file that the sheet shows."""
+    found, told = resolved({"command": "x", "envFile": "${T}.env"})
+    assert found[1] == {}
+    assert told == ["envFile: ${T} has no value, so the file is not read"]
