@@ -141,6 +141,18 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
+@pytest.mark.parametrize("word", ["${UNSET}./mark.py", "-c . ${UNSET:-./mark.py}"])
+def test_a_file_that_a_variable_without_a_value_hides_was_edited(
+    word: str, repository: Repository
+) -> None:
+    """F-SAFE-2: the server would be started with it."""
+    repository.write(s={"command": "sh", "args": [word]})
+    approve_all()
+    assert state() == "ready"
+    repository.script.write_text("evil()")
+    assert state() == "needs_approval"
+
+
 def test_a_file_that_is_named_behind_many_words_was_edited(repository: Repository) -> None:
     """F-SAFE-2: each word counts, however many stand before it."""
     args = [*(f"word-{number}" for number in range(5000)), "mark.py"]
