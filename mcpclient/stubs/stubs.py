@@ -238,8 +238,8 @@ def stubs_for(offer: Offer) -> str:
     annotations = Annotations({blocking, awaiting, *_IMPORTED})
     methods = list(_methods(offer, annotations))
     classes = [
-        _class(blocking, "Stub", offer, methods, ""),
-        _class(awaiting, "AsyncStub", offer, methods, "a"),
+        _class(blocking, "Stub", offer, methods),
+        _class(awaiting, "AsyncStub", offer, methods),
     ]
     bodies = [*annotations.definitions, *classes]
     head = _imports("\n".join("\n".join(body) for body in bodies))
@@ -310,12 +310,11 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
         yield "_read", made
 
 
-def _class(
-    name: str, base: str, offer: Offer, methods: Sequence[_Method], prefix: str
-) -> list[str]:
-    kind = "awaits the answers" if prefix else "waits for the answers"
-    lines = [f"class {name}({base}):"]
+def _class(name: str, base: str, offer: Offer, methods: Sequence[_Method]) -> list[str]:
+    is_async = base == "AsyncStub"
+    kind = "awaits the answers" if is_async else "waits for the answers"
     about = [f"The server {offer.name}, by a client that {kind}."]
+    lines = [f"class {name}({base}):"]
     lines += [*docstring([*about, *([offer.about] if offer.about else [])], "    "), ""]
     if offer.target is None:
         lines.append(f"    CONFIGURED = {literal(offer.name)}")
@@ -325,38 +324,29 @@ def _class(
         words = [f"        {literal(word)}," for word in offer.target]
         lines += ["    TARGET = [", *words, "    ]"]
     lines.append(f'    DIGEST = "{digest_of(offer.tools)}"')
-    for method in methods:
-        lines += ["", *_method(method, is_async=bool(prefix))]
+    for helper, signature in methods:
+        lines += ["", *_method(helper, signature, "async " * is_async, "await " * is_async)]
     return lines
 
 
-def _method(method: _Method, *, is_async: bool) -> Iterator[str]:
-    helper, signature = method
-    begin = "    async def" if is_async else "    def"
-    call = f"await self.{helper}" if is_async else f"self.{helper}"
-    yield f"{begin} {signature.name}("
-    yield "        self,"
-    if signature.parameters:
-        yield "        *,"
+def _method(helper: str, signature: Signature, prefix: str, wait: str) -> list[str]:
+    parameters, given = [], []
     for each in signature.parameters:
-        if each.is_required:
-            yield f"        {each.name}: {each.annotation},"
-        else:
-            annotation = each.annotation
-            inner = annotation[6:-1] if annotation.startswith("Union[") else annotation
-            yield f"        {each.name}: Union[{inner}, Unset] = UNSET,"
-    yield f"    ) -> {signature.returns}:"
-    yield from docstring(signature.paragraphs, "        ")
+        inner = each.annotation
+        inner = inner[6:-1] if inner.startswith("Union[") else inner
+        rest = each.annotation if each.is_required else f"Union[{inner}, Unset] = UNSET"
+        parameters.append(f"        {each.name}: {rest},")
+        given.append(f"                {literal(each.wire)}: {each.name},")
     is_data = helper == "_data"
-    yield f"        {f'data: {signature.returns} =' if is_data else 'return'} {call}("
-    yield f"            {literal(signature.wire_name)},"
-    if signature.parameters:
-        yield "            {"
-        for each in signature.parameters:
-            yield f"                {literal(each.wire)}: {each.name},"
-        yield "            },"
-    else:
-        yield "            {},"
-    yield "        )"
-    if is_data:
-        yield "        return data"
+    return [
+        f"    {prefix}def {signature.name}(",
+        "        self,",
+        *(["        *,", *parameters] if parameters else []),
+        f"    ) -> {signature.returns}:",
+        *docstring(signature.paragraphs, "        "),
+        f"        {f'data: {signature.returns} =' if is_data else 'return'} {wait}self.{helper}(",
+        f"            {literal(signature.wire_name)},",
+        *(["            {", *given, "            },"] if given else ["            {},"]),
+        "        )",
+        *["        return data"] * is_data,
+    ]
