@@ -89,10 +89,8 @@ def _servers_in(text: str, path: str) -> _Servers:
             place = path if error.line is None else f"{path}:{error.line}"
             raise UsageError(f"{place}: {error}") from None
     found = find_servers(document, kind)
-    servers = None if found is None else found.servers
-    if servers is not None and not isinstance(servers, Mapping):
-        raise UsageError(f"the servers in {path} are not an object, so none is added or removed")
-    return _Servers(kind, kind.key if found is None else found.key, tuple(servers or ()))
+    names = found.servers if found is not None and isinstance(found.servers, Mapping) else ()
+    return _Servers(kind, kind.key if found is None else found.key, tuple(names))
 
 
 def add_server_to(

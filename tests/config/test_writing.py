@@ -89,7 +89,13 @@ REFUSED: list[tuple[str, str, str, dict[str, Any], str]] = [
     (".mcp.json", TEXT, "n", {"command": "x", "args": "a"}, "args: must be a list of strings"),
     (".mcp.json", "{", "n", STDIO, r"\.mcp\.json:1: it is not JSON"),
     (".mcp.json", "[]", "n", STDIO, "cannot be changed"),
-    (".mcp.json", '{"mcpServers": []}', "n", STDIO, "are not an object"),
+    (
+        ".mcp.json",
+        '{"mcpServers": []}',
+        "n",
+        STDIO,
+        "cannot be changed: mcpServers is not an object",
+    ),
     ("a.yaml", "a: b", "n", STDIO, "only JSON is written"),
     (".codex/config.toml", "a = 1", "n", STDIO, "only JSON is written"),
 ]
