@@ -124,7 +124,7 @@ class Entries:
         folders = folders_of(project if is_projects else self.start, around, home)
         read, bare_dollar = partial(_read_values, files), file.application.bare_dollar
         # To find the files that it names, the user is not asked for a value.
-        known = Variables(self.environ, Inputs(file.inputs, None), folders, read, bare_dollar)
+        known = Variables(self.environ, Inputs(declared, None), folders, read, bare_dollar)
         find = partial(named_files, entry, written.entry, known, base, around, files)
         # The defaults of its inputs are part of an entry, and so is the content of its bundle. Not
         # so the folder that it is unpacked into: a lock file holds on other machines, too.

@@ -141,12 +141,13 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
-@pytest.mark.parametrize("word", ["${UNSET}./mark.py", "-c . ${UNSET:-./mark.py}"])
-def test_a_file_that_a_variable_without_a_value_hides_was_edited(
-    word: str, repository: Repository
-) -> None:
+@pytest.mark.parametrize(
+    "word", ["${UNSET}./mark.py", "-c . ${UNSET:-./mark.py}", "${input:a}", "-c . ${input:a}"]
+)
+def test_a_file_that_a_variable_hides_was_edited(word: str, repository: Repository) -> None:
     """F-SAFE-2: the server would be started with it."""
-    repository.write(s={"command": "sh", "args": [word]})
+    inputs = [{"id": "a", "default": "./mark.py"}]
+    repository.write(s={"command": "sh", "args": [word], "inputs": inputs})
     approve_all()
     assert state() == "ready"
     repository.script.write_text("evil()")
