@@ -12,13 +12,13 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..display import HIDDEN
-from ..entries.entry import Entry
+from ..entries.entry import Entry, EntryError
 from ..entries.variables import Inputs, InputSpec, Variables, has_references, references
 from ..framing.escaping import escape_line
 from ..net.files import read_file
@@ -28,6 +28,8 @@ from ..recording.secrets import TOKEN, is_secret_name
 # Larger files are identified by size and time: reading them would delay every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024
 _DIGEST_SHOWN = 12
+# Each may name a file, which is looked up and digested before the user is asked.
+_MAX_WORDS = 10_000
 # What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
 _KEY = re.compile(r"(?:(?:Basic|Bearer|Token) )?[A-Za-z0-9_~+/=:.-]{8,}")
 # Where a word of a command, or a line for a shell, may have the path of a file inside it.
@@ -160,7 +162,7 @@ def named_files(
     """Yield the files that an entry names: by ``envFile``, ``{file:…}``, in its command and env.
 
     ``base``: where relative paths begin; ``around``: where those of ``{file:…}`` do. ``variables``:
-    their values, without asking for any.
+    their values, without asking for any. Raises `EntryError` for too many words or values.
     """
 
     def path_of(text: str, folder: str) -> str:
@@ -177,24 +179,22 @@ def named_files(
             yield NamedFile(path, files.digest(path))
     # Its digest stands for all that is in a bundle, which may not be unpacked yet.
     folder = str(bundle_folder(os.environ, entry.sha256)) + os.sep if entry.sha256 else ""
-    texts = texts_of(entry)
+    as_written = dict.fromkeys((*entry.command, *entry.env.values(), entry.headers_helper or ""))
     # As they are used, too: a value may hold a path, and a missing one is empty, or a shell's.
+    texts = [*as_written]
     for keep in (True, False):
-        texts += [variables.expand(text, keep_missing=keep).text for text in texts_of(entry)]
-    for path in dict.fromkeys(path_of(word, cwd) for word in words_in(texts)):
+        texts += [variables.expand(text, keep_missing=keep).text for text in as_written]
+    words = dict.fromkeys(word for text in texts for word in _words_in(text) if word)
+    if len(words) > _MAX_WORDS:
+        raise EntryError(
+            f"its command and env have more than {_MAX_WORDS} words, each of which may name a file "
+            "that the user would agree to",
+            hint="write the long value into a file, and name that",
+        )
+    for path in dict.fromkeys(path_of(word, cwd) for word in words):
         is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
         if not is_inside and os.path.isfile(path):
             yield NamedFile(path, files.digest(path))
-
-
-def texts_of(entry: Entry) -> list[str]:
-    """Return the strings in the command and the variables of an entry, which may name files."""
-    return [*entry.command, *entry.env.values(), entry.headers_helper or ""]
-
-
-def words_in(texts: Sequence[str]) -> Mapping[str, None]:
-    """Return the words in strings that may name a file."""
-    return dict.fromkeys(word for text in texts for word in _words_in(text) if word)
 
 
 def _words_in(text: str) -> Iterator[str]:

@@ -15,9 +15,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Union
 
 from ..errors import UsageError, safe_str
+from .entry import EntryError
 
 MAX_VALUE_FILE_SIZE = 1024 * 1024
 """The size in bytes of a file that an entry may read values from: .env, or one with a token."""
+
+# Characters of all values in one entry: a short one may name a long value many times.
+_MAX_VALUES = 16 * 1024 * 1024
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (
@@ -197,6 +201,7 @@ class Variables:
     folders: Mapping[str, str]
     read: Callable[[str], str]
     bare_dollar: bool = False
+    _size: int = field(default=0, init=False)
 
     @property
     def _pattern(self) -> re.Pattern[str]:
@@ -206,7 +211,8 @@ class Variables:
         """Expand variables. Passes on exceptions of the caller's function.
 
         ``is_path``: a ``~`` at the beginning is the user's folder. Variables without a value become
-        empty, or stay as written with ``keep_missing``.
+        empty, or stay as written with ``keep_missing``. Raises `EntryError` for values that are too
+        long, all that were put in so far taken together.
         """
         missing: list[str] = []
         omitted: list[str] = []
@@ -214,6 +220,10 @@ class Variables:
         def value_of(match: re.Match[str]) -> str:
             value = self._value(match)
             if value is not None:
+                self._size += len(value)
+                if self._size > _MAX_VALUES:
+                    hint = "write the long value into a file, and name that"
+                    raise EntryError("the values of its variables are too long", hint=hint)
                 return value
             spec = self.inputs.specs.get(match["input"] or "")
             if spec is not None and spec.need == "optional":

@@ -15,7 +15,7 @@ from ..auth.options import IdentityProvider
 from ..client.configured import authentication_of
 from ..config.config import SETTINGS, Problem, ServerConfig, Severity
 from ..config.reading import MAX_FILE_SIZE, ConfigReader, WrittenServer
-from ..config.sheet import NamedFiles, named_files, sheet_of, texts_of, words_in
+from ..config.sheet import NamedFiles, named_files, sheet_of
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
 from ..entries.resolve import resolve, written_target
@@ -35,8 +35,6 @@ from .gate import Gate
 
 # Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
-# Each may name a file, which is looked up and digested before the user is asked.
-_MAX_WORDS = 10_000
 
 
 class JudgedEntry(NamedTuple):
@@ -107,12 +105,6 @@ class Entries:
         vouched: str | None,
     ) -> ServerConfig:
         file, files = written.file, NamedFiles()
-        if self.gate.needs_approval(file.scope) and len(words_in(texts_of(entry))) > _MAX_WORDS:
-            raise EntryError(
-                f"its command and env have more than {_MAX_WORDS} words, each of which may name a "
-                "file that the user would agree to",
-                hint="write the long value into a file, and name that",
-            )
         opened = written.opened
         own_inputs = opened.inputs if opened is not None else ()
         declared = [*input_specs(file.inputs), *own_inputs]

@@ -142,6 +142,19 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
 
 
 @pytest.mark.parametrize(
+    "words", [["${input:a}" * 5_000], [f"{n}${{input:a}}" for n in range(5_000)]]
+)
+def test_values_that_would_fill_the_memory(words: list[str], repository: Repository) -> None:
+    """F-SAFE-2: an entry of a megabyte is refused, and the others are read."""
+    inputs = [{"id": "a", "default": "x" * 1_000_000}]
+    good = {"command": "true"}
+    repository.write(inputs=inputs, s={"command": "sh", "args": words}, good=good)
+    config = load_config()
+    assert list(config.servers) == ["good"]
+    assert "too long" in config.problems[0].message
+
+
+@pytest.mark.parametrize(
     "word", ["${UNSET}./mark.py", "-c . ${UNSET:-./mark.py}", "${input:a}", "-c . ${input:a}"]
 )
 def test_a_file_that_a_variable_hides_was_edited(word: str, repository: Repository) -> None:
