@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from ..errors import UsageError
-from ..net.files import read_file
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"([0-9]+) ?([KMG]?)(?:i?B)?")
@@ -265,10 +264,12 @@ def _prefix_files(program: str, home: str) -> list[str]:
     found = [os.path.join(prefix, part) for part in _PREFIX_PARTS]
     settings = os.path.join(prefix, "pyvenv.cfg")
     try:
-        text = read_file(settings, limit=64 * 1024).decode("utf-8", "replace")
+        if not os.path.isfile(settings):
+            return found
+        with open(settings, encoding="utf-8", errors="replace") as file:
+            base = re.search(r"(?m)^home *= *(.+)$", file.read(4096))
     except OSError:
         return found
-    base = re.search(r"(?m)^home *= *(.+)$", text)
     # The interpreter that a virtual environment was made with.
     return found + ([] if base is None else _prefix_files(f"{base.group(1).strip()}/python", home))
 
