@@ -27,6 +27,7 @@ from ..recording.secrets import TOKEN, is_secret_name
 
 # Larger files are identified by size and time: reading them would delay every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024
+_MAX_READ_IN_ALL = 512 * 1024 * 1024
 _DIGEST_SHOWN = 12
 # Each may name a file, which is looked up and digested before the user is asked.
 _MAX_WORDS = 10_000
@@ -55,24 +56,43 @@ class NamedFiles:
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes | OSError] = {}
+        self._digests: dict[str, str] = {}
+        self._size = 0
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises `OSError` as `read_file` does."""
-        if path not in self._contents:
+        """Return the content of a file.
+
+        Raises `OSError` as `read_file` does, and `EntryError` for files too large together.
+        """
+        real = os.path.realpath(path)
+        if real not in self._contents:
             try:
-                self._contents[path] = read_file(path, limit=_MAX_READ_SIZE)
+                read = self._contents[real] = read_file(path, limit=_MAX_READ_SIZE)
+                self._size += len(read)
             except OSError as error:
-                self._contents[path] = error
-        content = self._contents[path]
+                self._contents[real] = error
+            if self._size > _MAX_READ_IN_ALL:
+                text = f"the files that it names are larger than {_MAX_READ_IN_ALL} bytes together"
+                raise EntryError(text)
+        content = self._contents[real]
         if isinstance(content, OSError):
             raise content
         return content
 
-    def digest(self, path: str) -> str:
+    def digest(self, path: str, *, is_used: bool = True) -> str:
         """Return the digest of a file's content, "" where there is none.
 
-        A file that is too large or not readable is identified by its size and time.
+        A file that is too large or not readable is identified by its size and time. ``is_used``:
+        the content is kept for `read`. Raises `EntryError` as `read` does.
         """
+        real = os.path.realpath(path)
+        if real not in self._digests:
+            self._digests[real] = self._digest(path)
+            if not is_used:
+                self._contents.pop(real, None)
+        return self._digests[real]
+
+    def _digest(self, path: str) -> str:
         try:
             return hashlib.sha256(self.read(path)).hexdigest()
         except OSError:
@@ -194,7 +214,7 @@ def named_files(
     for path in dict.fromkeys(path_of(word, cwd) for word in words):
         is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
         if not is_inside and os.path.isfile(path):
-            yield NamedFile(path, files.digest(path))
+            yield NamedFile(path, files.digest(path, is_used=False))
 
 
 def _words_in(text: str) -> Iterator[str]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from mcpclient.config import sheet as module
 from mcpclient.config.sheet import NamedFile, NamedFiles, Sheet, named_files, sheet_of
 from mcpclient.entries.applications import APPLICATIONS
-from mcpclient.entries.entry import Entry, read_entry
+from mcpclient.entries.entry import Entry, EntryError, read_entry
 from mcpclient.entries.variables import Inputs, Variables
 
 COMMAND = {"command": "npx", "args": ["-y", "a server"]}
@@ -201,3 +202,27 @@ def test_a_file_is_read_once() -> None:
     for _ in range(2):
         with pytest.raises(OSError, match="regular"):
             files.read(str(path))
+
+
+def test_a_file_with_many_names_is_read_once_and_not_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-2: a repository does not fill the memory before the user is asked."""
+    read: list[str] = []
+
+    def reading(path: str, *, limit: int) -> bytes:
+        read.append(path)
+        return b"x"
+
+    monkeypatch.setattr(module, "read_file", reading)
+    words = [f"{'./' * number}run" for number in range(1, 50)]
+    assert len(found_in({"command": "sh", "args": words}, folder)) == len(words)
+    assert len(read) == 1
+
+
+def test_files_that_are_too_large_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SAFE-2"""
+    monkeypatch.setattr(module, "_MAX_READ_IN_ALL", 10)
+    assert len(found_in({"command": "./run"}, folder)) == 1
+    with pytest.raises(EntryError, match="larger than 10 bytes together"):
+        found_in({"command": "./run", "args": ["hook.js", "server.py"]}, folder)
