@@ -135,6 +135,8 @@ class Entries:
             sheet=sheet_of(entry, written.entry, (file.scope, file.path), inputs, find),
             bundle=None if opened is None else opened.bundle,
         )
+        if server.sheet is not None and self.gate.needs_approval(file.scope):
+            server.sheet.digest()  # which refuses what is too much to look at
         reason = "mcp.excluded of its file names it" if server.name in file.excluded else ""
         if file.allowed is not None and server.name not in file.allowed:
             reason = "mcp.allowed of its file does not name it"

@@ -141,14 +141,18 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
+@pytest.mark.parametrize("disabled", [False, True])
 @pytest.mark.parametrize(
     "words", [["${input:a}" * 5_000], [f"{n}${{input:a}}" for n in range(5_000)]]
 )
-def test_values_that_would_fill_the_memory(words: list[str], repository: Repository) -> None:
+def test_values_that_would_fill_the_memory(
+    words: list[str], disabled: bool, repository: Repository
+) -> None:
     """F-SAFE-2: an entry of a megabyte is refused, and the others are read."""
     inputs = [{"id": "a", "default": "x" * 1_000_000}]
     good = {"command": "true"}
-    repository.write(inputs=inputs, s={"command": "sh", "args": words}, good=good)
+    entry = {"command": "sh", "args": words, "disabled": disabled}
+    repository.write(inputs=inputs, s=entry, good=good)
     config = load_config()
     assert list(config.servers) == ["good"]
     assert "too long" in config.problems[0].message
