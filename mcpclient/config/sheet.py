@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,6 +52,12 @@ class NamedFile(NamedTuple):
     digest: str
 
 
+def _real(path: str) -> str:
+    with suppress(ValueError):  # for a NUL, which the reader of files refuses
+        path = os.path.realpath(path)
+    return path
+
+
 class NamedFiles:
     """The files that an entry names, each read once: the judged content is the one used."""
 
@@ -64,7 +71,7 @@ class NamedFiles:
 
         Raises `OSError` as `read_file` does, and `EntryError` for files too large together.
         """
-        real = os.path.realpath(path)
+        real = _real(path)
         if real not in self._contents:
             try:
                 read = self._contents[real] = read_file(path, limit=_MAX_READ_SIZE)
@@ -85,7 +92,7 @@ class NamedFiles:
         A file that is too large or not readable is identified by its size and time. ``is_used``:
         the content is kept for `read`. Raises `EntryError` as `read` does.
         """
-        real = os.path.realpath(path)
+        real = _real(path)
         if real not in self._digests:
             self._digests[real] = self._digest(path)
             if not is_used:

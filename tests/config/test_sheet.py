@@ -187,6 +187,7 @@ def test_a_file_that_cannot_be_read_or_is_too_large(
     """F-SAFE-2: the one that is not there counts as such; a large one by its size and time."""
     (missing,) = found_in({**COMMAND, "envFile": "gone"}, folder)
     assert missing.digest == ""
+    assert NamedFiles().digest("no\0path") == ""
     monkeypatch.setattr("mcpclient.config.sheet._MAX_READ_SIZE", 3)
     (large,) = found_in({"command": "./run"}, folder)
     (folder / "run").write_text("larger than before")
