@@ -28,6 +28,8 @@ _FIRST = {"npm": ["-y"], "oci": ["run", "-i", "--rm"]}
 _RENAMED = {"registryName": "registryType", "transportType": "type"}
 # In another registry, a package of the same name is another one.
 _REGISTRIES = ("", "registry.npmjs.org", "pypi.org", "api.nuget.org", "docker.io")
+# Characters of all values of variables, which may have variables themselves.
+_MAX_VALUES = 256 * 1024
 _IN_BRACES = re.compile(r"\{([^{}]+)\}")
 
 _INPUT: dict[str, Any] = {
@@ -95,6 +97,7 @@ class _Values:
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
+        self._size = 0
         self.inputs: list[dict[str, Any]] = []
         self.left_out: list[str] = []
 
@@ -193,7 +196,11 @@ class _Values:
             key = match[1]
             if key not in variables and not is_secret:
                 return None
-            return self._value(variables.get(key, {"isSecret": True}), key, needed=True) or ""
+            value = self._value(variables.get(key, {"isSecret": True}), key, needed=True) or ""
+            self._size += len(value) + 1
+            if self._size > _MAX_VALUES:
+                raise EntryError("its variables have too many values")
+            return value
 
         return with_values(_IN_BRACES, text, value_of)
 

@@ -351,6 +351,17 @@ def test_a_mistake_names_its_place(document: Any, message: str, path: Any) -> No
     assert caught.value.path == path
 
 
+@pytest.mark.parametrize("leaf", ["", "x" * 100])
+def test_variables_that_stand_for_many_others_each(leaf: str) -> None:
+    """F-MANY-18: a small file does not become a long value."""
+    item: dict[str, Any] = {"value": leaf}
+    for _ in range(30):
+        item = {"value": "{a}" * 10, "variables": {"a": item}}
+    argument = {"type": "positional", **item}
+    with pytest.raises(EntryError, match="its variables have too many values"):
+        find_entry(server(package("npm", "a", packageArguments=[argument])), "/", {})
+
+
 @given(st.sampled_from(sorted(MAKERS)), st.lists(st.integers(0, 9), max_size=8), JSON)
 def test_a_file_of_any_shape_is_an_entry_or_an_error(
     maker: str, path: list[int], value: Any
