@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -107,45 +108,38 @@ def test_nothing_listens() -> None:
     asyncio.run(scenario())
 
 
-def test_a_flood_without_a_line_end_drops_the_connection() -> None:
-    """F-WIRE-3, F-STD-8"""
+def received(sent: bytes, is_enough: Callable[[Inbox], object]) -> Inbox:
+    """Return what arrives of the bytes that a server sends, with a limit of 1000 for a message."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"x" * 10_000)
+        writer.write(sent)
         await reader.read()
 
-    async def scenario() -> None:
+    async def scenario() -> Inbox:
         receiver = Inbox()
         async with serve(talk) as port:
             url = parse_url(f"tcp://127.0.0.1:{port}")
             transport = LineSocketTransport(url, max_message_size=1000)
             await transport.open(receiver)
-            await receiver.until(lambda: receiver.lost)
+            await receiver.until(lambda: is_enough(receiver))
             await transport.close()
-        assert [type(error) for error in receiver.lost] == [MessageTooLarge]
+        return receiver
 
-    asyncio.run(scenario())
+    return asyncio.run(scenario())
+
+
+def test_a_flood_without_a_line_end_drops_the_connection() -> None:
+    """F-WIRE-3, F-STD-8"""
+    receiver = received(b"x" * 10_000, lambda receiver: receiver.lost)
+    assert [type(error) for error in receiver.lost] == [MessageTooLarge]
 
 
 def test_a_line_over_the_limit_costs_one_message() -> None:
     """F-WIRE-3, F-STD-8: the connection goes on."""
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b'{"x":"' + b"x" * 2000 + b'"}\n{"method":"ok"}\n')
-        await reader.read()
-
-    async def scenario() -> None:
-        receiver = Inbox()
-        async with serve(talk) as port:
-            url = parse_url(f"tcp://127.0.0.1:{port}")
-            transport = LineSocketTransport(url, max_message_size=1000)
-            await transport.open(receiver)
-            await receiver.until(lambda: receiver.messages)
-            await transport.close()
-        assert receiver.messages == [{"method": "ok"}]
-        assert isinstance(receiver.rejected[0][0], MessageTooLarge)
-
-    asyncio.run(scenario())
+    sent = b'{"x":"' + b"x" * 2000 + b'"}\n{"method":"ok"}\n'
+    receiver = received(sent, lambda receiver: receiver.messages)
+    assert receiver.messages == [{"method": "ok"}]
+    assert isinstance(receiver.rejected[0][0], MessageTooLarge)
 
 
 def test_closing_is_bounded() -> None:
