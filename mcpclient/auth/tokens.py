@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from ..display import HIDDEN
@@ -34,11 +33,8 @@ _ITEM = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-class Challenge(NamedTuple):
-    """One challenge: its scheme as written, and its parameters under lower-case names."""
-
-    scheme: str
-    parameters: dict[str, str]
+# One challenge: its scheme as written, and its parameters under lower-case names.
+Challenge = tuple[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -61,12 +57,12 @@ def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
         of_field: list[Challenge] = []
         for item in _ITEM.finditer(text[:_MAX_FIELD_LENGTH]):
             if item["scheme"]:
-                of_field.append(Challenge(item["scheme"], {}))
+                of_field.append((item["scheme"], {}))
             elif item["name"] and of_field:
                 quoted = item["quoted"]
                 value = item["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted[1:-1])
                 # The first of two parameters with the same name counts.
-                of_field[-1].parameters.setdefault(item["name"].lower(), value)
+                of_field[-1][1].setdefault(item["name"].lower(), value)
         found += of_field
     return found
 
@@ -78,11 +74,10 @@ def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
     """
     parameters: dict[str, str] = {}
     schemes = set()
-    for challenge in parse_challenges(fields):
-        scheme = challenge.scheme.lower()
-        if scheme in ("bearer", "dpop"):
-            schemes.add(scheme)
-            for name, value in challenge.parameters.items():
+    for scheme, named in parse_challenges(fields):
+        if scheme.lower() in ("bearer", "dpop"):
+            schemes.add(scheme.lower())
+            for name, value in named.items():
                 parameters.setdefault(name, value)
     scope = parameters.get("scope")
     return AuthorizationChallenge(

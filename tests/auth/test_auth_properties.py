@@ -43,22 +43,22 @@ POLICY = UrlPolicy()
 
 latin_texts = st.text(st.characters(max_codepoint=255), max_size=15)
 parameters = st.dictionaries(tokens.map(str.lower), latin_texts, max_size=3)
-challenges = st.lists(st.builds(Challenge, tokens, parameters), max_size=3)
+challenges = st.lists(st.tuples(tokens, parameters), max_size=3)
 
 
-def written(challenge: Challenge) -> str:
+def written(scheme: str, parameters: dict[str, str]) -> str:
     pairs = [
         '{}="{}"'.format(name, value.replace("\\", "\\\\").replace('"', '\\"'))
-        for name, value in challenge.parameters.items()
+        for name, value in parameters.items()
     ]
-    return f"{challenge.scheme} {', '.join(pairs)}"
+    return f"{scheme} {', '.join(pairs)}"
 
 
 @examples(40)
 @given(challenges, st.booleans())
 def test_challenges_are_read_as_they_were_written(expected: list[Challenge], joined: bool) -> None:
     """F-AUTH-1: in one field or in several, with anything in the quotes."""
-    fields = [written(challenge) for challenge in expected]
+    fields = [written(*challenge) for challenge in expected]
     assert parse_challenges([", ".join(fields)] if joined else fields) == expected
 
 

@@ -437,7 +437,7 @@ OTHERS = [
     Fault(
         "auth.tokens",
         "another scheme's words count",
-        'if scheme in ("bearer", "dpop"):',
+        'if scheme.lower() in ("bearer", "dpop"):',
         "if True:",
     ),
     Fault("protocol.caching", "an answer is kept for ever", "if now < expires:", "if True:"),

@@ -17,9 +17,9 @@ FOUND = Discovery(AuthorizationServer("https://a.example", "https://a.example/to
 
 def target(data: bytes) -> None:
     fields = data.decode("latin-1").split("\n")
-    for challenge in parse_challenges(fields):
-        assert challenge.scheme
-        assert all(name == name.lower() for name in challenge.parameters)
+    for scheme, parameters in parse_challenges(fields):
+        assert scheme
+        assert all(name == name.lower() for name in parameters)
     asked = read_challenge(fields)
     scopes = asked.scopes or ()
     assert union(scopes) == scopes == parse_scope(" ".join(scopes))
