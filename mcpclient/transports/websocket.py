@@ -138,9 +138,6 @@ class WebSocketTransport(ConnectedTransport):
         response = opening.response
         stream = await self._dialer.dial(url, lambda: Stream(opening))
         try:
-            if stream.ended:
-                reason = "the connection was closed at once"
-                raise ConnectFailed(url.shown, reason, kind=ConnectKind.CLOSED_EARLY)
             handshake = WebSocketHandshake()
             own = [(name, value) for name, value in headers if not _OF_HANDSHAKE.match(name)]
             opener = HttpRequest("GET", url, [*handshake.headers, *own])
