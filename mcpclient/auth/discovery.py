@@ -242,7 +242,8 @@ class _Finder:
             if place == wanted or not self.trust.holds_secret:
                 return server
             # Nothing but the issuer's own metadata may say where a secret for it goes.
-            return (yield from self._server(wanted, {wanted})) or self._no_metadata(wanted)
+            own = yield from self._server(server.issuer, {server.issuer})
+            return own or self._no_metadata(server.issuer)
         if server.issuer not in spellings:
             raise AuthError(
                 f"the metadata of the issuer {without_query(place)} names another issuer, "
