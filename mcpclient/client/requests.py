@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
 from ..framing.logs import logger_for
@@ -25,7 +25,7 @@ from .listed_tools import ListedTools
 
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
-    from .connection.client_options import CallOptions, QueryOptions
+    from .connection.client_options import CallOptions, QueryOptions, ResultT
     from .contents import Subscription
 
 _logger = logger_for("mcpclient.client")
@@ -148,26 +148,6 @@ class Requests:
             recorder.learn_schemas(self._listed.secret_schemas)
         return listed
 
-    @overload
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[CallOptions],
-    ) -> CallToolResult: ...
-
-    @overload
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[T],
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-
     async def call_tool(
         self,
         name: str,
@@ -181,8 +161,8 @@ class Requests:
         raise_on_error: bool = False,
         trace: Any = None,
         around: Sequence[hooks.Around] = (),
-        returns: type[T] | None = None,
-    ) -> CallToolResult | T:
+        returns: type[ResultT] | None = None,
+    ) -> ResultT:
         """Call a tool with exactly one request, or as a task where it can only be called so.
 
         The options are those of `CallOptions`.
@@ -219,7 +199,9 @@ class Requests:
             result = await self._listed.checked(name, raw, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
-        return result if returns is None else typed_results.typed_result(name, result, returns)
+        if returns is not None:
+            return typed_results.typed_result(name, result, returns)
+        return result  # type: ignore[return-value]  # the default of `ResultT`
 
     async def call_tools(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT
@@ -15,7 +15,6 @@ from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import gather_outcomes
 from ..protocol.types import (
-    CallToolResult,
     GetPromptResult,
     Prompt,
     ReadResourceResult,
@@ -29,7 +28,7 @@ from .server import Server
 from .tools import Catalog
 
 if TYPE_CHECKING:
-    from ..client.connection.client_options import CallOptions, QueryOptions
+    from ..client.connection.client_options import CallOptions, QueryOptions, ResultT
     from ..client.requests import ToolOutcome
     from ..typing_compat import Unpack
 
@@ -143,34 +142,14 @@ class Calls(abc.ABC):
     def _server(self, name: str) -> Server:
         """Return the server of a name. Raises `UsageError`."""
 
-    @overload
     async def call_tool(
         self,
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        returns: None = ...,
+        returns: type[ResultT] | None = None,
         **options: Unpack[CallOptions],
-    ) -> CallToolResult: ...
-
-    @overload
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[T],
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: Any = None,
-        **options: Unpack[CallOptions],
-    ) -> Any:
+    ) -> ResultT:
         """Call a tool by its full name. The options are those of `Client.call_tool`.
 
         While its server is being connected, the call waits within its ``timeout``; a name that is

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Callable, Literal, TypeVar, overload
+from typing import Any, Callable, Literal
 
 from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
@@ -15,6 +15,7 @@ from ..auth.options import OAuth, OAuthOptions
 from ..client.answers.answerers import RootsOption
 from ..client.client import Client as AsyncClient
 from ..client.connection.client_options import (
+    ResultT,
     SharedCallOptions,
     SharedClientOptions,
     SharedQueryOptions,
@@ -31,7 +32,6 @@ from ..entries.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.gate import Approvals
-from ..lazy import around as hooks
 from ..lazy import listen as listening
 from ..lazy import skills
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
@@ -58,7 +58,6 @@ from ..sync.handlers import BlockingAround
 from ..typing_compat import Unpack
 
 __all__: list[str]
-_T = TypeVar("_T")
 
 class _ClientOptions(SharedClientOptions, total=False):
     around: Sequence[Around | BlockingAround]
@@ -76,24 +75,6 @@ class _Shared:
     ) -> concurrent.futures.Future[Any]: ...
     def close(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[_CallOptions],
-    ) -> CallToolResult: ...
-    @overload
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[_T],
-        **options: Unpack[_CallOptions],
-    ) -> _T: ...
     def call_tools(
         self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
     ) -> list[ToolOutcome]: ...
@@ -174,7 +155,7 @@ class Client(_Shared):
         on_progress: ProgressHandler | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        around: Sequence[Around] = ...,
+        around: Sequence[Around | BlockingAround] = ...,
     ) -> Task: ...
     def get_task(self, task: Task | str, **options: Unpack[_QueryOptions]) -> Task: ...
     def list_tasks(self, **options: Unpack[_QueryOptions]) -> list[Task]: ...
@@ -245,11 +226,26 @@ class Client(_Shared):
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
-        around: Sequence[hooks.Around] = ...,
+        around: Sequence[Around | BlockingAround] = ...,
     ) -> dict[str, Any]: ...
     @property
     def tools_are_stale(self) -> bool: ...
     def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = ...,
+        max_timeout: Seconds = ...,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        raise_on_error: bool = False,
+        trace: Any = None,
+        around: Sequence[Around | BlockingAround] = ...,
+        returns: type[ResultT] | None = None,
+    ) -> ResultT: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:
@@ -297,6 +293,14 @@ class Manager(_Shared):
     def remove(self, name: str) -> None: ...
     def reload(self, config: Config | None = None) -> Changes: ...
     def lock(self, pins: Pins) -> None: ...
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[ResultT] | None = None,
+        **options: Unpack[_CallOptions],
+    ) -> ResultT: ...
     def list_resources(self) -> list[ManagedResource]: ...
     def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...

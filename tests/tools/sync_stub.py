@@ -37,7 +37,7 @@ AROUND = "Around | BlockingAround"
 
 # Called with the arguments of a class, whose object they return.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
-OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", "T": "_T", **OPTIONS}
+OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", **OPTIONS}
 SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "__init__"}
 RENAMED = {name: name.replace("__a", "__", 1) for name in SPECIAL if name.startswith("__a")}
 HEADER = '''"""The blocking classes for type checkers. Written by tests/tools/sync_stub.py."""
@@ -50,6 +50,11 @@ class SameName(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.parse(OTHER_NAMES.get(node.id, node.id), mode="eval").body
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if ast.unparse(node) in ("Sequence[Around]", "Sequence[hooks.Around]"):
+            return ast.parse(f"Sequence[{AROUND}]", mode="eval").body
+        return self.generic_visit(node)
+
 
 class Stub:
     """Collects definitions, and the imports that they need."""
@@ -58,7 +63,6 @@ class Stub:
         self.own_names = list(sync.__all__)
         self.imports: dict[str, set[str]] = {}
         self.modules: set[str] = set()
-        self.type_variables: set[str] = set()
         self.definitions: list[ast.stmt] = []
 
     def text(self) -> str:
@@ -73,7 +77,6 @@ class Stub:
             for module, names in sorted(self.imports.items())
         ]
         lines.append("__all__: list[str]")  # a stub exports all that it defines
-        lines += [f'{name} = TypeVar("{name}")' for name in sorted(self.type_variables)]
         module = ast.Module(self.definitions, [])
         return formatted("\n".join([*lines, ast.unparse(ast.fix_missing_locations(module))]))
 
@@ -129,9 +132,7 @@ class Stub:
                 yield statement
 
     def _method(self, holder: type, name: str, public: str) -> Iterator[ast.stmt]:
-        found = functions_of(holder, name)
-        overloads = [each for each in found if "overload" in decorators(each)]
-        for each in overloads or found:
+        for each in functions_of(holder, name):
             method = self._signature(each, module_of(holder))
             method.name = public
             if public == "__init__" and not issubclass(holder, Blocking):
@@ -150,7 +151,7 @@ class Stub:
         kept: list[ast.expr] = [
             decorator
             for decorator in function.decorator_list
-            if isinstance(decorator, ast.Name) and decorator.id in ("property", "overload")
+            if isinstance(decorator, ast.Name) and decorator.id == "property"
         ]
         signature = ast.FunctionDef(
             function.name, short(function.args), [ast.Expr(ast.Constant(...))], kept
@@ -168,12 +169,9 @@ class Stub:
     def _import(self, name: str, module: ModuleType) -> None:
         if name in self.own_names or name in OPTIONS.values():
             return
+        if name in AROUND.split(" | "):
+            module = handlers
         origin, original = imports_of(module).get(name, (module.__name__, name))
-        public = name.lstrip("_")
-        if isinstance(vars(module).get(public), TypeVarType):
-            self.type_variables.add(name)
-            self.imports.setdefault("typing", set()).add("TypeVar")
-            return
         if not original:
             self.modules.add(origin)
             return
@@ -195,7 +193,6 @@ def shared_by(*classes: ast.stmt) -> ast.ClassDef:
 
 
 BUILTIN = set(dir(__import__("builtins")))
-TypeVarType = type(__import__("typing").TypeVar("_"))
 
 
 def short(arguments: ast.arguments) -> ast.arguments:
@@ -246,14 +243,10 @@ def names_in(holder: type) -> list[str]:
 
 
 def functions_of(holder: type | ModuleType, name: str) -> list[Function]:
-    """The definitions of a function by name; several where it is overloaded."""
+    """The definitions of a function by name."""
     body = (tree_of(holder) if isinstance(holder, ModuleType) else class_node(holder)).body
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [node for node in body if isinstance(node, functions) and node.name == name]
-
-
-def decorators(function: Function) -> set[str]:
-    return {node.id for node in function.decorator_list if isinstance(node, ast.Name)}
 
 
 @cache

@@ -27,14 +27,18 @@ if TYPE_CHECKING:
     from ...net.proxies import ProxyChoice
     from ...net.recorder import TraceTarget
     from ...protocol.schema import SchemaLimits
-    from ...protocol.types import LogMessage, Progress
+    from ...protocol.types import CallToolResult, LogMessage, Progress
     from ...sandbox.rights import Sandbox
     from ...transports.http_messages import HeaderSource
+    from ...typing_compat import TypeVar
     from ..answers.answerers import ElicitationOption, RootsOption, SamplingOption
     from ..events.around import Around
     from ..events.audit import AuditOption
     from ..events.callbacks import Hooks
     from .limits import Seconds
+
+    ResultT = TypeVar("ResultT", default=CallToolResult)
+    """The type that the ``returns`` of a call names."""
 
 TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
 
