@@ -10,7 +10,7 @@ from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
-from ..jsonrpc.codec import MalformedMessage, encode, encode_in_pieces
+from ..jsonrpc.codec import MalformedMessage, encode, encode_large
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.futures import BackgroundTasks, resolve
@@ -25,9 +25,6 @@ _logger = logger_for("mcpclient.bridge")
 # The most requests under way, and the most messages in one array (revision 2025-03-26).
 _MAX_RUNNING = 10_000
 _MAX_BATCH = 1000
-
-# Bytes from which a part of a message is written as it is, since a copy would take as many.
-_LARGE = 1024 * 1024
 
 Params = Mapping[str, Any]
 
@@ -89,11 +86,7 @@ class HostChannel:
 
     def send(self, message: Message) -> None:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
-        name = "result" if "result" in message else "params"
-        if len(getattr(message.get(name), "text", b"")) < _LARGE:
-            self._writer.write(encode(message) + b"\n")
-            return
-        for piece in (*encode_in_pieces(message, name), b"\n"):
+        for piece in encode_large(message) or (encode(message) + b"\n",):
             self._writer.write(piece)
 
     def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
@@ -107,6 +107,10 @@ def _encoder() -> Callable[[Any, Any], Iterable[str]]:
 _encode = _encoder()
 
 
+# Bytes from which a part of a message is written as it is, since a copy would take as many.
+_LARGE = 1024 * 1024
+
+
 class VerbatimObject(dict[str, Any]):
     """An object of a message that is passed on: its members, and the ``text`` it was read from.
 
@@ -137,7 +141,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
     """
     for name in ("params", "result"):
         if type(message.get(name)) is VerbatimObject:
-            return b"".join(encode_in_pieces(message, name))
+            return b"".join(_pieces(message, name))
     try:
         return "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -146,8 +150,18 @@ def encode(message: Mapping[str, Any]) -> bytes:
         ) from None
 
 
-def encode_in_pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    """Return the pieces of a message as `encode` has them; ``name``: its `VerbatimObject`."""
+def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
+    """Return the pieces of a line with a large `VerbatimObject`, none of which copies its text.
+
+    Nothing for other messages.
+    """
+    for name in ("params", "result"):
+        if len(getattr(message.get(name), "text", b"")) >= _LARGE:
+            return (*_pieces(message, name), b"\n")
+    return ()
+
+
+def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
     rest = encode({key: part for key, part in message.items() if key != name})
     return [rest[:-1] + f',"{name}":'.encode(), message[name].text, b"}"]
 

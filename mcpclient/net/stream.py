@@ -62,7 +62,7 @@ class Stream(asyncio.BufferedProtocol):
         self._buffer = read_buffer()
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write, unless the connection has ended."""
         if self._transport is not None and not self._transport.is_closing():
             # Before Python 3.12 a transport slices what the socket does not take at once; a slice

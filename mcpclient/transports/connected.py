@@ -13,8 +13,8 @@ from ..errors import ConnectionLost, McpError, MessageTooLarge
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
-from ..jsonrpc.codec import MalformedMessage, decode
-from ..jsonrpc.messages import RequestId
+from ..jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode_large
+from ..jsonrpc.messages import Message, RequestId
 from ..lazy import response_id
 from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
@@ -29,7 +29,7 @@ class Connection(Protocol):
         """Whether the server reads slower than the client writes."""
         ...
 
-    def write(self, data: bytes, /) -> None:
+    def write(self, data: bytes | memoryview, /) -> None:
         """Write, unless the connection has ended."""
 
     def abort(self) -> None:
@@ -79,11 +79,18 @@ class ConnectedTransport(Transport):
         """
         return message + b"\n"
 
+    def _write_in_pieces(self, message: Message) -> bool:
+        """Write a large message without a copy of it, if that can be done here and now."""
+        return False
+
     def send(self, outgoing: Outgoing) -> None:
         """Write a message at once if it is the first of this turn, or queue it.
 
         Raises `ConnectionLost` without a connection, and the reason if it has ended.
         """
+        is_passed_on = type(outgoing.message.get("params")) is VerbatimObject
+        if is_passed_on and self._write_in_pieces(outgoing.message):
+            return
         if self._ended is not None:
             raise self._ended.again()
         connection = self._connection
@@ -214,6 +221,15 @@ class LineTransport(ConnectedTransport):
     @property
     def skipped(self) -> Sequence[str]:
         return tuple(self._skipped)
+
+    def _write_in_pieces(self, message: Message) -> bool:
+        connection, pieces = self._connection, encode_large(message)
+        is_busy = self._flusher is not None or self._waiting or self._ended is not None
+        if not pieces or is_busy or connection is None or connection.paused:
+            return False
+        for piece in pieces:
+            connection.write(piece)
+        return True
 
     def _feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes complete."""

@@ -180,16 +180,17 @@ for line in sys.stdin:
     message = json.loads(line)
     result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x"}}
     if message["method"] == "tools/call":
-        result = {"content": [{"type": "text", "text": "x" * message["params"]["size"]}]}
+        result = {"content": [{"type": "text", "text": "x" * message["params"].get("size", 1)}]}
     if "id" in message:
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs /proc of Linux")
-def test_a_large_result_takes_three_times_its_size() -> None:
+@pytest.mark.parametrize("is_result", [True, False])
+def test_a_large_message_takes_three_times_its_size(is_result: bool) -> None:
     """F-BRIDGE-1: the line, its text while that is read, and the values in it."""
-    size = 48 * 1024 * 1024
+    size = 60 * 1024 * 1024
     command = bridge("--", sys.executable, "-c", BLOB_SERVER)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -208,7 +209,8 @@ def test_a_large_result_takes_three_times_its_size() -> None:
         ask(INITIALIZE)
         before = memory("VmRSS")
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
-        assert ask({**call, "params": {"name": "x", "size": size}}) > size
+        params: Any = {"size": size} if is_result else {"text": "x" * size}
+        assert (ask({**call, "params": params}) > size) == is_result
         assert memory("VmHWM") - before < 3.25 * size
         assert process.stdin is not None
         process.stdin.close()

@@ -49,6 +49,16 @@ def test_an_object_that_is_passed_on_is_encoded_as_it_was_read() -> None:
     passed_on = codec.VerbatimObject({"b": 1}, b'{"b": 1,  "a": [2]}')
     message = {"jsonrpc": "2.0", "result": passed_on, "id": 7}
     assert encode(message) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1,  "a": [2]}}'
+    assert codec.encode_large(message) == ()
+
+
+def test_a_large_object_that_is_passed_on_is_not_copied() -> None:
+    """F-BRIDGE-1: the pieces of its line, of which one is the text that was read."""
+    text = memoryview(b'{"a": "%b"}' % (b"x" * 2**20))
+    message = {"id": 7, "params": codec.VerbatimObject({"a": ""}, text)}
+    pieces = codec.encode_large(message)
+    assert b"".join(pieces) == encode(message) + b"\n"
+    assert any(piece is text for piece in pieces)
 
 
 def test_depth_is_measured_without_recursion() -> None:

@@ -20,8 +20,8 @@ class FakeConnection:
         self.aborted = False
         self.writes: list[bytes] = []
 
-    def write(self, data: bytes) -> None:
-        self.writes.append(data)
+    def write(self, data: bytes | memoryview) -> None:
+        self.writes.append(bytes(data))
 
     def abort(self) -> None:
         self.aborted = True

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mcpclient.errors import ConnectionLost, MessageTooLarge
 from mcpclient.jsonrpc import messages
+from mcpclient.jsonrpc.codec import VerbatimObject
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
@@ -34,8 +35,11 @@ class Wire:
     paused = False
     aborted = False
 
-    def write(self, data: bytes) -> None:
-        raise AssertionError("nothing is written here")
+    def __init__(self) -> None:
+        self.writes: list[bytes | memoryview] = []
+
+    def write(self, data: bytes | memoryview) -> None:
+        self.writes.append(data)
 
     def abort(self) -> None:
         self.aborted = True
@@ -251,6 +255,30 @@ def test_half_a_message_at_the_end_answers_nobody(
 # Writing
 
 
+def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
+    """F-BRIDGE-1: its text is written as it is, unless other messages come before it."""
+
+    async def main() -> None:
+        transport = await lines(RecordingReceiver())
+        read_line = b'{"text": "%b"}' % (b"x" * 2**20)
+        passed_on = VerbatimObject({}, memoryview(read_line))
+        large = Outgoing(messages.request(2, "m", passed_on))
+        whole = b'{"jsonrpc":"2.0","id":2,"method":"m","params":%b}\n' % read_line
+        transport.send(large)
+        assert b"".join(transport.wire.writes) == whole
+        assert [isinstance(each, memoryview) for each in transport.wire.writes].count(True) == 1
+        assert transport.wire.writes[1] is passed_on.text
+        transport.wire.writes.clear()
+        transport.send(Outgoing(messages.request(1, "m", None)))
+        transport.send(large)
+        await asyncio.sleep(0)
+        first, second = transport.wire.writes
+        assert json.loads(bytes(first))["id"] == 1
+        assert second == whole
+
+    asyncio.run(main())
+
+
 class Writer(ConnectedTransport):
     """A transport whose connection is the peer of a test."""
 
@@ -282,8 +310,8 @@ class Peer:
         self.framed = 0
         self.writer = Writer(self)
 
-    def write(self, data: bytes) -> None:
-        self.writes.append(data)
+    def write(self, data: bytes | memoryview) -> None:
+        self.writes.append(bytes(data))
 
     def abort(self) -> None:
         raise AssertionError("a writer ends no connection")

@@ -158,7 +158,7 @@ class ServerProcess:
         """Whether written bytes wait to be read by the server, where the system tells."""
         return self._input.has_unread
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Send ``data`` to the server's stdin; bytes the pipe does not take are kept in memory.
 
         Never waits: a caller with much to write pauses while `paused`. Raises `ProcessExited` when
