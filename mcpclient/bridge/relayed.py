@@ -38,7 +38,7 @@ class Relayed:
         waiter = cast("asyncio.Future[Message]", self)
         try:
             self._sent = self._session.begin(self._method, self._params, _NO_LIMITS, waiter=waiter)
-        except McpError:
+        except Exception:  # also of a transport that is not of this library
             self._is_done = True
             host.answer(request_id, self._method, self._params)  # it fails there, with its reason
             return

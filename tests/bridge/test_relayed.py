@@ -104,3 +104,18 @@ def test_params_that_only_python_reads_are_refused() -> None:
             await host.call("echo", text="hi")
 
     run(scenario())
+
+
+def test_a_transport_that_fails_costs_one_request() -> None:
+    """F-BRIDGE-1: the host learns of it, and the next call is served."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            await host.initialize()
+            nameless = await host.request(
+                "tools/call", {}
+            )  # the server of the tests raises KeyError
+            assert nameless["error"] == {"code": -32603, "message": "KeyError"}
+            assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
+
+    run(scenario())
