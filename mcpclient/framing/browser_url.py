@@ -98,16 +98,8 @@ def _label_to_ascii(label: str) -> str:
         return label
     if label.isascii():
         return label
-    if not _is_certain(label):
-        raise ValueError("not every browser encodes this label in the same way")
-    return f"xn--{label.encode('punycode').decode('ascii')}"
-
-
-def _is_certain(label: str) -> bool:
-    """Whether a label in Unicode is valid by every edition of UTS #46, and its own mapping."""
-    if label.startswith("xn--") or unicodedata.normalize("NFKC", label).casefold() != label:
-        return False
-    return all(
+    # It is certain where it is valid by every edition of UTS #46, and its own mapping.
+    is_certain = unicodedata.normalize("NFKC", label).casefold() == label and all(
         character in "-_0123456789"
         or (
             character not in _UNCERTAIN
@@ -116,3 +108,6 @@ def _is_certain(label: str) -> bool:
         )
         for character in label
     )
+    if not is_certain:
+        raise ValueError("not every browser encodes this label in the same way")
+    return f"xn--{label.encode('punycode').decode('ascii')}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..jsonrpc.codec import weight_of
@@ -118,21 +118,15 @@ class ListenFilter:
         return self != ListenFilter()
 
     def __str__(self) -> str:
-        named = {item.name: getattr(self, item.name) for item in fields(self)}
+        wanted = [(name, value) for name, value in vars(self).items() if value]
         return ", ".join(
-            name if value is True else f"{name} {' '.join(value)}"
-            for name, value in named.items()
-            if value
+            name if value is True else f"{name} {' '.join(value)}" for name, value in wanted
         )
 
     def to_wire(self) -> dict[str, Any]:
         """Return the ``notifications`` param of ``subscriptions/listen``."""
-        wanted = {key: getattr(self, name) for name, key in _WIRE.items()}
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in wanted.items()
-            if value
-        }
+        wanted = [(_WIRE[name], value) for name, value in vars(self).items() if value]
+        return {key: value if value is True else list(value) for key, value in wanted}
 
     @classmethod
     def from_wire(cls, value: object) -> ListenFilter:
