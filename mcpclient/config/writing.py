@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..entries.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
-from ..formats.edits import remove_member, set_member
+from ..formats.jsonc import remove_member, set_member
 from ..lazy import manifest
 from ..net.files import change_file, make_private
 from ..net.paths import config_folder

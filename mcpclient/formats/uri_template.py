@@ -88,11 +88,8 @@ def variable_names(template: str) -> list[str]:
 
     Raises `TemplateError`.
     """
-    names: dict[str, None] = {}
-    for part in _parse(template):
-        if not isinstance(part, str):
-            names.update({variable.name: None for variable in part[1]})
-    return list(names)
+    expressions = [part[1] for part in _parse(template) if not isinstance(part, str)]
+    return list(dict.fromkeys(variable.name for named in expressions for variable in named))
 
 
 def _parse(template: str) -> list[_Part]:

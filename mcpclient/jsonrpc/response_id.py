@@ -37,24 +37,10 @@ def find_response_id(start: bytes | str, end: bytes | str | None = None) -> Requ
     head = _as_bytes(start[:_SCANNED])
     if _OBJECT.match(head) is None:
         return None
-    found, has_method = _scan_top_level(head)
-    if found is not None or has_method:
-        return found
-    tail = start if end is None else end
-    at_end = _ID_AT_END.search(_as_bytes(tail[-_SCANNED_END:]))
-    return _id_of(at_end) if at_end else None
-
-
-def _as_bytes(text: bytes | str) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-
-
-def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
-    """Return the top-level id, if there is one, and whether there is a top-level method."""
     depth = 0
     is_key = False
     found: RequestId | None = None
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(head):
         symbol = token.group()
         if symbol in (b"{", b"["):
             depth += 1
@@ -66,11 +52,19 @@ def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
         elif depth == 1 and is_key and symbol != b":":
             is_key = False
             if symbol == b'"method"':
-                return None, True
+                return None
             if symbol == b'"id"':
-                value = _ID_MEMBER.match(text, token.end())
+                value = _ID_MEMBER.match(head, token.end())
                 found = _id_of(value) if value else None
-    return found, False
+    if found is not None:
+        return found
+    tail = start if end is None else end
+    at_end = _ID_AT_END.search(_as_bytes(tail[-_SCANNED_END:]))
+    return _id_of(at_end) if at_end else None
+
+
+def _as_bytes(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
 
 
 def _id_of(match: re.Match[bytes]) -> RequestId:

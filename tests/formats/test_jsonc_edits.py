@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.formats.edits import remove_member, set_member
-from mcpclient.formats.jsonc import JsoncError, parse_jsonc
+from mcpclient.formats.jsonc import JsoncError, parse_jsonc, remove_member, set_member
 from tests.support.strategies import clean_texts, json_values
 
 TEXT = """{
