@@ -8,9 +8,19 @@ wrong type reads as absent instead of failing the whole message. ``raw`` is that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable, ClassVar, Generic, NoReturn, TypeVar, cast, overload
+from typing import (
+    Any,
+    Callable,
+    ClassVar,
+    Generic,
+    NoReturn,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from ..errors import safe_repr
+from ..lazy import parse
 
 T = TypeVar("T")
 R = TypeVar("R", bound="WireObject")
@@ -107,6 +117,8 @@ def referenced(schema: object, root: object) -> Mapping[str, Any]:
         if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):
             return schema
         schema = root
+        if "%" in reference:
+            reference = parse.unquote(reference)
         for part in reference.split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             schema = schema.get(name) if isinstance(schema, Mapping) else None

@@ -270,8 +270,9 @@ class _Reader:
         except MalformedMessage as error:
             text = f"the server sent a message that is {error.reason}"
             violation = {"type": "ProtocolViolation", "text": text}
-            if error.request_id in self._pending:
-                self._end(_id_of({"id": error.request_id}), Failed(violation))
+            named = _id_of({"id": error.request_id})
+            if named in self._pending:
+                self._end(named, Failed(violation))
             elif len(owners) == 1:
                 self._end(_id_of(owners[0].request), Failed(violation))
             else:

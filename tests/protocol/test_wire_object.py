@@ -16,6 +16,7 @@ from mcpclient.protocol.wire_object import (
     WireObject,
     WireObjectList,
     object_in,
+    referenced,
     string_at,
     strings_in,
 )
@@ -144,3 +145,11 @@ def test_fields_of_the_class() -> None:
     assert isinstance(Thing.items, WireObjectList)
     assert Thing.name.__doc__ == "What it is called."
     assert Thing.items.__doc__ == "What is in it."
+
+
+def test_a_reference_is_part_of_a_uri() -> None:
+    """F-AUTH-12: its escapes are those of a URI and of a JSON pointer (RFC 6901, section 6)."""
+    root = {"$defs": {"my secret/é": {"format": "password"}}}
+    found = referenced({"$ref": "#/$defs/my%20secret~1%C3%A9"}, root)
+    assert found == {"format": "password"}
+    assert referenced({"$ref": "#/$defs/%"}, root) == {}

@@ -149,6 +149,14 @@ def test_what_is_no_message() -> None:
     assert "not" in second.steps[0].error["text"]
 
 
+def test_a_broken_answer_is_that_of_the_call_it_names() -> None:
+    """F-SHOW-8: also where the server echoes the id as a string."""
+    answer = facts("received", text='{"jsonrpc":"2.0","id":"2","result":{]}')
+    one, two = read(sent(ask(1)), sent(ask(2)), answer).calls
+    assert [type(step) for step in two.steps] == [Failed]
+    assert not one.steps
+
+
 def test_failures_that_the_client_noted() -> None:
     """F-SHOW-8"""
     violation = {"type": "ProtocolViolation", "text": "too large"}
