@@ -297,13 +297,10 @@ class FlowReader:
             raise FrontMatterError("it is nested too deeply")
         character = self._peek()
         if character == "[":
-            return self._list(depth)
+            return [self.value(depth + 1) for _ in self._entries("]")]
         if character == "{":
             return self._object(depth)
         return self._quoted() if character in "\"'" else scalar(self._plain())
-
-    def _list(self, depth: int) -> list[Any]:
-        return [self.value(depth + 1) for _ in self._entries("]")]
 
     def _object(self, depth: int) -> dict[str, Any]:
         items: dict[str, Any] = {}

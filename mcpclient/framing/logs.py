@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from .escaping import escape_line
 
@@ -17,14 +16,11 @@ def logger_for(name: str) -> logging.Logger:
 
 def _escape_arguments(record: logging.LogRecord) -> bool:
     if isinstance(record.args, tuple):
-        record.args = tuple(map(_harmless, record.args))
+        record.args = tuple(
+            _Harmless(escape_line(str(each))) if isinstance(each, (str, BaseException)) else each
+            for each in record.args
+        )
     return True
-
-
-def _harmless(argument: Any) -> Any:
-    if isinstance(argument, (str, BaseException)):
-        return _Harmless(escape_line(str(argument)))
-    return argument
 
 
 class _Harmless(str):

@@ -271,11 +271,9 @@ class WebSocketProtocol:
                     position = start + length
                     self._take_control(first & 0x0F, data[start:position], events)
                     continue
-                if (
-                    first == frames.FINAL | frames.TEXT
-                    and length <= end - start
-                    and self._reads_whole(length)
-                ):
+                is_whole = first == frames.FINAL | frames.TEXT and length <= end - start
+                is_plain = self._message is None and not self._close_sent
+                if is_whole and is_plain and length <= self._max_message_size:
                     position = start + length
                     events.append(TextMessage(frames.decode_text(view[start:position])))
                     continue
@@ -287,10 +285,6 @@ class WebSocketProtocol:
             position = stop
             if self._remaining:
                 return
-
-    def _reads_whole(self, length: int) -> bool:
-        """Whether a message that arrived in one piece can skip `MessageAssembly`."""
-        return self._message is None and not self._close_sent and length <= self._max_message_size
 
     def _begin_frame(self, first: int, length: int) -> None:
         opcode = first & 0x0F

@@ -149,7 +149,12 @@ class ResponseCache:
         if method == "notifications/resources/updated":
             uri = params.get("uri")
             if isinstance(uri, str):  # it names a resource, or a part of one
-                self._drop(lambda key: key.method == "resources/read" and _has_part(key.uri, uri))
+                self._drop(
+                    lambda key: (
+                        key.method == "resources/read"
+                        and (uri == key.uri or uri.startswith(key.uri.rstrip("/") + "/"))
+                    )
+                )
             else:
                 self.drop("resources/read")
         elif method in _STALE_AFTER:
@@ -178,10 +183,6 @@ class ResponseCache:
     def clear(self) -> None:
         """Drop everything."""
         self._drop(lambda key: True)
-
-
-def _has_part(uri: str, part: str) -> bool:
-    return uri == part or part.startswith(uri.rstrip("/") + "/")
 
 
 def _places(key: Key, context: Hashable) -> list[tuple[Key, Hashable]]:

@@ -30,14 +30,10 @@ UNKNOWN_MODEL = "unknown"
 
 # The names of stop reasons in the APIs of models, and those of the protocol.
 _STOP_REASONS = {
-    "end_turn": "endTurn",
-    "function_call": "toolUse",
-    "length": "maxTokens",
-    "max_tokens": "maxTokens",
-    "stop": "endTurn",
+    **dict.fromkeys(("end_turn", "stop"), "endTurn"),
+    **dict.fromkeys(("length", "max_tokens"), "maxTokens"),
+    **dict.fromkeys(("function_call", "tool_calls", "tool_use"), "toolUse"),
     "stop_sequence": "stopSequence",
-    "tool_calls": "toolUse",
-    "tool_use": "toolUse",
 }
 
 # The strings that a block of each type must have.

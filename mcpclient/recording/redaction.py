@@ -140,8 +140,10 @@ class Redactor:
         if "http" in record:  # after the message, whose arguments a header may repeat
             redacted["http"] = self._head(record["http"])
         if "text" in record:
-            redact = self.form if _is_form(record.get("http", {})) else self.text
-            redacted["text"] = redact(record["text"])
+            headers = record.get("http", {}).get("headers", ())
+            kinds = [value.lower() for name, value in headers if name.lower() == "content-type"]
+            is_form = any(kind.startswith("application/x-www-form") for kind in kinds)
+            redacted["text"] = (self.form if is_form else self.text)(record["text"])
         if "base64" in record:
             text = base64.b64decode(record["base64"]).decode("latin-1")  # a character for each byte
             encoded = self.text(text).encode("latin-1", "replace")
@@ -365,10 +367,3 @@ class Redactor:
         if is_certain and value != secret:  # others may say it as it was sent
             self._known.add_spelling(value, shown)
         return f"{name}={quote_plus(shown)}"
-
-
-def _is_form(head: Mapping[str, Any]) -> bool:
-    return any(
-        name.lower() == "content-type" and value.lower().startswith("application/x-www-form")
-        for name, value in head.get("headers", ())
-    )

@@ -161,8 +161,12 @@ class KnownSecrets:
     def add(self, secret: str, name: str) -> None:
         """Look for a secret from now on, however it is spelled; one of under 4 characters never."""
         if len(secret) >= _SHORT:
-            for spelling in _spellings(secret):
-                self.add_spelling(spelling, name)
+            # As it is, in a URL, in a form, and in JSON.
+            self.add_spelling(secret, name)
+            self.add_spelling(quote(secret, safe="", errors="surrogatepass"), name)
+            self.add_spelling(quote_plus(secret, errors="surrogatepass"), name)
+            for is_ascii in (True, False):
+                self.add_spelling(json.dumps(secret, ensure_ascii=is_ascii)[1:-1], name)
 
     def add_spelling(self, spelling: str, name: str) -> None:
         """Look for a secret as it is written here, and not otherwise."""
@@ -209,14 +213,3 @@ class KnownSecrets:
 def _end_of_rest(text: str, position: int) -> int:
     rest = _REST.match(text, position)
     return max(rest.end() if rest is not None else 0, position + 1)
-
-
-def _spellings(secret: str) -> set[str]:
-    """Return the spellings of a secret: as it is, in a URL, in a form, and in JSON."""
-    return {
-        secret,
-        quote(secret, safe="", errors="surrogatepass"),
-        quote_plus(secret, errors="surrogatepass"),
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-    }

@@ -50,11 +50,6 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
-def dialect_of(uri: str) -> Dialect | None:
-    """Return the dialect that a ``$schema`` names, or None when it is not supported."""
-    return DIALECTS.get(uri[:-1] if uri.endswith("#") else uri)
-
-
 def subschemas(
     schema: Mapping[str, object], dialect: Dialect
 ) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -210,7 +205,8 @@ class Registry:
         is_root = position.parent is None
         if "$schema" in schema and (is_root or "$id" in schema):
             name = schema["$schema"]
-            named = dialect_of(name) if isinstance(name, str) else None
+            uri = name[:-1] if isinstance(name, str) and name.endswith("#") else name
+            named = DIALECTS.get(uri) if isinstance(uri, str) else None
             if named is None:
                 fault = f"its dialect, {describe(name)}, is not supported; 2020-12 and draft-07 are"
                 raise SchemaError(fault, position.location)
