@@ -40,8 +40,6 @@ class ContentDecoder:
     ``max_output`` bytes. After a fault, all input is ignored.
     """
 
-    __slots__ = ("_coding", "_first", "_inflater", "_max_output", "_members", "_output", "fault")
-
     def __init__(self, content_encoding: str, max_output: int | None) -> None:
         self.fault: ProtocolViolation | None = None
         self._max_output = max_output

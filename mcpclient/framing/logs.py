@@ -26,7 +26,5 @@ def _escape_arguments(record: logging.LogRecord) -> bool:
 class _Harmless(str):
     """A string that is escaped already, so ``%r`` only adds the quotes."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return f"'{self}'"

@@ -57,7 +57,12 @@ class LineFramer:
             self._hold(pieces[0])
             lines[0] = self._take()
         if len(data) > self._limit:
-            lines = [self._checked(line) for line in lines]
+            lines = [
+                OversizedLine(line[:_KEPT_START], line[-_KEPT_END:], len(line))
+                if isinstance(line, bytes) and len(line) > self._limit
+                else line
+                for line in lines
+            ]
         if rest:
             self._hold(rest)
         return lines
@@ -83,9 +88,4 @@ class LineFramer:
         self._held = bytearray()
         self.unfinished = 0
         self._end = None
-        return line
-
-    def _checked(self, line: Line) -> Line:
-        if isinstance(line, bytes) and len(line) > self._limit:
-            return OversizedLine(line[:_KEPT_START], line[-_KEPT_END:], len(line))
         return line

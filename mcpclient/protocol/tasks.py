@@ -24,8 +24,6 @@ RELATED_TASK = "io.modelcontextprotocol/related-task"
 # The states that nothing follows. Every other one, known or not, means that it goes on.
 _OVER = frozenset({"completed", "failed", "cancelled"})
 
-_STRING = (str,)
-
 
 class Task(WireObject):
     """A task as the server last described it, in either design.
@@ -37,14 +35,14 @@ class Task(WireObject):
 
     __slots__ = ("tool",)
     id: Field[str] = Field(
-        "taskId", _STRING, "", "Names the task; empty when the server answered at once."
+        "taskId", (str,), "", "Names the task; empty when the server answered at once."
     )
-    status: Field[str] = Field("status", _STRING, "")
-    status_message: Field[str | None] = Field("statusMessage", _STRING, None)
+    status: Field[str] = Field("status", (str,), "")
+    status_message: Field[str | None] = Field("statusMessage", (str,), None)
     created_at: Field[str | None] = Field(
-        "createdAt", _STRING, None, "ISO 8601, by the server's clock."
+        "createdAt", (str,), None, "ISO 8601, by the server's clock."
     )
-    last_updated_at: Field[str | None] = Field("lastUpdatedAt", _STRING, None, "ISO 8601.")
+    last_updated_at: Field[str | None] = Field("lastUpdatedAt", (str,), None, "ISO 8601.")
     result: Field[dict[str, Any] | None] = Field(
         "result", (dict,), None, "The result, where the server has sent it along."
     )

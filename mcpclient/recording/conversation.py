@@ -255,7 +255,10 @@ class _Reader:
                 self._pending.pop(_id_of(message.get("params"), "requestId"), None)
             return None
         call = self._calls.get(request_id)
-        if call is None or not _is_sent_again(call, message):
+        # One that was refused or lost before is the same, as before a login.
+        last = call.steps[-1] if call is not None and call.steps else None
+        is_over = isinstance(last, (Heard, Rejected))
+        if call is None or is_over or call.request["method"] != message["method"]:
             call = Call(message, self._time)
             self._conversation.calls.append(call)
         call.steps.clear()
@@ -320,12 +323,6 @@ class _Reader:
             call.steps.append(step)
             call.ended_at = self._time
             self._last = call
-
-
-def _is_sent_again(call: Call, message: Message) -> bool:
-    """Whether a request is one that was refused or lost before, as before a login."""
-    unanswered = not call.steps or isinstance(call.steps[-1], (Refused, Failed))
-    return unanswered and call.request["method"] == message["method"]
 
 
 def _id_of(value: Any, name: str = "id") -> RequestId:

@@ -21,8 +21,6 @@ _MAX_BRANCH_DEPTH = 6
 class SecretArguments(dict[str, Any]):
     """The arguments of a call, whose repr leaves out those that are secret."""
 
-    __slots__ = ("_schema",)
-
     def __init__(self, arguments: Mapping[str, Any], schema: Any) -> None:
         super().__init__(arguments)
         self._schema = schema

@@ -66,8 +66,6 @@ class Run(Budget):
     ``scope`` lists the schema resources that were entered, outermost first: ``$dynamicRef`` asks.
     """
 
-    __slots__ = ("depth", "scope", "violations")
-
     def __init__(self, limits: SchemaLimits, root: Resource, clock: Clock) -> None:
         super().__init__(limits.validation_steps, limits.seconds, clock)
         self.depth: int = limits.validation_depth

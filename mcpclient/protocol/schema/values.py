@@ -62,8 +62,6 @@ class Budget:
     ``steps`` directly must call `look` when they are below zero.
     """
 
-    __slots__ = ("_clock", "_deadline", "_left", "_seconds", "steps")
-
     def __init__(self, steps: int, seconds: float, clock: Clock) -> None:
         self.steps: int = 0
         self._left = steps
