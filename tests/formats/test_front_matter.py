@@ -1,4 +1,4 @@
-"""Front matter: a part of YAML, read as the YAML libraries read it."""
+"""Front matter: a part of YAML, read as the YAML libraries read it: F-API-16."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML within lines: quotes, brackets and single scalars."""
+"""YAML within lines: quotes, brackets and single scalars: F-API-16."""
 
 from __future__ import annotations
 

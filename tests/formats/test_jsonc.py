@@ -1,4 +1,4 @@
-"""JSON with comments: what is read, what is refused, and where it stands."""
+"""JSON with comments: what is read, what is refused, and where it stands: F-MANY-7."""
 
 from __future__ import annotations
 

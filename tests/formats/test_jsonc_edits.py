@@ -1,4 +1,4 @@
-"""One member is changed; everything else stays as it was written."""
+"""One member is changed; everything else stays as it was written: F-MANY-7."""
 
 from __future__ import annotations
 

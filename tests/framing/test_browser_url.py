@@ -1,4 +1,7 @@
-"""The host that a browser goes to, compared with what Node's ``new URL`` made of the same URLs."""
+"""The host that a browser goes to, compared with what Node's ``new URL`` made of the same URLs.
+
+It proves F-API-10.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JSON takes in memory, and what is not decoded because of that."""
+"""What JSON takes in memory, and what is not decoded because of that: F-WIRE-7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server may ask a user, and which answers fit."""
+"""What a server may ask a user, and which answers fit: F-API-10."""
 
 from __future__ import annotations
 

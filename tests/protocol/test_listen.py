@@ -1,4 +1,4 @@
-"""Subscriptions: which events are whose, and what a slow consumer finds."""
+"""Subscriptions: which events are whose, and what a slow consumer finds: F-API-14."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extensions, declared and read."""
+"""Extensions, declared and read: F-API-16."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a server may ask of a language model, and which answers it can be sent."""
+"""What a server may ask of a language model, and which answers it can be sent.
+
+It proves F-API-10, F-API-11.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skills: entries, and whether what is read agrees with them."""
+"""Skills: entries, and whether what is read agrees with them: F-API-16."""
 
 from __future__ import annotations
 

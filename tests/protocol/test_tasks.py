@@ -1,4 +1,4 @@
-"""Tasks as both designs describe them, and the rule of asking for them."""
+"""Tasks as both designs describe them, and the rule of asking for them: F-API-13."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transcript says was said, whatever carried it and whoever wrote it down."""
+"""What a transcript says was said, whatever carried it and whoever wrote it down: F-SHOW-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that the schema of a tool marks as secret."""
+"""Arguments that the schema of a tool marks as secret: F-AUTH-12."""
 
 from __future__ import annotations
 

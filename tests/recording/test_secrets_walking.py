@@ -1,4 +1,4 @@
-"""Going through JSON: each value knows whether it is a secret."""
+"""Going through JSON: each value knows whether it is a secret: F-AUTH-12, F-SHOW-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The transcript format: bytes to facts and back, headers and records, and broken files."""
+"""The transcript format: bytes to facts and back, headers and records, and broken files.
+
+It proves F-SHOW-8.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile schemas and values: every one ends, with an answer that says so."""
+"""Hostile schemas and values: every one ends, with an answer that says so: F-API-17."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialects: which one a schema is in, and schemas that are malformed in theirs."""
+"""Dialects: which one a schema is in, and schemas that are malformed in theirs: F-API-17."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats: annotations unless asked for, then tests."""
+"""Formats: annotations unless asked for, then tests: F-API-17."""
 
 from __future__ import annotations
 

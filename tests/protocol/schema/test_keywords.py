@@ -1,5 +1,7 @@
 """Every keyword of 2020-12, and where draft-07 differs, with values that match and that do not.
 
+It proves F-API-17.
+
 The public test suite is run by ``conformance/schema_suite.py``; these vectors are our own.
 """
 

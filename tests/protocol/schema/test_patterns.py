@@ -1,4 +1,4 @@
-"""Regular expressions: what they match, and that they always finish."""
+"""Regular expressions: what they match, and that they always finish: F-API-17, F-SAFE-9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""References: inside the schema, between resources, dynamic ones, and those that lead nowhere."""
+"""References: inside the schema, between resources, dynamic ones, and those that lead nowhere.
+
+It proves F-API-17.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URI references as `$id` and `$ref` use them."""
+"""URI references as `$id` and `$ref` use them: F-API-17."""
 
 from __future__ import annotations
 
