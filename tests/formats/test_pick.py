@@ -14,12 +14,13 @@ from mcpclient import UsageError
 from mcpclient.formats.pick import parse_pick
 from tests.support.properties import examples
 
+ITEMS: list[Any] = [
+    {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
+    {"id": 2, "title": "Two ü", "tags": [], "author": None},
+    {"id": 3},
+]
 DOCUMENT: Any = {
-    "items": [
-        {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
-        {"id": 2, "title": "Two ü", "tags": [], "author": None},
-        {"id": 3},
-    ],
+    "items": ITEMS,
     "a b": {"x-y": True},
     "n": 1.5,
     "text": "héllo",
@@ -27,47 +28,16 @@ DOCUMENT: Any = {
 }
 # What ``jq -c PICK`` 1.6 prints of the document; None: it fails.
 PAIRS: list[tuple[str, Any]] = [
-    (
-        ".",
-        [
-            {
-                "items": [
-                    {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
-                    {"id": 2, "title": "Two ü", "tags": [], "author": None},
-                    {"id": 3},
-                ],
-                "a b": {"x-y": True},
-                "n": 1.5,
-                "text": "héllo",
-                "none": None,
-            }
-        ],
-    ),
-    (
-        ".items",
-        [
-            [
-                {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
-                {"id": 2, "title": "Two ü", "tags": [], "author": None},
-                {"id": 3},
-            ]
-        ],
-    ),
-    (
-        ".items[]",
-        [
-            {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
-            {"id": 2, "title": "Two ü", "tags": [], "author": None},
-            {"id": 3},
-        ],
-    ),
+    (".", [DOCUMENT]),
+    (".items", [ITEMS]),
+    (".items[]", ITEMS),
     (".items[].id", [1, 2, 3]),
-    (".items[0]", [{"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}}]),
+    (".items[0]", [ITEMS[0]]),
     (".items[-1].id", [3]),
     (".items[9]", [None]),
     (".items[0:2]|.[].id", [1, 2]),
-    (".items[1:]", [[{"id": 2, "title": "Two ü", "tags": [], "author": None}, {"id": 3}]]),
-    (".items[:1]", [[{"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}}]]),
+    (".items[1:]", [ITEMS[1:]]),
+    (".items[:1]", [ITEMS[:1]]),
     (".items[-1:]", [[{"id": 3}]]),
     ('."a b"', [{"x-y": True}]),
     ('.["a b"]', [{"x-y": True}]),

@@ -108,18 +108,13 @@ def test_only_public_is_public(scope: object) -> None:
     assert cache.find(key(), YOU, now=0) is None
 
 
-def test_public_results_are_for_everyone() -> None:
+@pytest.mark.parametrize("asked", [ME, None])
+def test_public_results_are_for_everyone(asked: object) -> None:
+    """F-API-15: also where it is not known under which authorization one was asked for."""
     cache = ResponseCache()
-    cache.keep(key(), ME, result(scope="public"), now=0)
+    cache.keep(key(), asked, result(scope="public"), now=0)
     for context in (ME, YOU, None):
         assert cache.find(key(), context, now=1) is not None
-
-
-def test_a_public_result_is_kept_whoever_has_asked() -> None:
-    """F-API-15: also where nobody knows under which authorization."""
-    cache = ResponseCache()
-    cache.keep(key(), None, result(scope="public"), now=0)
-    assert cache.find(key(), YOU, now=1) is not None
 
 
 def test_a_later_result_takes_the_place_of_an_earlier_one() -> None:
