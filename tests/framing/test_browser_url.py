@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.framing.browser_url import browser_host
+from mcpclient.framing.browser_url import browser_host, parse_canonical_ipv4
 from tests.support.properties import examples
 
 # Each URL with its host in Node 20, empty where it is neither http nor https, null where `new URL`
@@ -71,3 +71,17 @@ def test_any_text(text: str, start: str) -> None:
     """Nothing is raised, and a host is ASCII."""
     host = browser_host(start + text)
     assert host.isascii() and host == host.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("127.1", 0x7F000001), ("0x7f.0.0x1", 0x7F000001), ("0177.0.0.01.", 0x7F000001)),
+        *(("2130706433", 0x7F000001), ("0x", 0), ("4294967295", 2**32 - 1)),
+        *(("4294967296", None), ("1.2.3.256", None), ("256.1", None), ("1.2.3.4.5", None)),
+        *(("08", None), ("a", None), ("", None), ("1" * 2000, None)),
+    ],
+)
+def test_an_ipv4_address_in_any_spelling(text: str, number: int | None) -> None:
+    """F-AUTH-10: as inet_aton reads it."""
+    assert parse_canonical_ipv4(text) == number

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import NotRecorded
+from mcpclient.errors import NotRecorded, UsageError
 from mcpclient.jsonrpc import messages
 from mcpclient.recording.conversation import Call, Failed, Heard
 from mcpclient.recording.script import Script, client_is_ready
@@ -77,3 +77,30 @@ def test_attempts_to_open_that_failed_are_passed_over() -> None:
     """F-SHOW-8"""
     failed = Call(messages.request(1, "initialize", None), 0.0, [Failed({"type": "X"})])
     assert answers(Script("it", [failed, call("initialize", None, "ok")]), "initialize") == ["ok"]
+
+
+def test_calls_that_were_not_asked_for_are_left() -> None:
+    """F-API-25: as often as they were recorded; those that open a connection never are."""
+    calls = [call("initialize"), call("ping"), call("tools/list"), call("ping")]
+    script = Script("it", calls)
+    answers(script, "ping")
+    assert script.left == calls[2:]
+    answers(script, "ping")
+    assert script.left == [calls[2]]
+
+
+def test_parts_of_the_params_are_compared() -> None:
+    """F-API-25: those that ``match`` names; one that is missing is like null."""
+    recorded = [call("tools/call", {"name": name, "arguments": {"n": 1}}, name) for name in "ab"]
+    by_name = Script("it", recorded, ("method", "params.name"))
+    assert answers(by_name, "tools/call", {"name": "b", "arguments": {"n": 2}}) == ["b"]
+    by_argument = Script("it", recorded, ("method", "params.arguments.n"))
+    assert answers(by_argument, "tools/call", {"arguments": {"n": 1}}) == ["a"]
+    assert answers(Script("it", [call("ping", {"a": 1}, "pong")], ("method",)), "ping") == ["pong"]
+
+
+@pytest.mark.parametrize("match", ["method", ("params",), ("method", "result")])
+def test_only_methods_and_params_are_compared(match: Any) -> None:
+    """F-API-25"""
+    with pytest.raises(UsageError, match="match is"):
+        Script("it", [], match)
