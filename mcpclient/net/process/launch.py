@@ -56,7 +56,7 @@ def launch(
     creation_flags = 0
     descriptors: tuple[int, ...] = ()
     if sys.platform == "win32":
-        plan = windows_launch_plan(command, env, os.path.isfile, directory, is_folder=os.path.isdir)
+        plan = windows_launch_plan(command, env, os.path.isfile, directory)
         executable, arguments = plan.executable, plan.command_line
         creation_flags = plan.creation_flags
     else:
@@ -207,42 +207,31 @@ def child_environment(
     if inherit_env not in ("safe", "all", "none"):
         raise UsageError(f'inherit_env must be "safe", "all" or "none", not {inherit_env!r}')
     if inherit_env == "safe":
-        environment = _safe_part(parent, windows)
+        names = _EVERYWHERE | (_WINDOWS if windows else _POSIX)
+        environment = {}
+        for name, value in parent.items():
+            key = name.upper() if windows else name
+            is_allowed = key in names or key.startswith("LC_")
+            is_proxy = name.upper() in _PROXIES and "@" not in value
+            if (is_allowed or is_proxy) and not value.startswith("()"):
+                environment[name] = value
     else:
         environment = dict(parent) if inherit_env == "all" else {}
     if env is not None and not isinstance(env, Mapping):
         raise UsageError(f"env must map names to values, and not be a {type(env).__name__}")
     for name, value in (env or {}).items():
-        _check_variable(name, value)
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise UsageError(f"{name!r} is not a name for an environment variable")
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise UsageError(f"environment variable {name} must be a string, not {kind}")
+        if "\0" in value:
+            raise UsageError(f"environment variable {name} holds a NUL character")
         if windows:
             for other in [held for held in environment if held.upper() == name.upper()]:
                 del environment[other]
         environment[name] = value
     return environment
-
-
-def _safe_part(environment: Mapping[str, str], windows: bool) -> dict[str, str]:
-    allowed = _EVERYWHERE | (_WINDOWS if windows else _POSIX)
-    safe = {}
-    for name, value in environment.items():
-        upper = name.upper()
-        key = upper if windows else name
-        is_allowed = key in allowed or key.startswith("LC_")
-        is_proxy = upper in _PROXIES and "@" not in value
-        if (is_allowed or is_proxy) and not value.startswith("()"):
-            safe[name] = value
-    return safe
-
-
-def _check_variable(name: object, value: object) -> None:
-    if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-        raise UsageError(f"{name!r} is not a name for an environment variable")
-    if not isinstance(value, str):
-        raise UsageError(
-            f"environment variable {name} must be a string, not {type(value).__name__}"
-        )
-    if "\0" in value:
-        raise UsageError(f"environment variable {name} holds a NUL character")
 
 
 class LaunchPlan(NamedTuple):
@@ -258,20 +247,17 @@ def windows_launch_plan(
     env: Mapping[str, str],
     exists: Callable[[str], bool],
     cwd: str = "",
-    *,
-    is_folder: Callable[[str], bool] = lambda path: False,
 ) -> LaunchPlan:
     """Decide how Windows starts ``command`` with the environment ``env``.
 
     A bare name is searched over PATH with the extensions of PATHEXT, never in the current
     directory; a name with a directory is taken relative to ``cwd``. ``exists`` says whether a
-    path is a file, and ``is_folder`` whether it is a folder. Batch files, which CreateProcess would
-    hand to cmd.exe with arguments it does not protect (CVE-2024-24576), go through cmd.exe with
-    every argument quoted for it.
+    path is a file. Batch files, which CreateProcess would hand to cmd.exe with arguments it does
+    not protect (CVE-2024-24576), go through cmd.exe with every argument quoted for it.
 
     Raises `CommandNotFound`, and `UsageError` for an argument that no batch file can be given.
     """
-    path = _find_on_windows(command, env, exists, is_folder, cwd)
+    path = _find_on_windows(command, env, exists, cwd)
     if _extension(path) in _PROGRAM_EXTENSIONS:
         return LaunchPlan(path, subprocess.list2cmdline([path, *command[1:]]))
     shell = _variable(env, "COMSPEC") or ntpath.join(
@@ -284,38 +270,25 @@ def windows_launch_plan(
 
 
 def _find_on_windows(
-    command: Sequence[str],
-    env: Mapping[str, str],
-    exists: Callable[[str], bool],
-    is_folder: Callable[[str], bool],
-    cwd: str,
+    command: Sequence[str], env: Mapping[str, str], exists: Callable[[str], bool], cwd: str
 ) -> str:
-    name = command[0]
     search_path = _variable(env, "PATH")
-    extensions = [
-        extension.lower()
-        for extension in (_variable(env, "PATHEXT") or _DEFAULT_EXTENSIONS).split(";")
-        if extension.lower() in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS
-    ]
-    bases = list(_bases(name, search_path, cwd))
+    runnable = _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS
+    known = (_variable(env, "PATHEXT") or _DEFAULT_EXTENSIONS).lower().split(";")
+    extensions = [extension for extension in known if extension in runnable]
+    bases = list(_bases(command[0], search_path, cwd))
     for base in bases:
         # A file without a program's extension is never started: npm puts a shell script "npx"
         # beside the "npx.cmd" that is meant for Windows.
-        if _extension(base) in _PROGRAM_EXTENSIONS + _BATCH_EXTENSIONS and exists(base):
-            return base
-        for extension in extensions:
+        for extension in ["", *extensions] if _extension(base) in runnable else extensions:
             if exists(base + extension):
                 return base + extension
     if any(map(exists, bases)):
         reason = "Windows cannot run this file by itself"
-        kind = ConnectKind.NO_INTERPRETER
-    elif _extension(name) in SCRIPT_EXTENSIONS:
+        raise CommandNotFound(command, reason, search_path, ConnectKind.NO_INTERPRETER)
+    if _extension(command[0]) in SCRIPT_EXTENSIONS:
         raise CommandNotFound(command, "no such file", "", ConnectKind.SCRIPT_MISSING)
-    else:
-        folder = next(filter(is_folder, bases), None)
-        reason = "no such command" if folder is None else f"{folder} is a directory"
-        kind = ConnectKind.COMMAND_MISSING if folder is None else ConnectKind.IS_A_DIRECTORY
-    raise CommandNotFound(command, reason, search_path, kind)
+    raise CommandNotFound(command, "no such command", search_path, ConnectKind.COMMAND_MISSING)
 
 
 def _bases(name: str, search_path: str, cwd: str) -> Iterator[str]:

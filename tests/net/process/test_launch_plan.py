@@ -127,10 +127,7 @@ def plan(*command: str, env: Mapping[str, str] = WINDOWS) -> LaunchPlan:
     def exists(path: str) -> bool:
         return ntpath.normpath(path).lower().rstrip(". ") in FILES
 
-    def is_folder(path: str) -> bool:
-        return any(file.startswith(f"{ntpath.normpath(path).lower()}\\") for file in FILES)
-
-    return windows_launch_plan(command, env, exists, "C:\\project", is_folder=is_folder)
+    return windows_launch_plan(command, env, exists, "C:\\project")
 
 
 @pytest.mark.parametrize(
@@ -226,8 +223,7 @@ def test_a_line_break_cannot_be_given_to_a_batch_file(argument: str) -> None:
         ("C:\\Tools\\nothing", "no such command"),
         ("server", "no such command"),  # PATHEXT may name .PY, but CreateProcess cannot run it
         ("server.py", "cannot run this file by itself"),
-        ("C:\\Tools", r"C:\\Tools is a directory"),
-        ("bin\\", r"C:\\project\\bin\\ is a directory"),
+        ("C:\\Tools", "no such command"),
         ("C:\\Program Files\\nodejs\\npx.ps1", "cannot run this file by itself"),
     ],
 )
