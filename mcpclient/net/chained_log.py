@@ -146,8 +146,10 @@ class ChainedLog:
             if end < size:
                 os.ftruncate(self._descriptor, end)
                 size = end
-            if last is START:
-                last = _last_rotated(real_path(self._path))
+            earlier = _rotated(real_path(self._path)) if last is START else {}
+            if earlier:  # this file goes on where the last of them ends
+                with open(open_log(os.fspath(earlier[max(earlier)])), "rb") as file:
+                    last = _end_of(file.fileno(), os.fstat(file.fileno()).st_size)[0]
         line = _line_after(last, record)
         is_full = size and size + len(line.written) > self._max_size
         if is_full and os.name == "posix":  # elsewhere an open file stays
@@ -229,15 +231,6 @@ def _end_of(descriptor: int, size: int) -> tuple[Line, int]:
     if b"\n" in read or not b'{"line":'.startswith(read[:8]):
         raise OSError(errno.EINVAL, "it is not an audit log")
     return START, 0
-
-
-def _last_rotated(path: Path) -> Line:
-    """Return the line that the first line of a file follows."""
-    earlier = _rotated(path)
-    if not earlier:
-        return START
-    with open(open_log(os.fspath(earlier[max(earlier)])), "rb") as file:
-        return _end_of(file.fileno(), os.fstat(file.fileno()).st_size)[0]
 
 
 def _line(written: bytes, place: str) -> Line:

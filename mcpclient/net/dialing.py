@@ -197,10 +197,7 @@ class Dialer:
                     protocol, os.fspath(path), ssl=context, server_hostname=host_name
                 )
         except (OSError, NotImplementedError) as error:
-            if path is None or ("ssl" in sys.modules and isinstance(error, ssl.SSLError)):
-                kind, reason = explain_failure(error, peer)
-            else:
-                kind, reason = _explain_unix(error, path)
+            kind, reason = explain_failure(error, peer, None if path is None else os.fspath(path))
             if peer is not url:
                 kind, reason = ConnectKind.PROXY, f"its proxy cannot be reached: {reason}"
             raise ConnectFailed(url.shown, reason, (error,), kind) from error
@@ -217,15 +214,24 @@ def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     return LossKind.DROPPED, str(error or "closed by the server")
 
 
-def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
-    """Return why no connection to ``peer`` could be made."""
+def explain_failure(
+    error: Exception, peer: Url, path: str | None = None
+) -> tuple[ConnectKind, str]:
+    """Return why no connection to ``peer`` could be made; ``path``: at that socket."""
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
     if "ssl" in sys.modules and isinstance(error, ssl.SSLError):
         return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
-        return ConnectKind.REFUSED, f"nothing listens on {peer.host} port {peer.port}"
+        place = f"{peer.host} port {peer.port}" if path is None else f"the socket {path!r}"
+        return ConnectKind.REFUSED, f"nothing listens on {place}"
+    if path is not None and isinstance(error, FileNotFoundError):
+        return ConnectKind.REFUSED, f"there is no socket {path!r}"
+    if isinstance(error, NotImplementedError):
+        return ConnectKind.OTHER, "this system's event loop has no Unix-domain sockets"
+    if path is not None:
+        return ConnectKind.OTHER, f"the socket {path!r} cannot be used: {error}"
     if isinstance(error, ConnectionResetError) and peer.secure:
         return ConnectKind.CLIENT_CERTIFICATE, (
             f"{peer.host} port {peer.port} closed the connection during the TLS handshake: it may "
@@ -235,17 +241,6 @@ def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
 
 
 _PIPES = "\\\\.\\pipe\\"  # the names of Windows begin with this
-
-
-def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> tuple[ConnectKind, str]:
-    name = os.fspath(path)
-    if isinstance(error, FileNotFoundError):
-        return ConnectKind.REFUSED, f"there is no socket {name!r}"
-    if isinstance(error, ConnectionRefusedError):
-        return ConnectKind.REFUSED, f"nothing listens on the socket {name!r}"
-    if isinstance(error, NotImplementedError):
-        return ConnectKind.OTHER, "this system's event loop has no Unix-domain sockets"
-    return ConnectKind.OTHER, f"the socket {name!r} cannot be used: {error}"
 
 
 # Seconds before the next address of a host is tried beside the earlier ones (RFC 8305).

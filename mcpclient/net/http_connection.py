@@ -126,8 +126,14 @@ class HttpConnection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         socket = transport.get_extra_info("socket")
-        if socket is not None:
-            self._heard = _hearing(socket.fileno())
+        if socket is None:
+            return
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(socket.fileno(), select.POLLIN)
+            self._heard = lambda: poll.poll(0)
+        else:  # Windows, where `select` has no limit that matters
+            self._heard = lambda: select.select([socket.fileno()], [], [], 0)[0]
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer
@@ -218,14 +224,6 @@ class HttpConnection(asyncio.BufferedProtocol):
             kind, reason = explain_loss(self._loss, self.url)
             text = f"the connection to {self.url.shown} was lost: {reason}"
             self._fail(ConnectionLost(text, kind))
-
-
-def _hearing(descriptor: int) -> Callable[[], object]:
-    if not hasattr(select, "poll"):  # Windows, where `select` has no limit that matters
-        return lambda: select.select([descriptor], [], [], 0)[0]
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return lambda: poll.poll(0)
 
 
 def _idle_time(keep_alive: str) -> float:

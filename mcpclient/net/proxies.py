@@ -53,7 +53,18 @@ class ProxyRules:
             shown = "True" if proxy is True else type(proxy).__name__  # it may hold a password
             raise UsageError(f"proxy is a URL, None or False, not {shown}")
         self._chosen = _parse_proxy(proxy, "proxy") if isinstance(proxy, str) else None
-        self._variables = _proxy_variables(environ if proxy is None else {})
+        if proxy is not None:
+            environ = {}
+        # An empty name in lower case hides the other.
+        names = set(environ)  # unlike os.environ of Windows, a set tells the two cases apart
+        self._variables = {
+            name.lower(): value.strip()
+            for name, value in environ.items()
+            if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in names)
+        }
+        if "REQUEST_METHOD" in names and "http_proxy" not in names:
+            # In a CGI program HTTP_PROXY is the request header "Proxy", which any client may set.
+            self._variables.pop("http_proxy", None)
 
     def proxy_for(self, url: Url) -> Url | None:
         """Return the proxy for a URL, None for a direct connection.
@@ -67,19 +78,6 @@ class ProxyRules:
         if name is None or _is_direct(url, self._variables.get("no_proxy", "")):
             return None
         return _parse_proxy(self._variables[name], name)
-
-
-def _proxy_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by lower-case name; an empty lower-case one hides the other."""
-    names = set(environ)  # unlike os.environ of Windows, a set tells the two cases apart
-    found = {}
-    for name, value in environ.items():
-        if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in names):
-            found[name.lower()] = value.strip()
-    if "REQUEST_METHOD" in names and "http_proxy" not in names:
-        # In a CGI program HTTP_PROXY is the request header "Proxy", which any client may set.
-        found.pop("http_proxy", None)
-    return found
 
 
 def _parse_proxy(text: str, source: str) -> Url:

@@ -17,12 +17,7 @@ _READ_SIZE = 64 * 1024
 _ENDS_WITHIN = 1.0
 
 
-class _ThreadBuffer(threading.local):
-    def __init__(self) -> None:
-        self.view = memoryview(bytearray(_READ_SIZE))
-
-
-_buffer = _ThreadBuffer()
+_buffers = threading.local()
 
 
 def read_buffer() -> memoryview:
@@ -31,7 +26,10 @@ def read_buffer() -> memoryview:
     One is enough, and a thousand connections need no more: a thread runs one event loop, and what
     the loop has read for one connection is copied before it reads for the next.
     """
-    return _buffer.view
+    if not hasattr(_buffers, "view"):
+        _buffers.view = memoryview(bytearray(_READ_SIZE))
+    view: memoryview = _buffers.view
+    return view
 
 
 class StreamReceiver(Protocol):

@@ -307,18 +307,14 @@ class Caller(asyncio.Protocol):
         finally:
             for own_id in own_ids:
                 self._host.subscriptions.pop(own_id, None)
-        self._learn(method, params, result)
-        return result
-
-    def _learn(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        """Keep what the server's tools demand, and the resources that are subscribed to."""
-        if method == "tools/list":
+        if method == "tools/list":  # what the tools demand of their calls
             host, listed = self._host, result.get("tools") or ()
             tools = [each for each in listed if isinstance(each, dict)]
             host.tools = [*(host.tools if "cursor" in params else ()), *tools]
             host.client._learn_tools(host.tools)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
+        return result
 
     async def _unsubscribe(self, uri: str) -> dict[str, Any]:
         """Unsubscribe from a resource that no other caller has subscribed to."""

@@ -286,18 +286,15 @@ class ThreadedWriter(PipeWriter):
         try:
             with self._pipe:
                 while True:
-                    data = memoryview(self._waiting.get())
+                    data = rest = memoryview(self._waiting.get())
                     if not data or self._closed:
                         return
-                    self._send_all(data)
+                    while rest and not self._closed:
+                        rest = rest[os.write(self._pipe.fileno(), rest[:_READ_SIZE]) :]
                     if not call_from_thread(self._loop, self._sent, len(data)):
                         return
         except (OSError, ValueError):
             call_from_thread(self._loop, self._break)
-
-    def _send_all(self, data: memoryview) -> None:
-        while data and not self._closed:
-            data = data[os.write(self._pipe.fileno(), data[:_READ_SIZE]) :]
 
     def _sent(self, size: int) -> None:
         if not self._closed:
