@@ -123,7 +123,7 @@ class PipeWriter:
         self._begin()
 
     def _begin(self) -> None:
-        self._kept: deque[memoryview] = deque()
+        self._kept = bytearray()
         os.set_blocking(self._pipe.fileno(), False)
 
     @property
@@ -142,14 +142,13 @@ class PipeWriter:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
-        rest = memoryview(data)
+        rest = data if self._kept else memoryview(data)[self._send(data) :]
+        if not rest or self._pipe.closed:
+            return
         if not self._kept:
-            rest = rest[self._send(rest) :]
-            if not rest or self._pipe.closed:
-                return
             self._loop.add_writer(self._pipe.fileno(), self._flush)
-        self._kept.append(rest)
-        self._grow(len(rest))
+        self._kept += rest
+        self._resize(len(self._kept))
 
     def finish(self) -> None:
         """Close the pipe when everything written has been sent. Idempotent."""
@@ -160,11 +159,10 @@ class PipeWriter:
     def close(self) -> None:
         """Drop what has not been sent and close the pipe. Idempotent."""
         self._kept.clear()
-        self._size = 0
         if not self._pipe.closed:
             _unwatch(self._loop.remove_writer, self._pipe)
 
-    def _send(self, data: memoryview) -> int:
+    def _send(self, data: bytes | bytearray | memoryview) -> int:
         try:
             return os.write(self._pipe.fileno(), data)
         except (BlockingIOError, InterruptedError):
@@ -175,33 +173,20 @@ class PipeWriter:
             return 0
 
     def _flush(self) -> None:
-        total = 0
-        while self._kept:
-            sent = self._send(self._kept[0])
-            if self._pipe.closed:
-                return
-            total += sent
-            if sent < len(self._kept[0]):
-                self._kept[0] = self._kept[0][sent:]
-                break
-            self._kept.popleft()
-        self._shrink(total)
+        del self._kept[: self._send(self._kept)]
+        if self._pipe.closed:
+            return
+        self._resize(len(self._kept))
         if not self._kept:
             self._loop.remove_writer(self._pipe.fileno())
             if self._finishing:
                 self.close()
 
-    def _grow(self, size: int) -> None:
-        self._size += size
-        if self._size > HIGH_WATER and not self._paused:
-            self._paused = True
-            self._changed(True)
-
-    def _shrink(self, size: int) -> None:
-        self._size -= size
-        if self._paused and self._size <= LOW_WATER:
-            self._paused = False
-            self._changed(False)
+    def _resize(self, size: int) -> None:
+        self._size = size
+        if self._paused != (size > (LOW_WATER if self._paused else HIGH_WATER)):
+            self._paused = not self._paused
+            self._changed(self._paused)
 
 
 def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
@@ -272,7 +257,7 @@ class ThreadedWriter(PipeWriter):
         if self._finishing or not data:
             return
         self._waiting.put(data)
-        self._grow(len(data))
+        self._resize(self._size + len(data))
 
     def finish(self) -> None:
         self._finishing = True
@@ -298,7 +283,7 @@ class ThreadedWriter(PipeWriter):
 
     def _sent(self, size: int) -> None:
         if not self._closed:
-            self._shrink(size)
+            self._resize(self._size - size)
 
     def _break(self) -> None:
         if not self._closed:
