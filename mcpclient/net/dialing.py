@@ -16,7 +16,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
-from typing import Callable, NamedTuple, TypeVar, cast
+from typing import Callable, NamedTuple, TypeVar
 
 from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
 from ..framing.der import issuer_of
@@ -26,7 +26,7 @@ from ..lazy import ssl
 from .cookies import CookieJar
 from .network_options import NetworkOptions
 from .recorder import Recorder
-from .stream import certificate_of
+from .stream import HeldTransport
 from .tls import TlsContexts, explain_tls_error
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
@@ -39,11 +39,8 @@ AddressCheck = Callable[[str], None]
 _READS_WITHIN = 5.0
 
 
-class _Peer(asyncio.Protocol):
-    transport: asyncio.Transport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
+class _Peer(HeldTransport, asyncio.Protocol):
+    """The peer of a connection that carries nothing."""
 
 
 class Dialer:
@@ -104,8 +101,8 @@ class Dialer:
         other._tls = self._tls.unverified()
         with suppress(McpError, asyncio.TimeoutError, TimeoutError):
             peer = await asyncio.wait_for(other.dial(url, _Peer, check), _READS_WITHIN)
-            issuer = issuer_of(certificate_of(peer.transport))
-            peer.transport.abort()
+            issuer = issuer_of(peer.certificate)
+            peer.abort()
             return issuer
         return ""
 

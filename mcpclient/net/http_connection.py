@@ -16,7 +16,7 @@ from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
 from ..framing.uri import Url
 from .dialing import explain_loss
-from .stream import abort_transport, certificate_of, read_buffer
+from .stream import HeldTransport, read_buffer
 
 if TYPE_CHECKING:
     from .http import Exchange, HttpClient
@@ -34,7 +34,7 @@ _MARGIN = 1.0
 _TIMEOUT = re.compile(r"(?:^|[\s,;])timeout=(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
-class HttpConnection(asyncio.BufferedProtocol):
+class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
     """One connection to an origin, with at most one request on it. ``pool``: its owner."""
 
     def __init__(self, pool: HttpClient, url: Url) -> None:
@@ -43,7 +43,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._pool = pool
         self._parser = ResponseParser()
         self._buffer = read_buffer()
-        self._transport: asyncio.Transport | None = None
         self._clock = asyncio.get_running_loop().time
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
@@ -59,11 +58,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._rest: asyncio.Handle | None = None
         self._loss: Exception | None = None
         self._is_held = False
-
-    @property
-    def certificate(self) -> bytes:
-        """The certificate of the server, in DER; empty without TLS."""
-        return b"" if self._transport is None else certificate_of(self._transport)
 
     def is_usable(self) -> bool:
         """Whether the connection is open, was not idle for too long, and nothing has come.
@@ -117,14 +111,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._rest is not None:
             self._rest.cancel()
             self._rest = None
-        if self._transport is not None:
-            abort_transport(self._transport)
+        super().abort()
 
     # asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        super().connection_made(transport)
         socket = transport.get_extra_info("socket")
         if socket is None:
             return

@@ -21,7 +21,7 @@ from ..framing.socks5 import MAX_LOGIN_LENGTH, Socks5Handshake
 from ..framing.uri import SOCKS_PORTS, Url, parse_url
 from ..lazy import negotiate
 from .futures import resolve
-from .stream import certificate_of
+from .stream import HeldTransport
 
 if TYPE_CHECKING:
     import ssl
@@ -150,7 +150,7 @@ def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
     return [("Proxy-Authorization", proxy.credentials)] if proxy.credentials else []
 
 
-class Tunnel(asyncio.Protocol):
+class Tunnel(HeldTransport, asyncio.Protocol):
     """Asks an HTTP proxy for a connection to ``url``; `hand_over` gives it to another protocol.
 
     ``login``: how the user logs in at the proxy, instead of by credentials in its URL.
@@ -162,18 +162,15 @@ class Tunnel(asyncio.Protocol):
         self._login = login
         self._challenge: bytes | None = None  # the proxy's message in a login that goes on
         self._answer = GatheredResponse()
-        self._transport: asyncio.Transport | None = None
         self._established: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lost: Exception | None = None
 
     async def establish(self) -> None:
         """Have the proxy connect. Raises `ConnectFailed` with the proxy's reason."""
-        assert self._transport is not None
         if self._login is None:
             await self._connect(proxy_headers(self._proxy))
             return
-        certificate = certificate_of(self._transport)
-        handshake = negotiate.Handshake(self._login, self._proxy.host, certificate)
+        handshake = negotiate.Handshake(self._login, self._proxy.host, self.certificate)
         self._challenge = b""
         while self._challenge is not None:
             credentials = await handshake.answer(self._challenge)
@@ -218,15 +215,7 @@ class Tunnel(asyncio.Protocol):
         transport.resume_reading()
         return owner
 
-    def abort(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
-
     # asyncio.Protocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
 
     def data_received(self, data: bytes) -> None:
         head = self._answer.feed(data)

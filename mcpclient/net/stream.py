@@ -45,7 +45,29 @@ class StreamReceiver(Protocol):
         """Handle the end, once. ``error`` is None if either side closed the stream."""
 
 
-class Stream(asyncio.BufferedProtocol):
+class HeldTransport(asyncio.BaseProtocol):
+    """A protocol that keeps its transport."""
+
+    _transport: asyncio.Transport | None = None
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate of the peer, in DER; empty without TLS."""
+        transport = self._transport
+        encrypted = None if transport is None else transport.get_extra_info("ssl_object")
+        return (encrypted and encrypted.getpeercert(True)) or b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def abort(self) -> None:
+        """Close the connection at once, even when its event loop is closed already."""
+        if self._transport is not None:
+            abort_transport(self._transport)
+
+
+class Stream(HeldTransport, asyncio.BufferedProtocol):
     """One connection. ``receiver`` may be replaced by another at any time.
 
     ``paused``: the peer does not keep up, so written bytes are kept in memory. ``ended``: the
@@ -56,7 +78,6 @@ class Stream(asyncio.BufferedProtocol):
         self.receiver = receiver
         self.paused: bool = False
         self.ended: bool = False
-        self._transport: asyncio.Transport | None = None
         self._buffer = read_buffer()
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -88,16 +109,7 @@ class Stream(asyncio.BufferedProtocol):
             self.abort()
         await asyncio.wait({self._gone}, timeout=_ENDS_WITHIN)
 
-    def abort(self) -> None:
-        """Close the connection at once, even when its event loop is closed already."""
-        if self._transport is not None:
-            abort_transport(self._transport)
-
     # asyncio.BufferedProtocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer
@@ -118,12 +130,6 @@ class Stream(asyncio.BufferedProtocol):
         self._transport = None
         resolve(self._gone, None)
         self.receiver.stream_ended(exc)
-
-
-def certificate_of(transport: asyncio.BaseTransport) -> bytes:
-    """Return the certificate of the peer, in DER; empty without TLS."""
-    encrypted = transport.get_extra_info("ssl_object")
-    return (encrypted and encrypted.getpeercert(True)) or b""
 
 
 def abort_transport(transport: asyncio.Transport) -> None:
