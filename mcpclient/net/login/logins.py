@@ -212,11 +212,8 @@ class BrowserLogin(_Stored):
             await asyncio.wait(waiting, timeout=self._timeout, return_when=first)
 
     def _instructions(self, request: Authorize, *, opened: bool) -> str:
-        if opened:
-            lines = ["Log in with your browser. If it does not open, visit:"]
-        else:
-            lines = ["To log in, visit:"]
-        lines += ["", f"  {request.url}", ""]
+        browser = "Log in with your browser. If it does not open, visit:"
+        lines = [browser if opened else "To log in, visit:", "", f"  {request.url}", ""]
         if self._terminal.is_interactive:
             lines.append(
                 "If the browser is on another machine, paste here the address that it ends at:"
