@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..recording.transcript import HttpChannel
 
 _MAX_REDIRECTS = 5
-# The most idle connections kept for one origin: about as many as a burst of calls leaves behind.
-_MAX_IDLE = 100
 
 
 class ResponseSink(Protocol):
@@ -153,12 +151,8 @@ class HttpClient:
 
     def release(self, connection: HttpConnection) -> None:
         """Return a connection to the pool, free for the next request."""
-        idle = self._idle.setdefault(connection.origin, [])
-        if len(idle) < _MAX_IDLE:
-            idle.append(connection)
-            connection.rest()
-        else:
-            connection.abort()
+        self._idle.setdefault(connection.origin, []).append(connection)
+        connection.rest()
 
     def claim(self, exchange: Exchange) -> HttpConnection | None:
         """Reserve the connection of a 401; `release` has it used next. None if it was closed."""
