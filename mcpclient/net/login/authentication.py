@@ -12,6 +12,7 @@ import inspect
 import os
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from traceback import walk_tb
@@ -387,7 +388,7 @@ class OAuthAuthorizer(FlowRunner):
         self._authorization = authorization
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        return _Request(self._authorization.request(method, url), self, passive=passive)
+        return _Request(self._authorization.request(method, url), self, passive)
 
     async def expect_login(self) -> None:
         """Forget that a login was needed, because the user wants to try again."""
@@ -430,32 +431,27 @@ class StaticAuthorizer(FlowRunner):
         self._options = options
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        flows = StaticRequest(self._server_url, self._options, url)
-        return _Request(flows, self, passive=passive)
+        return _Request(StaticRequest(self._server_url, self._options, url), self, passive)
 
 
+@dataclass(repr=False, eq=False)
 class _Request:
     """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
 
-    def __init__(
-        self, flows: AuthorizedRequest | StaticRequest, runner: FlowRunner, *, passive: bool
-    ) -> None:
-        self._flows = flows
-        self._runner = runner
-        self._passive = passive
+    flows: AuthorizedRequest | StaticRequest
+    runner: FlowRunner
+    passive: bool
 
     def headers(self, url: str | None = None) -> Mapping[str, str] | Awaitable[Mapping[str, str]]:
-        return self._runner.begin(self._flows.headers(url), passive=self._passive)
+        return self.runner.begin(self.flows.headers(url), passive=self.passive)
 
     def note(self, head: ResponseHead) -> None:
         # Any response may carry the nonce for the next proof (RFC 9449 section 8.2).
         if "dpop-nonce" in head.headers:
-            result_at_once(self._flows.recover(_response(head)))
+            result_at_once(self.flows.recover(_response(head)))
 
     async def recover(self, head: ResponseHead) -> bool:
-        if self._passive:
-            return False
-        return await self._runner.run(self._flows.recover(_response(head)))
+        return not self.passive and await self.runner.run(self.flows.recover(_response(head)))
 
 
 async def _failed(error: Exception) -> Any:

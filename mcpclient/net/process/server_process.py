@@ -215,7 +215,7 @@ class ServerProcess:
     def _closed(self, stream: str) -> None:
         self._open.discard(stream)
         if stream == "stderr":
-            self._tee.finish()
+            self._tee.write(b"")
         self._advance()
 
     def _exited(self, exit_code: int) -> None:

@@ -58,14 +58,16 @@ class StderrTee:
         self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:
+        """Handle a chunk; an empty one is the end, which completes a line without a break."""
         self._kept += data
         if len(self._kept) > 2 * _KEPT:
             del self._kept[:-_KEPT]
-        self._guarded(data)
-
-    def finish(self) -> None:
-        """End the stream: pass on a last line that lacks its line break."""
-        self._guarded(b"")
+        try:
+            self._pass_on(data)
+        except Exception:
+            if not self._complained:
+                self._complained = True
+                _logger.exception("the target of the server's stderr failed; this is logged once")
 
     def tail(self, size: int = _KEPT) -> str:
         """Return the last ``size`` bytes as text; a character cut in half is left out."""
@@ -73,14 +75,6 @@ class StderrTee:
         if len(kept) == size:
             kept = _CUT_CHARACTER.sub(b"", kept, 1)
         return kept.decode("utf-8", "replace")
-
-    def _guarded(self, data: bytes) -> None:
-        try:
-            self._pass_on(data)
-        except Exception:
-            if not self._complained:
-                self._complained = True
-                _logger.exception("the target of the server's stderr failed; this is logged once")
 
 
 class StderrFilter(abc.ABC):

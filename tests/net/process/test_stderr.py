@@ -20,7 +20,7 @@ TEXT = "größe\r\nzweite Zeile\nohne Ende"
 def feed(tee: StderrTee, data: bytes, size: int) -> None:
     for start in range(0, len(data), size):
         tee.write(data[start : start + size])
-    tee.finish()
+    tee.write(b"")
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])

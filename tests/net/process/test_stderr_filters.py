@@ -28,7 +28,7 @@ def test_the_answer_decides_about_what_names_the_method(is_unknown: bool, shown:
         assert lines == ["ready", *shown, "at work"]
         tee.write(COMPLAINT)  # whatever that is, it is not about the probe
         held.decide(is_unknown=is_unknown)
-        tee.finish()
+        tee.write(b"")
         assert lines == ["ready", *shown, "at work", *LINES]
         assert tee.tail() == f"ready\n{COMPLAINT.decode()}at work\n{COMPLAINT.decode()}"
 
@@ -72,7 +72,7 @@ def test_a_traceback_is_shown_unless_it_is_about_the_method(last: bytes, shown: 
         tee = StderrTee(held)
         for piece in (b"ready\n", *TRACEBACK, last):
             tee.write(piece)
-        tee.finish()
+        tee.write(b"")
         held.decide(is_unknown=True)
 
     virtual_time.run(main())
@@ -87,7 +87,7 @@ def test_what_a_second_start_repeats_is_not_shown_before() -> None:
         held = ProbeFilter(lines.append, "server/discover")
         tee = StderrTee(held)
         tee.write(b"ready\nno database")
-        tee.finish()
+        tee.write(b"")
         held.restarted()
         held.decide(is_unknown=True)
         await asyncio.sleep(10)

@@ -718,8 +718,8 @@ OTHERS = [
     Fault(
         "net.login.authentication",
         "closing renews a login",
-        "self._runner.begin(self._flows.headers(url), passive=self._passive)",
-        "self._runner.begin(self._flows.headers(url))",
+        "self.runner.begin(self.flows.headers(url), passive=self.passive)",
+        "self.runner.begin(self.flows.headers(url))",
     ),
     Fault(
         "client.requests",
