@@ -31,7 +31,7 @@ from ..errors import (
 )
 from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
-from ..net.login.authentication import awaiting_login, expect_login
+from ..net.login.authentication import awaits_login, expect_login
 from ..transports.base import Transport
 from .machine import NEXT_STEPS, Status, did_not_run
 
@@ -176,7 +176,7 @@ async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> No
         return
     if is_asked_for:
         await expect_login(target, auth)
-    elif await awaiting_login({target: auth}):
+    elif await awaits_login(target, auth):
         raise AuthorizationRequired(target)
 
 

@@ -124,20 +124,10 @@ async def finish_auth(
     await authorizer.finish(callback)
 
 
-async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
-    """Return the URLs of servers that needed a login less than 15 minutes ago and got none.
-
-    ``servers``: the value of ``auth=`` for each URL. Each store is read once for all its servers.
-    """
-    by_memory: dict[NeedsAuthMemory, dict[str, str]] = {}
-    for url, auth in servers.items():
-        if isinstance(auth, OAuth):  # the other ways do not need a human
-            memory = memory_of(_provider_of(auth))
-            by_memory.setdefault(memory, {})[_account_url(url, auth)] = url
-    found: set[str] = set()
-    for memory, urls in by_memory.items():
-        found |= {urls[url] for url in await memory.remembered(urls)}
-    return found
+async def awaits_login(server_url: str, auth: OAuth) -> bool:
+    """Return whether a server needed a login less than 15 minutes ago, and got none."""
+    account = _account_url(server_url, auth)
+    return bool(await memory_of(_provider_of(auth)).remembered([account]))
 
 
 async def expect_login(server_url: str, auth: OAuth) -> None:

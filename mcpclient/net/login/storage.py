@@ -217,8 +217,7 @@ NEEDS_AUTH_SECONDS = 15 * 60
 
 _KEY = "needs-auth"
 
-# Seconds for which one read serves every server, and every write. A write of another process in the
-# same second may be undone, at the cost of one more question to the user.
+# Seconds for which one read serves every server.
 _FRESH_FOR = 1.0
 
 
@@ -226,7 +225,7 @@ class NeedsAuthMemory:
     """The servers remembered in one store, by their URLs; see `memory_of`.
 
     A server is remembered for 15 minutes after a login was needed and did not take place. For any
-    number of servers the store is read at most once in a second, and written by one at a time.
+    number of servers the store is read for looking at most once in a second.
     """
 
     def __init__(self, store: CredentialStore) -> None:
@@ -243,17 +242,17 @@ class NeedsAuthMemory:
 
     async def mark(self, server_url: str) -> None:
         """Remember that a server needs a login; forget the servers marked long ago."""
-        async with self._store.lock(_KEY):
-            recent = await self._recent()
-            self._since = {**recent, store_name(server_url): seconds_since_epoch()}
-            await self._store.save(_KEY, self._since)
+        await self._change({store_name(server_url): seconds_since_epoch()})
 
     async def clear(self, server_url: str) -> None:
-        if not await self.remembered([server_url]):
-            return
+        if await self.remembered([server_url]):
+            await self._change({store_name(server_url): None})
+
+    async def _change(self, changes: Mapping[str, object]) -> None:
         async with self._store.lock(_KEY):
-            self._since = await self._recent()
-            self._since.pop(store_name(server_url), None)
+            self._read_at = None  # another process may have written just now
+            recent = {**await self._recent(), **changes}
+            self._since = {name: since for name, since in recent.items() if since is not None}
             await self._store.save(_KEY, self._since)
 
     async def _recent(self) -> dict[str, object]:
