@@ -1,4 +1,8 @@
-"""Hosts with one address and with several, and what is left when it is all given up."""
+"""Hosts with one address and with several, and what is left when it is all given up.
+
+F-HTTP-12: a server is reached at whichever of its addresses answers first, and nothing is left of
+the other attempts.
+"""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ def test_a_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """F-SAFE-8"""
     assert reason_of(tmp_path)
     assert reason_of(tmp_path / "missing")
     assert "not the path of a file" in reason_of("a\0b")
@@ -64,6 +65,7 @@ def test_what_never_ends_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_private_file_that_others_may_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-SAFE-8"""
     path = tmp_path / "file"
     path.write_bytes(b"x")
     path.chmod(0o644)
@@ -80,6 +82,7 @@ def test_a_private_file_that_others_may_change(
 
 
 def test_a_change_makes_the_file_and_its_folder(tmp_path: Path) -> None:
+    """F-SAFE-8"""
     path = tmp_path / "deep" / "file"
     change_file(path, lambda content: b"new" if content is None else b"", limit=10, private=True)
     assert path.read_bytes() == b"new"
@@ -90,6 +93,7 @@ def test_a_change_makes_the_file_and_its_folder(tmp_path: Path) -> None:
 
 @posix
 def test_a_change_keeps_permissions_and_links(tmp_path: Path) -> None:
+    """F-SAFE-8"""
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_bytes(b"a")
     real.chmod(0o640)
@@ -103,6 +107,7 @@ def test_a_change_keeps_permissions_and_links(tmp_path: Path) -> None:
 def test_a_change_that_fails_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-SAFE-8"""
     path = tmp_path / "file"
     path.write_bytes(b"old")
     with pytest.raises(KeyError):
@@ -154,6 +159,7 @@ def test_a_process_killed_at_the_last_moment_leaves_what_the_next_one_removes(
 
 
 def test_no_change_writes_nothing(tmp_path: Path) -> None:
+    """F-SAFE-8"""
     path = tmp_path / "file"
     path.write_bytes(b"old")
     before = path.stat().st_ino
@@ -162,6 +168,7 @@ def test_no_change_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_changes_of_threads_undo_nothing(tmp_path: Path) -> None:
+    """F-SAFE-8"""
     path = tmp_path / "file"
     with ThreadPoolExecutor(4) as pool:
         jobs = [
@@ -220,7 +227,7 @@ def test_another_process_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_locks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some network file systems know no locks, and some folders cannot be made."""
+    """F-SAFE-8: some network file systems know no locks, and some folders cannot be made."""
 
     def no_locks(descriptor: int) -> None:
         raise OSError(errno.ENOSYS, "no locks")

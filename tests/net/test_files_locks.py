@@ -42,6 +42,8 @@ def test_tasks_take_turns(tmp_path: Path) -> None:
 
 
 def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """F-AUTH-9"""
+
     async def main() -> None:
         folder = LockFolder(tmp_path)
         async with folder.lock("one"), folder.lock("another"):
@@ -82,6 +84,8 @@ def test_processes_take_turns(tmp_path: Path) -> None:
 
 
 def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
+    """F-AUTH-9"""
+
     async def main() -> None:
         folder = LockFolder(tmp_path)
         async with LockFolder(tmp_path).lock("name"):
@@ -242,6 +246,7 @@ def test_a_lock_by_existence_that_was_left_behind(
 def test_a_lock_by_existence_that_cannot_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-AUTH-9"""
     monkeypatch.setattr(files, "fcntl", Unsupported())
 
     async def main() -> None:
@@ -268,4 +273,5 @@ def refusing_to_create(real: object) -> object:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has its own")
 def test_this_system_locks_files() -> None:
+    """F-AUTH-9"""
     assert vars(files)["fcntl"] is not None

@@ -39,6 +39,8 @@ def test_what_is_disregarded_is_not_complained_of() -> None:
 
 
 def test_other_outcomes_are_left_alone() -> None:
+    """F-API-8"""
+
     async def main() -> None:
         pending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         consume_exception(pending)
@@ -72,6 +74,7 @@ def test_outcomes_of_work_done_side_by_side() -> None:
 
 
 def test_a_bug_in_one_ends_the_others() -> None:
+    """F-API-8"""
     ended: list[str] = []
 
     async def wait() -> None:
@@ -163,7 +166,7 @@ def test_an_outcome_is_handed_on_from_another_thread() -> None:
 
 
 def test_task_locks_belong_to_their_loop() -> None:
-    """One object may serve several loops, one after the other."""
+    """F-MANY-21: one object may serve several loops, one after the other."""
     task_locks = TaskLocks()
 
     async def main() -> None:

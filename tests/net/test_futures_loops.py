@@ -207,7 +207,7 @@ def test_cancelling_in_another_loop_cancels_the_call() -> None:
 
 
 def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
-    """Pain 9: as `asyncio.run` does with what its main coroutine left running."""
+    """F-API-18: Pain 9: as `asyncio.run` does with what its main coroutine left running."""
     server = McpServer()
     with home_loop() as home:
         client = home.run(inside(server).connect())
@@ -251,7 +251,7 @@ def test_the_home_loop_ends_while_another_waits(way: str) -> None:
 
 
 def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
-    """Pain 9: the loop closes between the look and the deed, or stops before it begins."""
+    """F-API-18: the loop closes between the look and the deed, or stops before it begins."""
     begun: list[bool] = []
 
     async def work() -> None:

@@ -137,6 +137,8 @@ def test_a_body_is_read_only_so_far(chunked: bool) -> None:
 
 
 def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    """F-AUTH-10"""
+
     async def main() -> None:
         async def handler(request: Request, answer: Answer) -> None:
             answer.raw(b"HTTP/1.0 200 OK\r\n\r\nbody")
@@ -195,6 +197,8 @@ def test_the_users_own_server_may_be_private() -> None:
 
 
 def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-10"""
+
     async def getaddrinfo(self: Any, host: str, port: int, **kwargs: Any) -> Any:
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -204,6 +208,8 @@ def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_listens() -> None:
+    """F-AUTH-10"""
+
     async def main() -> None:
         async with HttpServer() as server:
             url = str(server.url("/"))
@@ -242,6 +248,8 @@ def test_an_answer_that_is_none(raw: bytes, error: type[McpError], match: str) -
 
 
 def test_a_reset_connection() -> None:
+    """F-AUTH-10"""
+
     async def main() -> None:
         async def handler(request: Request, answer: Answer) -> None:
             answer.reset()
@@ -255,6 +263,8 @@ def test_a_reset_connection() -> None:
 
 @pytest.mark.parametrize("first", [b"", b"SSH-2.0-OpenSSH\r\n"])
 def test_a_server_that_speaks_first_or_leaves_at_once(first: bytes) -> None:
+    """F-AUTH-10"""
+
     async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(first)
 

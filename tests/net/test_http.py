@@ -66,6 +66,8 @@ def test_requests_in_sequence_share_a_connection_and_parallel_ones_do_not() -> N
 
 
 def test_headers_that_change_every_time_do_not_pile_up() -> None:
+    """F-HTTP-1"""
+
     async def work(server: HttpServer, client: HttpClient) -> None:
         request = HttpRequest("GET", server.url(), ())
         for number in range(1000):
@@ -78,6 +80,8 @@ def test_headers_that_change_every_time_do_not_pile_up() -> None:
 
 @pytest.mark.parametrize("header", [("Bad\r\nName", "x"), ("X", "a\r\nInjected: yes")])
 def test_a_header_that_cannot_be_sent_is_refused_at_once(header: tuple[str, str]) -> None:
+    """F-HTTP-1"""
+
     async def work(server: HttpServer, client: HttpClient) -> None:
         with pytest.raises(UsageError):
             client.request(HttpRequest("GET", server.url(), (header,)), Recorder())

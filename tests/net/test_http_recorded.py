@@ -184,6 +184,8 @@ def test_a_request_that_is_given_up() -> None:
 
 
 def test_a_request_that_cannot_be_sent_was_not_sent() -> None:
+    """F-SHOW-8"""
+
     async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
         with pytest.raises(UsageError):
             client.request(HttpRequest("GET", server.url(), [("a", "\n")]), Sink())

@@ -39,6 +39,7 @@ def test_which_targets_are_bundles(target: object, is_one: bool) -> None:
 
 
 def test_a_bundle_with_a_space_in_its_name(tmp_path: Path) -> None:
+    """F-MANY-18"""
     path = tmp_path / "a b.mcpb"
     path.touch()
     assert is_bundle(str(path))

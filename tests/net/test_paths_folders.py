@@ -34,9 +34,11 @@ PLACES = {
 
 @pytest.mark.parametrize(("platform", "environ", "config", "state"), PLACES.values(), ids=PLACES)
 def test_folders(platform: str, environ: dict[str, str], config: str, state: str) -> None:
+    """F-MANY-7"""
     assert config_folder(environ, platform) == Path(config)
     assert state_folder(environ, platform) == Path(state)
 
 
 def test_the_home_of_one_who_has_no_variable() -> None:
+    """F-MANY-7"""
     assert home_folder({}) == Path.home()

@@ -90,7 +90,7 @@ def test_it_can_be_dropped_after_its_loop_is_closed() -> None:
 
 
 def test_a_thread_reads_into_one_buffer() -> None:
-    """Which no other thread, with an event loop of its own, reads into."""
+    """F-API-18: which no other thread, with an event loop of its own, reads into."""
     with ThreadPoolExecutor(1) as other_thread:
         assert read_buffer() is read_buffer()
         assert other_thread.submit(read_buffer).result() is not read_buffer()

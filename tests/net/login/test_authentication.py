@@ -157,6 +157,7 @@ def test_the_store_may_be_the_callers() -> None:
 
 
 def test_a_missing_option_is_a_usage_error() -> None:
+    """F-AUTH-13"""
     with pytest.raises(UsageError, match="client_id"):
         ClientCredentials()
     with pytest.raises(UsageError, match="identity_provider"):
@@ -207,6 +208,7 @@ def test_a_wrong_token_is_an_http_error() -> None:
     ],
 )
 def test_auth_where_there_is_nothing_to_authorize(target: Any, match: str) -> None:
+    """F-AUTH-13"""
     with pytest.raises(UsageError, match=match):
         Client(target, auth="token")
 

@@ -456,6 +456,8 @@ async def runner(provider: Any = None) -> AsyncIterator[FlowRunner]:
 
 
 def test_effects_are_performed() -> None:
+    """F-AUTH-5"""
+
     async def function() -> str:
         return "asked"
 
@@ -501,6 +503,8 @@ def test_a_device_code_goes_to_the_provider() -> None:
 
 
 def test_a_passive_flow_obtains_nothing() -> None:
+    """F-AUTH-5"""
+
     def flow() -> Flow[str]:
         try:
             yield from Exclusive("name", iter(Load("key")))
@@ -675,6 +679,7 @@ def test_a_login_of_another_process_counts_against_connecting(
 
 
 def test_a_flow_ends_with_its_cancelled_run() -> None:
+    """F-API-8"""
     ended: list[bool] = []
 
     def flow() -> Flow[None]:
@@ -716,6 +721,8 @@ def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> Non
 
 
 def test_aborting_is_safe_after_the_loop() -> None:
+    """F-LIFE-5"""
+
     def forever() -> Flow[None]:
         yield Wait(60)
 
@@ -730,6 +737,8 @@ def test_aborting_is_safe_after_the_loop() -> None:
 
 
 def test_a_flow_that_should_ask_for_nothing() -> None:
+    """F-AUTH-5"""
+
     def nothing() -> Flow[int]:
         return 5
         yield Ask(lambda: None)
@@ -742,6 +751,7 @@ def test_a_flow_that_should_ask_for_nothing() -> None:
 def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """F-AUTH-5"""
     events = Events()
 
     def failing() -> Flow[None]:

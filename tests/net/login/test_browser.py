@@ -85,6 +85,8 @@ def test_only_pages_of_the_web_are_opened(monkeypatch: pytest.MonkeyPatch, url: 
 
 
 def test_a_desktop_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8"""
+
     def failing(url: str) -> bool:
         raise webbrowser.Error("no such browser")
 
@@ -102,6 +104,7 @@ def test_a_browser_that_blocks_is_taken_for_open(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8"""
     closed, over = threading.Event(), threading.Event()
 
     def slow(url: str) -> bool:

@@ -127,6 +127,8 @@ def test_a_browser_is_back_before_its_opener_returns(works: bool) -> None:
 
 
 def test_an_opener_that_fails_is_told_of() -> None:
+    """F-AUTH-8"""
+
     async def opener(url: str) -> bool:
         raise OSError("no desktop")
 
@@ -155,6 +157,7 @@ def test_what_is_pasted_wrongly_is_asked_for_again() -> None:
 
 
 def test_the_browser_may_come_back_though_nothing_is_pasted() -> None:
+    """F-AUTH-8"""
     browser = ScriptedBrowser(comes_back="code=c&state=s")
     assert log_in(browser, ScriptedTerminal()) == Callback("c", "s")
     browser = ScriptedBrowser(comes_back="code=c&state=s")

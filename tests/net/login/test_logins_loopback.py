@@ -217,4 +217,5 @@ def test_an_address_without_a_path() -> None:
     ],
 )
 def test_which_addresses_are_here(uri: str, expected: bool) -> None:
+    """F-AUTH-8"""
     assert is_loopback(uri) is expected

@@ -48,6 +48,7 @@ def test_a_record_is_kept_and_removed(kind: str, path: Path) -> None:
 
 
 def test_memory_is_a_copy() -> None:
+    """F-AUTH-9"""
     store = MemoryStore()
     record: dict[str, Any] = {"list": []}
     put(store, "a", record)
@@ -57,6 +58,7 @@ def test_memory_is_a_copy() -> None:
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
 def test_any_mapping_is_a_record(kind: str, path: Path) -> None:
+    """F-AUTH-9"""
     store = MemoryStore() if kind == "memory" else FileStore(path)
     put(store, "a", MappingProxyType({"x": 1}))
     assert get(store, "a") == {"x": 1}
@@ -158,6 +160,7 @@ def test_a_damaged_file_is_put_aside(
 
 
 def test_a_file_far_too_large_is_put_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9"""
     monkeypatch.setattr(storage, "_MAX_FILE_SIZE", 10)
     path.parent.mkdir()
     path.write_text('{"a": {"b": "c"}}')
@@ -166,6 +169,7 @@ def test_a_file_far_too_large_is_put_aside(path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_record_that_is_none(path: Path) -> None:
+    """F-AUTH-9"""
     path.parent.mkdir()
     path.write_text('{"a": 5}')
     path.chmod(0o600)
@@ -200,6 +204,7 @@ def test_a_file_of_another_user_is_refused(path: Path, monkeypatch: pytest.Monke
 def test_elsewhere_than_on_posix_modes_mean_nothing(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """F-AUTH-9"""
     put(FileStore(path), "a", RECORD)
     store = FileStore(path)
     path.chmod(0o666)
@@ -289,6 +294,7 @@ def test_the_file_is_replaced_by_a_whole_one(path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.needs_posix  # Windows says that there is no such file
 def test_a_folder_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """F-AUTH-9"""
     (tmp_path / "file").write_text("")
     store = FileStore(tmp_path / "file" / "credentials.json")
     with pytest.raises(AuthError, match="cannot be read"):
@@ -323,5 +329,6 @@ def test_where_the_file_is() -> None:
 
 
 def test_the_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """F-AUTH-9"""
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "c.json"))
     assert FileStore().path == (tmp_path / "c.json").resolve()

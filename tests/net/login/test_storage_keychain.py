@@ -144,6 +144,7 @@ def test_a_keychain_that_refuses(folder: Path) -> None:
 
 
 def test_a_damaged_item_is_none(folder: Path) -> None:
+    """F-AUTH-9"""
     store = KeychainStore()
     run(store.save(KEY, RECORD))
     items = json.loads((folder / "items").read_text())
@@ -158,6 +159,7 @@ def test_a_damaged_item_is_none(folder: Path) -> None:
 
 
 def test_removing_is_refused_too(folder: Path) -> None:
+    """F-AUTH-9"""
     store = KeychainStore()
     (folder / "refuses").write_text("")
     with pytest.raises(AuthError, match="refused"):
@@ -165,6 +167,7 @@ def test_removing_is_refused_too(folder: Path) -> None:
 
 
 def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9"""
     store = KeychainStore()
     for tool in (folder / "bin").iterdir():
         tool.unlink()
@@ -173,6 +176,8 @@ def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
+    """F-AUTH-9"""
+
     async def main() -> None:
         async with KeychainStore().lock("name"):
             pass

@@ -63,6 +63,7 @@ def test_a_cancelled_read_leaves_the_line_to_the_next(
 
 
 def test_the_end_of_input() -> None:
+    """F-AUTH-8"""
     with pipe() as (source, keyboard):
         keyboard.close()
         with pytest.raises(EOFError):
@@ -100,6 +101,7 @@ def test_a_loop_that_cannot_watch_a_terminal() -> None:
 
 @pytest.mark.usefixtures("as_on_windows")
 def test_a_thread_whose_terminal_fails() -> None:
+    """F-AUTH-8"""
     source = io.StringIO()
     source.close()
     with pytest.raises(EOFError):
@@ -108,6 +110,7 @@ def test_a_thread_whose_terminal_fails() -> None:
 
 @pytest.mark.usefixtures("as_on_windows")
 def test_a_thread_that_comes_too_late() -> None:
+    """F-AUTH-8"""
     with pipe() as (source, keyboard):
 
         async def main() -> None:
@@ -124,6 +127,7 @@ def test_a_thread_that_comes_too_late() -> None:
 
 
 def test_what_is_said_is_seen_at_once() -> None:
+    """F-AUTH-8"""
     target = io.StringIO()
     Terminal(io.StringIO(), target).say("hello")
     assert target.getvalue() == "hello\n"

@@ -31,6 +31,7 @@ def test_a_name_leads_through_links_to_the_file(tmp_path: Path, program: Path) -
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    """F-MANY-9"""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert links_of("missing", str(tmp_path)) == []
     assert links_of("loop", str(tmp_path)) == []
@@ -41,6 +42,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 def test_a_link_that_is_gone_meanwhile(
     tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """F-MANY-9"""
     (tmp_path / "alias").symlink_to(program)
 
     def gone(path: str) -> str:

@@ -136,6 +136,7 @@ def test_its_time_is_limited() -> None:
 
 
 def test_one_that_cannot_be_started(tmp_path: Path) -> None:
+    """F-HTTP-15"""
     with pytest.raises(ConnectFailed, match="cannot be started"):
         printed(HeadersFrom([str(tmp_path / "gone")]))
 
