@@ -1,10 +1,14 @@
-"""Files that may be anything: read without waiting, replaced as a whole."""
+"""Files that may be anything: read without waiting, replaced as a whole; private ones, and texts.
+
+For private files of Windows see test_windows_rights.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +18,14 @@ from typing import Any
 import pytest
 
 from mcpclient.net import files
-from mcpclient.net.files import change_file, read_file, replace_content
+from mcpclient.net.files import (
+    change_file,
+    make_private,
+    make_private_folder,
+    read_file,
+    replace_content,
+    save_text,
+)
 from tests.support.subprocesses import run_python
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")
@@ -284,3 +295,50 @@ def test_what_cannot_be_made_private_leaves_nothing_open(
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OSError, match=r"descriptor|handle"):
         os.fstat(opened[0])
+
+
+@posix
+def test_a_file_that_others_could_read(tmp_path: Path) -> None:
+    """F-AUTH-9, F-AUTH-12"""
+    path = tmp_path / "file"
+    path.touch(0o644)
+    make_private(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@posix
+def test_folders_that_are_not_there_yet(tmp_path: Path) -> None:
+    """F-AUTH-9: what exists belongs to whoever made it."""
+    there = tmp_path / "there"
+    there.mkdir(0o755)
+    make_private_folder(there / "a" / "b")
+    make_private_folder(there / "a" / "b")
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (there, there / "a", there / "a" / "b")]
+    assert modes == [0o755, 0o700, 0o700]
+
+
+@posix
+def test_a_file_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: it is given a list of rights, since modes mean nothing there."""
+    given: list[object] = []
+    stand_ins = {"take_from_others": lambda *words: given.append(words), "windows_calls": str}
+    for name, function in stand_ins.items():
+        monkeypatch.setattr(files, name, function, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    make_private(Path("a file"))
+    monkeypatch.undo()
+    assert given == [("a file", "")]
+
+
+def test_each_text_gets_a_private_file_of_its_own() -> None:
+    """F-TOOL-8: line ends stay as they are."""
+    first, second = save_text("a\r\nb\n"), save_text("é")
+    try:
+        assert first != second
+        assert Path(first).read_bytes() == b"a\r\nb\n"
+        assert Path(second).read_bytes() == "é".encode()
+        if os.name == "posix":
+            assert Path(first).stat().st_mode & 0o777 == 0o600
+    finally:
+        Path(first).unlink()
+        Path(second).unlink()

@@ -1,4 +1,4 @@
-"""Paths where the current folder may be gone."""
+"""Paths where the current folder may be gone, and where this library keeps what is one user's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net.paths import absolute_path, bundle_name, is_bundle
+from mcpclient.net.paths import (
+    absolute_path,
+    bundle_name,
+    config_folder,
+    home_folder,
+    is_bundle,
+    state_folder,
+)
 
 
 @pytest.mark.needs_posix
@@ -44,3 +51,39 @@ def test_a_bundle_with_a_space_in_its_name(tmp_path: Path) -> None:
     path.touch()
     assert is_bundle(str(path))
     assert bundle_name(str(path)) == "a b"
+
+
+PLACES = {
+    "linux": ("linux", {"HOME": "/h"}, "/h/.config/mcpclient", "/h/.local/state/mcpclient"),
+    "linux, told otherwise": (
+        "linux",
+        {"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s"},
+        "/c/mcpclient",
+        "/s/mcpclient",
+    ),
+    "macOS": (
+        "darwin",
+        {"HOME": "/h"},
+        "/h/Library/Application Support/mcpclient",
+        "/h/Library/Application Support/mcpclient",
+    ),
+    "Windows": ("win32", {"LOCALAPPDATA": "/l"}, "/l/mcpclient", "/l/mcpclient"),
+    "Windows, told little": (
+        "win32",
+        {"USERPROFILE": "/u"},
+        "/u/AppData/Local/mcpclient",
+        "/u/AppData/Local/mcpclient",
+    ),
+}
+
+
+@pytest.mark.parametrize(("platform", "environ", "config", "state"), PLACES.values(), ids=PLACES)
+def test_folders(platform: str, environ: dict[str, str], config: str, state: str) -> None:
+    """F-MANY-7"""
+    assert config_folder(environ, platform) == Path(config)
+    assert state_folder(environ, platform) == Path(state)
+
+
+def test_the_home_of_one_who_has_no_variable() -> None:
+    """F-MANY-7"""
+    assert home_folder({}) == Path.home()

@@ -53,21 +53,6 @@ def test_socks5h_has_the_proxy_resolve_names() -> None:
     asyncio.run(scenario())
 
 
-def test_tls_runs_inside_the_tunnel(tmp_path: Path) -> None:
-    """F-HTTP-15: the certificate is that of the server, and checked against its name."""
-    authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        tls = authority.server_context("server.test")
-        async with serve(echo, tls=tls) as server, serve(SocksProxy().handle) as port:
-            proxy = f"socks5h://127.0.0.1:{port}"
-            await through(proxy, f"wss://server.test:{server}", ca_file=authority.file)
-            with pytest.raises(ConnectFailed, match=r"not one for other\.test"):
-                await through(proxy, f"https://other.test:{server}", ca_file=authority.file)
-
-    asyncio.run(scenario())
-
-
 def test_user_and_password() -> None:
     """F-HTTP-15: those of the URL, unescaped; no error shows them."""
 

@@ -11,7 +11,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net.proxies import Tunnel, proxy_headers
 from mcpclient.net.stream import Stream
 from tests.net.certificates import Authority
-from tests.net.peers import Proxy, Recorder, dialer_with, echo, serve
+from tests.net.peers import Proxy, Recorder, SocksProxy, dialer_with, echo, serve
 
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -56,14 +56,17 @@ def test_a_tunnel_carries_plain_bytes() -> None:
     asyncio.run(scenario())
 
 
-def test_a_tunnel_carries_tls(tmp_path: Path) -> None:
-    """F-HTTP-12: the certificate is that of the server, and checked against its name."""
+@pytest.mark.parametrize(("scheme", "made"), [("http", Proxy), ("socks5h", SocksProxy)])
+def test_a_tunnel_carries_tls(
+    scheme: str, made: type[Proxy] | type[SocksProxy], tmp_path: Path
+) -> None:
+    """F-HTTP-12 F-HTTP-15: the server's certificate comes through, and its name is checked."""
     authority = Authority(tmp_path)
 
     async def scenario() -> None:
         tls = authority.server_context("server.test")
-        async with serve(echo, tls=tls) as server, serve(Proxy().handle) as port:
-            proxy = f"http://127.0.0.1:{port}"
+        async with serve(echo, tls=tls) as server, serve(made().handle) as port:
+            proxy = f"{scheme}://127.0.0.1:{port}"
             await through(proxy, f"https://server.test:{server}", ca_file=authority.file)
             await through(proxy, f"wss://server.test:{server}", ca_file=authority.file)
             with pytest.raises(ConnectFailed, match=r"not one for other\.test"):
