@@ -152,20 +152,18 @@ class BackgroundTasks:
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] = _log) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._cancelled: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], bool] = {}  # whether `cancel` has cancelled it
         self._on_failure = on_failure
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine in the background."""
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
+        self._tasks[task] = False
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        self._cancelled.discard(task)
+        self._tasks.pop(task, None)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
             self._on_failure(error)
@@ -178,16 +176,16 @@ class BackgroundTasks:
             current = None
         for task in list(self._tasks):
             if task is not current:
-                self._cancelled.add(task)
+                self._tasks[task] = True
                 cancel(task)
 
     def has_cancelled(self, task: asyncio.Task[Any] | None) -> bool:
         """Whether a task that has not ended was cancelled by `cancel`: else its own work was."""
-        return task in self._cancelled
+        return task is not None and self._tasks.get(task, False)
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until all tasks have ended, but no longer than ``seconds`` (None: no limit)."""
-        tasks = self._tasks - {asyncio.current_task()}
+        tasks = set(self._tasks) - {asyncio.current_task()}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
 

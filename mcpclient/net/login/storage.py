@@ -261,6 +261,8 @@ class NeedsAuthMemory:
             if self._read_at is None or now - self._read_at > _FRESH_FOR:
                 self._since = dict(await self._store.load(_KEY) or {})
                 self._read_at = now
+                # The timer keeps this memory while the read serves others.
+                asyncio.get_running_loop().call_later(_FRESH_FOR, lambda: self)
         ends = seconds_since_epoch()
         # A damaged record is read as far as possible. After the clock was set back, a time may be
         # in the future, which does not count.

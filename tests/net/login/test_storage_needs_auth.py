@@ -68,6 +68,18 @@ def test_many_servers_that_need_a_login_at_once_read_once() -> None:
     asyncio.run(main())
 
 
+def test_one_read_serves_those_that_come_one_after_the_other() -> None:
+    """F-AUTH-11: though none of them keeps the memory."""
+
+    async def main() -> None:
+        store = CountingStore()
+        for url in URLS:
+            assert not await memory_of(TwoStepLogin(store)).remembered([url])
+        assert store.loads == 1
+
+    asyncio.run(main())
+
+
 def test_what_others_have_written_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-11: in the same second, and it is read after a while."""
 
