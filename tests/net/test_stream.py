@@ -5,7 +5,7 @@ import socket
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
-from mcpclient.net.stream import Stream, read_buffer
+from mcpclient.net.stream import HeldTransport, Stream, read_buffer
 from tests.net.peers import PATIENCE, Recorder, echo, serve
 
 
@@ -110,3 +110,19 @@ def test_the_end_is_waited_for_and_then_made() -> None:
             await asyncio.wait_for(stream.wait_closed(PATIENCE), PATIENCE)
 
     asyncio.run(scenario())
+
+
+def test_a_connection_without_tls_has_no_certificate() -> None:
+    """F-HTTP-15: nothing binds a login to it."""
+    held = HeldTransport()
+    assert held.certificate == b""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        _, stream = await loop.create_connection(lambda: Stream(Recorder()), sock=ours)
+        assert stream.certificate == b""
+        stream.abort()
+        theirs.close()
+
+    asyncio.run(main())
