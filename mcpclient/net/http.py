@@ -151,8 +151,9 @@ class HttpClient:
 
     def release(self, connection: HttpConnection) -> None:
         """Return a connection to the pool, free for the next request."""
-        self._idle.setdefault(connection.origin, []).append(connection)
-        connection.rest()
+        if connection in self._connections:  # it may have ended while a login had it
+            self._idle.setdefault(connection.origin, []).append(connection)
+            connection.rest()
 
     def claim(self, exchange: Exchange) -> HttpConnection | None:
         """Reserve the connection of a 401; `release` has it used next. None if it was closed."""

@@ -620,6 +620,21 @@ def test_closing_ends_everything_and_is_silent() -> None:
     with_server(stall, work)
 
 
+def test_a_connection_that_ends_while_a_login_has_it_is_not_kept() -> None:
+    """F-HTTP-16: it comes back to the pool closed, and would stay there."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        connection = await client.new_connection(server.url())
+        await asyncio.sleep(1)
+        server.drop_connections()
+        await asyncio.sleep(1)
+        assert not client._connections
+        client.release(connection)
+        assert not any(client._idle.values())
+
+    with_server(hello, work)
+
+
 def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:
     """F-LIFE-5: the guard of the test suite looks for what is left."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
