@@ -22,7 +22,7 @@ from ...framing.logs import logger_for
 
 _logger = logger_for("mcpclient.process")
 
-# Bytes kept for errors.
+# Bytes kept for errors, and held back at most.
 _KEPT = 64 * 1024
 _MAX_LINE_LENGTH = 64 * 1024
 # A pipe that polls as writable takes PIPE_BUF bytes without blocking; a character is up to four.
@@ -191,7 +191,6 @@ def _write_to_host(text: str) -> None:
 # Seconds that output is held back at most. A server complains just before it refuses a request, in
 # one piece, which may name the request only in its third line.
 _HELD_FOR = 3.0
-_MAX_PIECES = 16
 _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
 
@@ -209,6 +208,7 @@ class ProbeFilter(StderrFilter):
         super().__init__(target)
         self._method = method.encode()
         self._held: list[bytes] = []
+        self._size = 0
         self._is_decided = False
 
     def write(self, data: bytes) -> None:
@@ -218,7 +218,8 @@ class ProbeFilter(StderrFilter):
         if not self._held:
             asyncio.get_running_loop().call_later(_HELD_FOR, self._show)
         self._held.append(data)
-        if len(self._held) > _MAX_PIECES:
+        self._size += len(data)
+        if self._size > _KEPT:
             self._show()
 
     def decide(self, *, is_unknown: bool) -> None:
@@ -246,6 +247,6 @@ class ProbeFilter(StderrFilter):
             yield b"".join(lines)
 
     def _show(self) -> None:
-        held, self._held = self._held, []
+        held, self._held, self._size = self._held, [], 0
         for piece in held:
             self._pass_on(piece)
