@@ -152,7 +152,7 @@ class _Launches:
         if recorder is not None:
             recorder.learn(options.env or {})
             # A transcript that begins later gets the lines from then on.
-            stderr = StderrCopy(stderr, recorder.stderr_line)
+            stderr = StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
         return StdioTransport(
             self._command,
             env=options.env,

@@ -89,14 +89,18 @@ class StderrFilter(abc.ABC):
 
 
 class StderrCopy(StderrFilter):
-    """A target that gives every line to ``take`` as well as to another."""
+    """A target that gives every line to ``take``, while ``is_wanted``, as well as to another."""
 
-    def __init__(self, target: StderrTarget, take: Callable[[str], object]) -> None:
+    def __init__(
+        self, target: StderrTarget, take: Callable[[str], object], is_wanted: Callable[[], bool]
+    ) -> None:
         super().__init__(target)
         self._take = _LineSink(take)
+        self._is_wanted = is_wanted
 
     def write(self, data: bytes) -> None:
-        self._take(data)
+        if self._is_wanted():
+            self._take(data)
         self._pass_on(data)
 
 

@@ -163,7 +163,21 @@ def test_a_copy_may_be_taken_of_the_lines(size: int) -> None:
     lines: list[str] = []
     text = io.StringIO(newline="")
     for target in ("discard", text):
-        copied = StderrCopy(target, lines.append)
+        copied = StderrCopy(target, lines.append, lambda: True)
         feed(StderrTee(copied), TEXT.encode(), size)
     assert lines == ["größe", "zweite Zeile", "ohne Ende"] * 2
     assert text.getvalue() == TEXT
+
+
+def test_a_copy_is_taken_while_somebody_wants_it() -> None:
+    """F-SHOW-10"""
+    lines: list[str] = []
+    listeners: list[str] = []
+    tee = StderrTee(StderrCopy("discard", lines.append, lambda: bool(listeners)))
+    tee.write(b"before\n")
+    listeners.append("one")
+    tee.write(b"meanwhile\n")
+    listeners.clear()
+    tee.write(b"after\n")
+    assert lines == ["meanwhile"]
+    assert tee.tail() == "before\nmeanwhile\nafter\n"
