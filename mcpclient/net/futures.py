@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from ..errors import ConnectionLost, LossKind, McpError, UsageError
@@ -98,7 +98,7 @@ def call_from_thread(
 
 async def settled(value: T | Awaitable[T]) -> T:
     """Return a value, or the result of an awaitable: functions of the user are plain or async."""
-    return await value if inspect.isawaitable(value) else value
+    return cast(T, await value) if inspect.isawaitable(value) else value
 
 
 def cancel(task: asyncio.Task[Any] | None) -> None:
