@@ -224,15 +224,16 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(path: Path) -> None:
         put(FileStore(path), "a", RECORD)
 
 
+def full(descriptor: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_full_disk_costs_only_the_memory_of_other_processes(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-AUTH-9: this process goes on with what it has got, and writes it when it can."""
     store = FileStore(path)
     put(store, "old", {"n": 1})
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
@@ -257,9 +258,6 @@ def test_what_could_not_be_written_undoes_nothing_newer(
     """F-AUTH-9: another process has logged in since, and its record counts."""
     store, other = FileStore(path), FileStore(path)
     put(store, "a", {"n": 1})
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
