@@ -84,7 +84,7 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
     if outcome is None:
         return Prepared([_NOT_MADE], True)
     if isinstance(outcome, BaseException):
-        return Prepared([limited(text_of(outcome), limits)], True)
+        return Prepared([limited(without_surrogates(text_of(outcome)), limits)], True)
     parts = _admitted(_with_structured(outcome, limits), rules, limits.max_image_bytes)
     text = "\n".join(part for part in parts if isinstance(part, str))
     warning = token_warning(text)
@@ -101,8 +101,7 @@ def text_of(error: BaseException) -> str:
     For an error of another library, return only its type, because the message may hold secrets.
     """
     if isinstance(error, McpError):
-        said: str = without_surrogates(text_without_output(error))
-        return said
+        return text_without_output(error)
     return type(error).__name__
 
 
@@ -113,7 +112,7 @@ def parts_of(blocks: Iterable[Content], keep_unknown: bool = True) -> list[Part]
 
 def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
     if isinstance(block, TextContent):
-        return [without_surrogates(block.text)]
+        return [block.text]
     if isinstance(block, (ImageContent, AudioContent)):
         return [_media(block.data, block.mime_type)]
     if isinstance(block, ResourceLink):
@@ -122,7 +121,7 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
         resource = block.resource
         if resource.text is None and resource.blob is None:
             return [_reference(resource.raw)]
-        part: Part = without_surrogates(resource.text or "")
+        part: Part = resource.text or ""
         if resource.text is None:
             part = _media(resource.data, resource.mime_type or "", resource.uri)
         return [_reference(resource.raw), part] if isinstance(part, str) else [part]
@@ -135,8 +134,7 @@ def _reference(resource: Mapping[str, Any]) -> str:
     for key in ("name", "title"):
         if isinstance(resource.get(key), str) and resource[key]:
             words.append(f"{key} {_json(resource[key])}")
-    reference: str = without_surrogates(f"[{', '.join(words)}]")
-    return reference
+    return f"[{', '.join(words)}]"
 
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
@@ -148,10 +146,9 @@ def _media(data: bytes, said: str, name: str = "") -> Part:
 
 def _json(value: Any) -> str:
     try:
-        text: str = without_surrogates(json.dumps(value, ensure_ascii=False))
+        return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "[content that is nested too deeply]"
-    return text
 
 
 def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
@@ -165,7 +162,7 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
         value = _parsed("".join(texts)) if structured is None else structured
         lines = picked_lines(value, limits.pick) if isinstance(value, (dict, list)) else None
         if lines is not None:
-            return [*media, without_surrogates("\n".join(lines))]
+            return [*media, "\n".join(lines)]
     if structured is None:
         return parts
     if limits.structured == "only" and not result.is_error:
@@ -202,7 +199,7 @@ def _parsed(text: str) -> object:
 def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:
     """Return the parts, with a note in place of each one that the API rejects."""
     admitted: list[Part] = []
-    for part in parts:
+    for part in map(without_surrogates, parts):
         refusal = None if isinstance(part, str) else rules.refusal(part, most_image_bytes)
         admitted.append(part if refusal is None else f"[{refusal}]")
     return admitted

@@ -165,7 +165,6 @@ class Toolbox:
         self._local: dict[str, LocalTool] = {}
         self._local_names: dict[str, str] = {}
         self._servers: dict[str, None] = {}
-        self._caller: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._version: object = None
 
@@ -180,10 +179,7 @@ class Toolbox:
         Its ``problems`` name the changes of each tool, and ``tokens`` is an estimate of their
         tokens in each request. Raises `UsageError` for a client whose toolbox was never awaited.
         """
-        live = self._live()
-        if live is not None:
-            self._take_live(live)
-        elif self._version is None:
+        if not self._take_live() and self._version is None:
             raise UsageError(
                 "the toolbox of a client must be awaited: box = await client.toolbox(…)"
             )
@@ -200,16 +196,14 @@ class Toolbox:
     async def refresh(self) -> None:
         """List the tools of the client or manager again. Raises what `list_tools` does."""
         self._loop = asyncio.get_running_loop()
-        live = self._live()
-        tools = list(await self._source.list_tools() if live is None else live)
+        live = getattr(self._source, "tools", None)  # which a manager keeps up to date
+        tools = list(live if isinstance(live, list) else await self._source.list_tools())
         admitted = list(filter(self._admits, tools))
         for start in range(0, len(admitted), _SLICE):
             self._define(self._remembering(admitted[start : start + _SLICE], {}))
             if start + _SLICE < len(admitted):
                 await asyncio.sleep(0)
-        if live is not None:  # which may have changed meanwhile
-            self._take_live(live)
-        else:
+        if not self._take_live():
             self._take(tools)
             self._version = True
 
@@ -226,9 +220,7 @@ class Toolbox:
             check_names(call_options, _CALL_OPTIONS)
         if self._version is None:
             await self.refresh()
-        live = self._live()
-        if live is not None:
-            self._take_live(live)
+        self._take_live()
         calls = self._provider.calls(response, self._known)
         made = (self._outcome(call, call_options) for call in calls)
         outcomes = await asyncio.gather(*made, return_exceptions=True)
@@ -244,16 +236,16 @@ class Toolbox:
 
     # Which tools there are
 
-    def _live(self) -> Sequence[Tool] | None:
-        """Return the list that a manager keeps up to date; None for a client."""
-        tools = getattr(self._source, "tools", None)
-        return tools if isinstance(tools, list) else None
-
-    def _take_live(self, live: Sequence[Tool]) -> None:
+    def _take_live(self) -> bool:
+        """Take the tools of a manager, if they have changed; return whether it is one."""
+        live = getattr(self._source, "tools", None)
+        if not isinstance(live, list):
+            return False
         version = getattr(live, "version", len(live))
         if version != self._version:
             self._take(live)
             self._version = version
+        return True
 
     def _take(self, tools: Iterable[Tool]) -> None:
         offered: dict[str, Tool] = {}
@@ -287,7 +279,6 @@ class Toolbox:
                 lambda: self._everything.defined, [*self._servers], described_for_call_tool
             )
             always += [self._offered(finding), self._offered(call_tool())]
-            self._caller = self._local_names["call_tool"]
             shown = []
         known = {**self._known.bindings, **self._everything.bindings}
         if self._code is not None:
@@ -356,7 +347,7 @@ class Toolbox:
 
     async def _catch_up(self) -> None:
         """List the tools again if the calls have changed them."""
-        if self._live() is None and getattr(self._source, "tools_are_stale", False):
+        if getattr(self._source, "tools_are_stale", False):
             try:
                 await self.refresh()
             except McpError as error:
@@ -365,7 +356,8 @@ class Toolbox:
     # Calls
 
     async def _outcome(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
-        if call.name == self._caller and call.problem is None:
+        finds = self._search.is_possible and call.name == self._local_names.get("call_tool")
+        if finds and call.problem is None:
             call = self._found_call(call)
         if call.problem is not None:
             return UsageError(call.problem)

@@ -48,11 +48,6 @@ class ManagedTool(Tool):
         self._full_name = full_name
         self._server = server
 
-    def is_as(self, raw: Mapping[str, Any], full_name: str, server: Server) -> bool:
-        """Return whether a tool made of these would be equal to this one."""
-        is_same = self.raw is raw or self.raw == raw
-        return is_same and self._full_name == full_name and self._server is server
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ManagedTool):
             return NotImplemented
@@ -216,10 +211,9 @@ class Catalog:
     ) -> Iterator[tuple[str, ManagedTool]]:
         names, wrapped = self.names.names_of(server.name), self._wrapped.get(server.name, {})
         for name, raw in tools:
-            made = wrapped.get(name)
-            if made is None or not made.is_as(raw, names[name], server):
-                made = ManagedTool(raw, names[name], server)
-            yield name, made
+            made, known = ManagedTool(raw, names[name], server), wrapped.get(name)
+            is_same = known is not None and known._server is server and known == made
+            yield name, known if known is not None and is_same else made
 
     def owner(self, name: str) -> tuple[str, str]:
         """Return the server and the tool's own name that a full name stands for.
