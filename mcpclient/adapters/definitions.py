@@ -18,10 +18,8 @@ from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
 from .schemas.reduced import plain_root
 from .schemas.rewriting import (
     JsonSchema,
-    Rewritten,
     inlined,
     normal_schema,
-    rewritten,
     with_root_apart,
 )
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
@@ -97,17 +95,16 @@ class DefinitionRules:
 
     ``names`` and ``properties``: accepted names of tools, and of their direct properties.
     ``refused``: keywords that the root of a schema must not have. ``follows_references``: whether
-    ``$ref`` may stay. ``needs_items``: whether each array needs ``items``. ``subset``: reduces a
-    schema to the keywords that the API accepts. ``strict``: its strict mode, or None. ``defers``:
-    whether it has its own search for tools. ``most``: the maximum number of tools.
+    ``$ref`` may stay. ``subset``: reduces a schema to the keywords that the API accepts. ``strict``:
+    its strict mode, or None. ``defers``: whether it has its own search for tools. ``most``: the
+    maximum number of tools.
     """
 
     names: NameRule
     properties: NameRule | None = None
     refused: Collection[str] = ()
     follows_references: bool = True
-    needs_items: bool = False
-    subset: Callable[[JsonSchema], tuple[JsonSchema, list[str]]] | None = None
+    subset: Callable[[JsonSchema, list[str]], JsonSchema] | None = None
     strict: StrictRules | None = None
     defers: bool = False
     most: int | None = None
@@ -230,22 +227,14 @@ def _converted(
     """Return a tool by the rules of an API, independent of the other tools."""
     schema, notes = normal_schema(tool)
     if inline_refs or (inline_refs is None and not rules.follows_references):
-        schema, found = inlined(schema)
-        notes += found
-    root = plain_root(schema, rules.refused)
-    schema, notes = root.schema, notes + root.notes
+        schema = inlined(schema, notes)
+    schema, sentence = plain_root(schema, rules.refused, notes)
+    declared = schema
     if rules.subset is not None:
-        schema, found = rules.subset(schema)
-        notes += found
+        schema = rules.subset(schema, notes)
     renamed: dict[str, str] = {}
     if rules.properties is not None:
-        conditions = _NAMING & schema.keys()
         schema, renamed = _with_properties_renamed(schema, rules.properties, notes)
-        if renamed and conditions:
-            notes.append(f"left out beside new names: {', '.join(sorted(conditions))}")
-        notes += [f"its property {old!r} is called {new!r}" for new, old in renamed.items()]
-    if rules.needs_items:
-        schema = _with_items(schema)
     stricter = None
     if strict and rules.strict is None:
         notes.append("not strict: the API has no strict mode")
@@ -258,12 +247,12 @@ def _converted(
     texts = (tool.description, tool.title, tool.name)
     # Some APIs reject an empty one.
     described = next((text for text in texts if text and text.strip()), "tool")
-    description = f"{described}\n\n{root.sentence}" if root.sentence else described
+    description = f"{described}\n\n{sentence}" if sentence else described
     return Definition(
         tool.name,
         without_surrogates(description),
         without_surrogates(schema),
-        Binding(tool, renamed, root.schema),
+        Binding(tool, renamed, declared),
         notes,
         stricter,
     )
@@ -292,19 +281,13 @@ def _with_properties_renamed(
             result[keyword] = [fitted.get(name, name) for name in result[keyword]]
     if "patternProperties" in result:  # deleted below, and excepted by additionalProperties
         result.pop("additionalProperties", None)
-    for keyword in _NAMING & result.keys():
+    conditions = sorted(_NAMING & result.keys())
+    for keyword in conditions:
         del result[keyword]
+    if conditions:
+        notes.append(f"left out beside new names: {', '.join(conditions)}")
+    notes += [f"its property {old!r} is called {new!r}" for new, old in renamed.items()]
     return result, renamed
-
-
-def _with_items(schema: JsonSchema) -> JsonSchema:
-    def add(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        kinds = value.get("type")
-        is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-        changed = {**value, "items": {}} if is_array and "items" not in value else value
-        return Rewritten(changed, True)
-
-    return dict(rewritten(schema, add).schema)
 
 
 # Calls

@@ -25,7 +25,6 @@ RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64),
     properties=NameRule(f"^{LONE_SURROGATES}", 256),
     refused=("oneOf", "anyOf", "allOf", "enum", "const", "not"),
-    needs_items=True,
     strict=OPENAI,
     most=128,
 )

@@ -7,7 +7,7 @@ properties belong together.
 
 `google_subset`: the keywords that Google's Gemini API documents (``responseJsonSchema`` in the
 reference of GenerationConfig; ``parametersJsonSchema`` takes the same). Plain limits and defaults
-move into the description; other keywords are left out with a note.
+move into the description; other keywords are left out. Both append to ``notes`` what is lost.
 """
 
 from __future__ import annotations
@@ -28,15 +28,6 @@ _NAMED = 6
 
 
 @dataclass
-class PlainRoot:
-    """A schema without combinations at its root, notes, and a sentence for the description."""
-
-    schema: JsonSchema
-    notes: list[str] = field(default_factory=list)
-    sentence: str = ""
-
-
-@dataclass
 class _Shape:
     """The properties of an object; ``closed`` means that it accepts no others."""
 
@@ -45,17 +36,22 @@ class _Shape:
     closed: bool = False
 
 
-def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
-    """Return a schema in normal form without ``$ref`` and the ``refused`` keywords at its root."""
+def plain_root(
+    schema: JsonSchema, refused: Collection[str], notes: list[str]
+) -> tuple[JsonSchema, str]:
+    """Return a schema in normal form without ``$ref`` and the ``refused`` keywords at its root.
+
+    Also returns a sentence for the description.
+    """
     present = [key for key in schema if key in refused or key == "$ref"]
-    if not present:
-        return PlainRoot(schema)
     combined = [key for key in present if key in _COMBINING]
-    notes = [f"{key} at the root was left out" for key in present if key not in _COMBINING]
+    notes += [f"{key} at the root was left out" for key in present if key not in _COMBINING]
+    if not present:
+        return schema, ""
     schema = with_root_apart(schema, present, notes)
     result = {key: value for key, value in schema.items() if key not in present}
     if not combined:
-        return PlainRoot(result, notes)
+        return result, ""
     shape = _shape(schema, schema, {}) or _Shape()
     result["properties"] = shape.properties
     result.pop("required", None)
@@ -66,7 +62,7 @@ def plain_root(schema: JsonSchema, refused: Collection[str]) -> PlainRoot:
     result.pop("unevaluatedProperties", None)
     unions = [key for key in combined if key in ("anyOf", "oneOf")]
     notes += [f"{key} at the root was merged into one object" for key in combined if key != "$ref"]
-    return PlainRoot(result, notes, _sentence(schema, unions))
+    return result, _sentence(schema, unions)
 
 
 def _shape(value: object, root: JsonSchema, known: dict[str, _Shape | None]) -> _Shape | None:
@@ -196,10 +192,10 @@ _MAX_ITEMS = 900
 _MAX_SAID_LENGTH = 300
 
 
-def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema of `plain_root` with documented keywords only, and notes on the others."""
+def google_subset(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Return a schema of `plain_root` with documented keywords only."""
     said: set[str] = set()
-    notes: list[str] = []
+    left: dict[str, None] = {}
     sum_of_items = sum(each.get("maxItems", 0) for each in every_part(schema))
     taken = _TAKEN - {"maxItems"} if sum_of_items > _MAX_ITEMS else _TAKEN
 
@@ -222,15 +218,16 @@ def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
                 sayings.append(_saying(keyword, value))
             elif keyword not in _ANNOTATIONS:
                 place = join_pointer(path) or "the root"
-                notes.append(f"at {place}: the API does not accept {keyword}; left out")
+                left[f"at {place}: the API does not accept {keyword}; left out"] = None
         if sayings:
             described = [result["description"]] if result.get("description") else []
             result["description"] = " ".join([*described, f"({'; '.join(sayings)})"])
         return Rewritten(result, exact)
 
-    result = widened(schema, change).schema
-    moved = [f"moved into descriptions: {', '.join(sorted(said))}"] if said else []
-    return result, [*moved, *dict.fromkeys(notes)]
+    result: JsonSchema = widened(schema, change).schema
+    notes += [f"moved into descriptions: {', '.join(sorted(said))}"] if said else []
+    notes += left
+    return result
 
 
 def _with_members_merged(schema: JsonSchema) -> JsonSchema:

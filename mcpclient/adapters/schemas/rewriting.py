@@ -192,13 +192,12 @@ _MAX_SUBSCHEMAS = 5_000
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated"})
 
 
-def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
-    """Return a schema in normal form without references, and notes on those that were cut off.
+def inlined(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Return a schema in normal form without references; append to ``notes`` those it cuts off.
 
     A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
     that accepts any value of the same type ends the expansion.
     """
-    notes: list[str] = []
     count = 0
 
     def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
@@ -231,7 +230,7 @@ def inlined(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
             cut["type"] = target["type"]
         return Rewritten(_joined(whole, cut), False)
 
-    return dict(expand(schema, (), ()).schema), notes
+    return dict(expand(schema, (), ()).schema)
 
 
 def _joined(beside: JsonSchema, target: Any) -> JsonSchema:
@@ -252,10 +251,8 @@ def with_root_apart(schema: JsonSchema, changing: Iterable[str], notes: list[str
     """
     changes = {*changing, "properties"}
     references = (tokens_of(value.get("$ref")) for value in every_part(schema))
-    if any(tokens == () or (tokens and tokens[0] in changes) for tokens in references):
-        schema, found = inlined(schema)
-        notes += found
-    return schema
+    is_changed = any(tokens == () or (tokens and tokens[0] in changes) for tokens in references)
+    return inlined(schema, notes) if is_changed else schema
 
 
 # The normal form
@@ -431,6 +428,10 @@ def _localized(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         place = join_pointer(path) or "the root"
         for reference in lost:
             notes.append(f"at {place}: the reference {reference!r} was left out")
+        kinds = result.get("type")
+        is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+        if is_array and "unevaluatedItems" not in result:
+            result.setdefault("items", {})  # which some APIs demand
         return Rewritten(_without_booleans(result), not lost)
 
     localized: JsonSchema = widened(schema, change).schema

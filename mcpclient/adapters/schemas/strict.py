@@ -176,7 +176,7 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
         yield "accepts anything"
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
-    if "array" in kinds and not isinstance(schema.get("items"), dict):
+    if "array" in kinds and not schema.get("items"):
         yield "an array of anything"
     properties = schema.get("properties", {})
     if "object" not in kinds:

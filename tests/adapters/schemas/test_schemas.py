@@ -5,18 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from math import inf, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.adapters.schemas.reduced import google_subset, plain_root
+from mcpclient.adapters.schemas import reduced, rewriting
 from mcpclient.adapters.schemas.rewriting import (
     Child,
     Rewritten,
     assembled,
-    inlined,
     modern_schema,
     normal_schema,
     rewritten,
@@ -32,6 +31,27 @@ from tests.adapters.shapes import SHAPES, tool
 
 Json = dict[str, Any]
 REFUSED = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
+
+
+def inlined(schema: Json) -> tuple[Json, list[str]]:
+    told: list[str] = []
+    return rewriting.inlined(schema, told), told
+
+
+def google_subset(schema: Json) -> tuple[Json, list[str]]:
+    told: list[str] = []
+    return reduced.google_subset(schema, told), told
+
+
+class PlainRoot(NamedTuple):
+    schema: Json
+    sentence: str
+    notes: list[str]
+
+
+def plain_root(schema: Json, refused: Iterable[str]) -> PlainRoot:
+    told: list[str] = []
+    return PlainRoot(*reduced.plain_root(schema, list(refused), told), told)
 
 
 def normal(schema: object) -> Json:
@@ -163,6 +183,14 @@ def test_no_combination_loses_a_value(inner: Json) -> None:
             {"properties": {"a": {"anyOf": [{}, {"not": {}}], "not": {}}}},
         ),
         ({"type": "string", "description": "d"}, {"description": "d"}),
+        (
+            {"properties": {"a": {"type": ["array", "null"]}}},
+            {"properties": {"a": {"type": ["array", "null"], "items": {}}}},
+        ),
+        (
+            {"properties": {"a": {"type": "array", "unevaluatedItems": False}}},
+            {"properties": {"a": {"type": "array", "unevaluatedItems": False}}},
+        ),
         (
             {"properties": {"a": {"maximum": inf, "default": nan, "enum": [1, -inf]}}},
             {"properties": {"a": {"enum": [1]}}},
@@ -526,7 +554,7 @@ def test_googles_subset_tells_which_members_clash() -> None:
 
 def test_googles_limit_of_items() -> None:
     """F-TOOL-1: too many in sum and the service refuses the schema."""
-    array = {"type": "array", "maxItems": 500}
+    array = {"type": "array", "maxItems": 500, "items": {}}
     one, two = (
         normal({"properties": {"a": array}}),
         normal({"properties": {"a": array, "b": array}}),
