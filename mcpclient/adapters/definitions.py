@@ -95,9 +95,9 @@ class DefinitionRules:
 
     ``names`` and ``properties``: accepted names of tools, and of their direct properties.
     ``refused``: keywords that the root of a schema must not have. ``follows_references``: whether
-    ``$ref`` may stay. ``subset``: reduces a schema to the keywords that the API accepts. ``strict``:
-    its strict mode, or None. ``defers``: whether it has its own search for tools. ``most``: the
-    maximum number of tools.
+    ``$ref`` may stay. ``subset``: leaves a schema only the keywords that the API accepts.
+    ``strict``: its strict mode, or None. ``defers``: whether it has its own search for tools.
+    ``most``: the maximum number of tools.
     """
 
     names: NameRule
