@@ -266,7 +266,7 @@ def test_the_strict_mode_of_claude(provider: str) -> None:
         "properties": {
             "n": {"type": "integer", "description": "how many (minimum: 1)"},
             "at": {"type": "string", "format": "date-time"},
-            "mail": {"type": "string", "description": '(format: "idn-email")'},
+            "mail": {"type": "string", "description": "(format: idn-email)"},
             "rows": {
                 "type": "array",
                 "items": {

@@ -200,7 +200,7 @@ def google_subset(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     taken = _TAKEN - {"maxItems"} if sum_of_items > _MAX_ITEMS else _TAKEN
 
     def change(schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
-        result, exact = _with_members_merged(schema), True
+        result, exact = with_members_merged(schema), True
         _use_enum(result)
         left_out = [key for key in result if key not in taken]
         if "patternProperties" in result and "additionalProperties" in result:
@@ -209,20 +209,17 @@ def google_subset(schema: JsonSchema, notes: list[str]) -> JsonSchema:
             left_out.append("format")
         if "enum" in result and not all(_is_plain(value) for value in result["enum"]):
             left_out.append("enum")
-        sayings = []
+        sayings: JsonSchema = {}
         for keyword in left_out:
             value = result.pop(keyword)
             exact = exact and keyword in _ANNOTATIONS
             if keyword in _SAID:
                 said.add(keyword)
-                sayings.append(_saying(keyword, value))
+                sayings[keyword] = value
             elif keyword not in _ANNOTATIONS:
                 place = join_pointer(path) or "the root"
                 left[f"at {place}: the API does not accept {keyword}; left out"] = None
-        if sayings:
-            described = [result["description"]] if result.get("description") else []
-            result["description"] = " ".join([*described, f"({'; '.join(sayings)})"])
-        return Rewritten(result, exact)
+        return Rewritten(described(result, sayings), exact)
 
     result: JsonSchema = widened(schema, change).schema
     notes += [f"moved into descriptions: {', '.join(sorted(said))}"] if said else []
@@ -230,7 +227,7 @@ def google_subset(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     return result
 
 
-def _with_members_merged(schema: JsonSchema) -> JsonSchema:
+def with_members_merged(schema: JsonSchema) -> JsonSchema:
     """Merge the members of ``allOf`` whose keywords do not conflict."""
     result = dict(schema)
     kept = []
@@ -289,6 +286,16 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
-def _saying(keyword: str, value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"{keyword}: {text[:_MAX_SAID_LENGTH]}{'…' if len(text) > _MAX_SAID_LENGTH else ''}"
+def described(schema: JsonSchema, keywords: JsonSchema) -> JsonSchema:
+    """Return a schema whose description has keywords that the API does not accept."""
+    sayings = []
+    for keyword, value in keywords.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        more = "…" if len(text) > _MAX_SAID_LENGTH else ""
+        sayings.append(f"{keyword}: {text[:_MAX_SAID_LENGTH]}{more}")
+    if not sayings:
+        return schema
+    return {
+        **schema,
+        "description": f"{schema.get('description', '')} ({'; '.join(sayings)})".lstrip(),
+    }

@@ -12,7 +12,6 @@ anthropic 2.12.0, which moves bounds into descriptions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -20,6 +19,7 @@ from typing import Any
 
 from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
+from .reduced import described, with_members_merged
 from .rewriting import JsonSchema, Rewritten, every_part, rewritten, target_of
 
 _TAKEN = frozenset(
@@ -93,14 +93,19 @@ def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Stri
 
     def change(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         result = {key: inner for key, inner in value.items() if key not in _ANNOTATIONS}
-        result = _with_bounds_described(result, rules)
+        words = {
+            key: result.pop(key)
+            for key in list(result)
+            if key in rules.described and not (key == "format" and result[key] in rules.formats)
+        }
+        result = described(result, words)
         for reason in _made_strict(result, rules, is_root=not path):
             reasons[f"at {join_pointer(path) or 'the root'}: {reason}"] = None
         if "$ref" in result and len(result) > 1:
             result = {"anyOf": [{"$ref": result.pop("$ref")}], **result}
         return Rewritten(result, True)
 
-    merged = rewritten(schema, lambda value, _: Rewritten(_with_single_member_merged(value), True))
+    merged = rewritten(schema, lambda value, _: Rewritten(with_members_merged(value), True))
     result = rewritten(merged.schema, change).schema
     parts = list(every_part(schema))
     optional = [part.get("properties", {}).keys() - part.get("required", []) for part in parts]
@@ -147,21 +152,6 @@ def _references(schema: object) -> set[str]:
     return {part["$ref"] for part in every_part(schema) if "$ref" in part}
 
 
-def _with_bounds_described(schema: JsonSchema, rules: StrictRules) -> JsonSchema:
-    """Move bounds that the API does not accept into the description, for the model."""
-    bounds = {
-        key: value
-        for key, value in schema.items()
-        if key in rules.described and not (key == "format" and value in rules.formats)
-    }
-    if not bounds:
-        return schema
-    result = {key: value for key, value in schema.items() if key not in bounds}
-    said = ", ".join(f"{key}: {json.dumps(value)}" for key, value in bounds.items())
-    result["description"] = f"{schema.get('description', '')} ({said})".lstrip()
-    return result
-
-
 def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> Iterator[str]:
     """Change a schema whose subschemas are strict; yield the reasons why it cannot be."""
     for keyword in schema.keys() - rules.taken:
@@ -174,6 +164,8 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
         schema["type"] = found[0] if len(found) == 1 else found
     if not schema.keys() & {"type", "anyOf", "$ref"}:
         yield "accepts anything"
+    if "$ref" in schema and not schema.keys() <= {"$ref", "$defs", "definitions", "description"}:
+        yield "more than a description beside a reference"
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "array" in kinds and not schema.get("items"):
@@ -197,16 +189,6 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
         }
         required = list(properties)
     schema.update(properties=properties, required=required, additionalProperties=False)
-
-
-def _with_single_member_merged(schema: JsonSchema) -> JsonSchema:
-    """Merge ``{"allOf": [X], "description": …}``, which many libraries generate, into one
-    schema."""
-    members = schema.get("allOf")
-    if not isinstance(members, list) or len(members) != 1 or not isinstance(members[0], dict):
-        return schema
-    beside = {key: value for key, value in schema.items() if key != "allOf"}
-    return {**members[0], **beside} if beside.keys() <= {*_ANNOTATIONS, "description"} else schema
 
 
 def _nullable(schema: JsonSchema) -> JsonSchema:
@@ -269,7 +251,7 @@ def _options(schema: object, root: JsonSchema) -> list[JsonSchema]:
         option = pending.pop()
         if not isinstance(option, dict):
             continue
-        option = _with_single_member_merged(option)
+        option = with_members_merged(option)
         reference = option.get("$ref")
         if not isinstance(reference, str):
             pending += option.get("anyOf", [])

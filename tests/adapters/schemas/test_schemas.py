@@ -355,7 +355,7 @@ def test_definitions_that_double_at_each_step_take_no_time(keyword: str) -> None
     last = {"$ref": "#/$defs/d79"}
     inner = normal({"$defs": definitions, "properties": {"x": last}, "required": ["y"]})
     assert "it contains itself" not in strict_schema(inner, CLAUDE)[1]
-    expected = {"x": None} if keyword in ("properties", "allOf") else {}
+    expected = {"x": None} if keyword == "properties" else {}
     assert without_nulls({"x": None}, inner, inner) == expected
     root = plain_root(normal({"$defs": definitions, **last}), REFUSED)
     assert set(root.schema["properties"]) == ({"a", "b"} if keyword == "properties" else {"s"})
@@ -738,6 +738,19 @@ def test_nulls_that_mean_something_stay() -> None:
             {"properties": {"a": {"type": "string", "format": "uri"}}},
             "at /properties/a: the format uri is not accepted",
         ),
+        (
+            {
+                "$defs": {"d": {"type": "object", "properties": {"x": {"type": "string"}}}},
+                "properties": {
+                    "a": {
+                        "$ref": "#/$defs/d",
+                        "type": "object",
+                        "properties": {"y": {"type": "string"}},
+                    }
+                },
+            },
+            "at /properties/a: more than a description beside a reference",
+        ),
         ({"additionalProperties": True}, "at the root: accepts properties that are not listed"),
         ({"required": ["x"]}, "at the root: requires 'x', which it does not describe"),
         (
@@ -749,6 +762,23 @@ def test_nulls_that_mean_something_stay() -> None:
 def test_what_strict_mode_does_not_take(schema: Json, reason: str) -> None:
     """F-TOOL-1: the reason is told."""
     assert reason in strict_schema(normal(schema))[1]
+
+
+def test_members_that_do_not_conflict_are_one_object_in_strict_mode() -> None:
+    """F-TOOL-1: and a null that the model sends in place of one is taken out again."""
+    member = {"type": "object", "properties": {"x": {"type": "string"}}}
+    other = {"properties": {"y": {"type": "integer"}}, "required": ["y"]}
+    schema = normal({"properties": {"a": {"allOf": [member, other]}}, "required": ["a"]})
+    strict, reasons = strict_schema(schema)
+    assert reasons == []
+    assert strict.schema["properties"]["a"] == {
+        "type": "object",
+        "properties": {"x": {"type": ["string", "null"]}, "y": {"type": "integer"}},
+        "required": ["x", "y"],
+        "additionalProperties": False,
+    }
+    sent = {"a": {"x": None, "y": 1}}
+    assert without_nulls(sent, schema, schema) == {"a": {"y": 1}}
 
 
 def test_the_limits_of_strict_mode() -> None:
@@ -805,7 +835,7 @@ def test_the_strict_mode_of_claude() -> None:
     assert strict.schema["required"] == ["n"]
     assert strict.schema["properties"]["n"] == {"type": "integer", "description": "(maximum: 9)"}
     assert strict.schema["properties"]["at"] == properties["at"]
-    assert strict.schema["properties"]["odd"]["description"] == 'an (format: "odd")'
+    assert strict.schema["properties"]["odd"]["description"] == "an (format: odd)"
     twice = {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}
     definitions = {"d": {"type": "object", "properties": {"x": {"type": "string"}}}}
     assert strict_schema(normal({"properties": twice, "$defs": definitions}), CLAUDE)[1] == []
