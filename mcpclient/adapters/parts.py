@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
@@ -173,20 +174,16 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
 
 def _repeats(texts: Sequence[str], value: object) -> bool:
     """Whether the strings equal a value, as JSON or as strings, without wrappers of one key."""
-    if _says(texts, value):
+    meanings = [("\n".join(texts),), *((text, _parsed(text)) for text in texts)]
+    with suppress(RecursionError):  # a value that is nested too deeply to be compared
+        while not any(value in meant for meant in meanings):
+            if isinstance(value, list) and value and len(value) == len(texts):
+                return all(item in meant for item, meant in zip(value, meanings[1:]))
+            if not isinstance(value, dict) or len(value) != 1:
+                return False
+            (value,) = value.values()
         return True
-    while isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
-        if _says(texts, value) or value == "\n".join(texts):
-            return True
     return False
-
-
-def _says(texts: Sequence[str], value: object) -> bool:
-    items = value if isinstance(value, list) and len(value) == len(texts) else []
-    if items and all(_says([text], item) for text, item in zip(texts, items)):
-        return True
-    return any(text == value or _parsed(text) == value for text in texts)
 
 
 def _parsed(text: str) -> object:

@@ -135,6 +135,15 @@ def test_a_text_that_says_less_has_the_structure_beside_it(value: object, said: 
     assert structured(value, said).text.endswith(json.dumps(value))
 
 
+def test_structured_content_that_is_nested_deeply_spoils_no_result() -> None:
+    """F-TOOL-3: a server may nest as deep as JSON is read; the other calls have their results."""
+    value: Any = []
+    for _ in range(900):
+        value = [value]
+    assert structured({"result": value}, "a summary").text.startswith("a summary\n")
+    assert structured(value, "[" * 901 + "]" * 901).text.startswith("[[[")
+
+
 def test_which_form_is_a_choice() -> None:
     """F-TOOL-9: media and the words of a failure stay, whatever is asked for."""
     result = {"content": [{"type": "text", "text": "1"}], "structuredContent": {"done": 1}}
