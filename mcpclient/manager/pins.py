@@ -94,7 +94,7 @@ class PinnedServer(NamedTuple):
 
 
 class Pins:
-    """A lock file of tools.
+    """A lock file of tools; ``servers``: those that are locked, by name.
 
     ``path``: the file. ``mode``: ``"warn"``: a tool that differs is told of, as an event, a problem
     and a log line; ``"refuse"``: it is not called either, and neither is one that is not in the
@@ -112,16 +112,11 @@ class Pins:
             raise UsageError(f'mode is "warn" or "refuse", not {mode!r}')
         self.path = path
         self.mode = mode
-        self._servers = self._read()
-
-    @property
-    def servers(self) -> Mapping[str, PinnedServer]:
-        """The locked servers by name."""
-        return self._servers
+        self.servers: Mapping[str, PinnedServer] = self._read()
 
     def knows(self, server: str, tool: str | None = None) -> bool:
         """Return whether a server, or a tool of it, is in the lock."""
-        pinned = self._servers.get(server)
+        pinned = self.servers.get(server)
         return pinned is not None and (tool is None or tool in pinned.tools)
 
     def compare(
@@ -136,7 +131,7 @@ class Pins:
 
         A server that was not locked has only new tools.
         """
-        pinned = self._servers.get(server, PinnedServer(fingerprint, {}, "", sha256))
+        pinned = self.servers.get(server, PinnedServer(fingerprint, {}, "", sha256))
         found: list[Mismatch] = []
         if (fingerprint, sha256) != (pinned.fingerprint, pinned.sha256):
             found.append(Mismatch("", "server"))
@@ -181,8 +176,8 @@ class Pins:
 
         def edit(content: bytes | None) -> bytes:
             before = {} if content is None else self._parsed(content)
-            self._servers = {**before, **new}
-            return _written(self._servers)
+            self.servers = {**before, **new}
+            return _written(self.servers)
 
         change_file(self.path, edit, limit=_MAX_FILE_SIZE)
 
