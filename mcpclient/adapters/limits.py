@@ -120,17 +120,8 @@ _SIGNATURES = (
     (b"ID3", "audio/mpeg"),
 )
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-# Other names of the same types.
-_SYNONYMS = {
-    "image/jpg": "image/jpeg",
-    "image/pjpeg": "image/jpeg",
-    "image/x-png": "image/png",
-    "audio/mp3": "audio/mpeg",
-    "audio/x-wav": "audio/wav",
-    "audio/wave": "audio/wav",
-    "audio/vnd.wave": "audio/wav",
-    "audio/x-flac": "audio/flac",
-}
+# Other names of types that have no signature above, or may lack it.
+_SYNONYMS = {"image/jpg": "image/jpeg", "audio/mp3": "audio/mpeg", "audio/x-flac": "audio/flac"}
 
 
 @dataclass(frozen=True)
