@@ -237,7 +237,7 @@ class Toolbox:
     # Which tools there are
 
     def _take_live(self) -> bool:
-        """Take the tools of a manager, if they have changed; return whether it is one."""
+        """Update from the list of a manager, if it has changed; return whether there is one."""
         live = getattr(self._source, "tools", None)
         if not isinstance(live, list):
             return False
