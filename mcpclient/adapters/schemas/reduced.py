@@ -7,7 +7,7 @@ properties belong together.
 
 `google_subset`: the keywords that Google's Gemini API documents (``responseJsonSchema`` in the
 reference of GenerationConfig; ``parametersJsonSchema`` takes the same). Plain limits and defaults
-move into the description; other keywords are left out. Both append to ``notes`` what is lost.
+move into the description; other keywords are left out. Both append notes on the losses.
 """
 
 from __future__ import annotations
