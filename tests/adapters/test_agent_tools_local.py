@@ -117,6 +117,7 @@ def test_search() -> None:
 
 
 def test_calling_what_was_found_is_the_toolboxes_part() -> None:
+    """F-TOOL-7"""
     assert run(call_tool(), {}) == (
         "Give the name of a tool that search_tools has found, and its arguments.",
         True,

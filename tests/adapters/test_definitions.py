@@ -134,6 +134,7 @@ def test_renamed_properties_are_told_with_what_had_to_go() -> None:
 
 
 def test_a_property_may_be_asked_for_in_an_order() -> None:
+    """F-TOOL-1"""
     schema = {"properties": {"a b": {}, "c": {}}, "propertyOrdering": ["c", "a b"]}
     made = anthropic.tools([tool(schema)])
     assert made[0]["input_schema"]["propertyOrdering"] == ["c", "a_b"]

@@ -119,6 +119,7 @@ def test_objects_of_the_sdks_become_plain() -> None:
 
 
 def test_members() -> None:
+    """F-TOOL-2"""
     assert first_present({"a": None, "b": 0}, "a", "b") == 0
     assert first_present({"a": None}, "a") is None
     assert first_present([], "a") is None

@@ -158,6 +158,7 @@ def function(marked: Marked):
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Required is of Python 3.11")
 def test_keys_that_are_marked() -> None:
+    """F-TOOL-9"""
     made: dict[str, Any] = {}
     exec(compile(MARKED, "marked", "exec", dont_inherit=True), made)
     function = made["function"]
@@ -166,6 +167,8 @@ def test_keys_that_are_marked() -> None:
 
 
 def test_two_types_of_one_name() -> None:
+    """F-TOOL-9"""
+
     def other() -> type:
         class Place(TypedDict):
             x: int
@@ -334,6 +337,8 @@ def test_what_cannot_be_a_tool() -> None:
 
 
 def test_methods_and_defaults_that_json_does_not_have() -> None:
+    """F-TOOL-9"""
+
     class Shop:
         def buy(self, what: str, then: Any = object()) -> str:  # noqa: B008
             """Buy it."""

@@ -62,6 +62,7 @@ def test_the_limit_of_the_api_counts_where_it_is_smaller() -> None:
 
 
 def test_kinds() -> None:
+    """F-TOOL-3"""
     kinds = [Media(f"{kind}/x", b"").kind for kind in ("image", "audio", "video", "text")]
     assert kinds == ["image", "audio", "video", "document"]
     assert Media("image/png", b"\xfb\xff").base64 == "+/8="

@@ -197,6 +197,6 @@ WRONG: dict[str, list[Any]] = {
 
 @each_provider
 def test_the_validators_do_refuse(provider: str) -> None:
-    """What the tests above rely on."""
+    """F-TOOL-1: the tests above rely on it."""
     with pytest.raises(Exception, match=r"(?s)."):
         validator(provider)([], WRONG[provider])

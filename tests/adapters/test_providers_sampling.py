@@ -90,6 +90,7 @@ def test_without_tools() -> None:
 
 
 def test_an_unknown_provider() -> None:
+    """F-API-11"""
     with pytest.raises(UsageError, match="there is no provider 'x'"):
         sampling_model("x", "m", print)
 

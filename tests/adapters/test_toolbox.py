@@ -367,6 +367,7 @@ def test_include_and_exclude() -> None:
 
 
 def test_patterns_are_lists() -> None:
+    """F-TOOL-7"""
     with pytest.raises(mcpclient.UsageError, match=r"lists of patterns, not '\*'"):
         Toolbox(Source(), "google", include="*")
 

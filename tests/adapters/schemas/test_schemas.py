@@ -273,6 +273,7 @@ def test_a_schema_that_is_nested_too_deeply() -> None:
 
 
 def test_pointers_there_and_back() -> None:
+    """F-TOOL-1, F-TOOL-6"""
     assert tokens_of("#/$defs/a~1b~0%20%25%C3%A9/0") == ("$defs", "a/b~ %é", "0")
     assert tokens_of("#") == ()
     assert tokens_of("#anchor") is None
@@ -281,6 +282,7 @@ def test_pointers_there_and_back() -> None:
 
 
 def test_targets() -> None:
+    """F-TOOL-1, F-TOOL-6"""
     root = {"a": [{"b": 1}]}
     assert target_of("#/a/0/b", root) == 1
     assert target_of("#/a/1", root) is None
@@ -377,6 +379,7 @@ def test_what_stands_beside_a_reference(beside: Json, made: Json) -> None:
 
 
 def test_references_to_booleans_and_to_nothing_in_particular() -> None:
+    """F-TOOL-6"""
     schema = {
         "$defs": {"no": {"not": {}}, "any": {}},
         "properties": {"a": {"$ref": "#/$defs/no"}, "b": {"$ref": "#/$defs/any", "minimum": 1}},
@@ -396,6 +399,7 @@ def plain(schema: Json, refused: Iterable[str] = REFUSED) -> Json:
 
 
 def test_a_root_that_is_plain_is_left_alone() -> None:
+    """F-TOOL-1"""
     schema = normal({"properties": {"a": {"anyOf": [{}]}}})
     assert plain_root(schema, REFUSED).schema is schema
 
@@ -454,6 +458,7 @@ def test_a_closed_branch_forbids_what_others_have() -> None:
 
 
 def test_a_root_that_nothing_fits() -> None:
+    """F-TOOL-1"""
     made = plain({"anyOf": [{"type": "string"}, {"type": "number"}]})
     assert made == {"type": "object", "properties": {}}
     assert plain({"allOf": [False]}) == {"type": "object", "properties": {}}
@@ -477,6 +482,7 @@ def test_what_else_is_refused_at_the_root() -> None:
 
 
 def test_a_reference_at_the_root_that_leads_back() -> None:
+    """F-TOOL-1"""
     made = plain(
         {
             "$ref": "#/$defs/a",
@@ -816,6 +822,7 @@ def test_a_definition_that_changes_spoils_what_refers_to_it() -> None:
 
 
 def test_one_of_beside_any_of() -> None:
+    """F-TOOL-1"""
     schema = {"oneOf": [{}], "anyOf": [{"a": 1}], "allOf": [{}]}
     made = assembled(schema, [Child(("oneOf", "0"), {"b": 1}, False)]).schema
     assert made == {"anyOf": [{"a": 1}], "allOf": [{}, {"anyOf": [{"b": 1}]}]}
