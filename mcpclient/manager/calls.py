@@ -200,7 +200,7 @@ class Calls(abc.ABC):
 
     async def list_resource_templates(self) -> list[ManagedResourceTemplate]:
         """Return the resource templates of all connected servers; see `list_resources`."""
-        found = await self._of_all("resources", _templates_of)
+        found = await self._of_all("resources", lambda client: client.list_resource_templates())
         return _managed(ManagedResourceTemplate, found)
 
     async def list_prompts(self) -> list[ManagedPrompt]:
@@ -260,6 +260,8 @@ class Calls(abc.ABC):
         outcomes = await gather_outcomes(ask(server.client) for server in asked)
         answers: dict[str, list[T]] = {}
         for server, outcome in zip(asked, outcomes):
+            if isinstance(outcome, PeerError) and outcome.code == ErrorCode.METHOD_NOT_FOUND:
+                continue  # servers need not implement the listing of templates
             if isinstance(outcome, McpError):
                 _logger.warning("%s: listing its %s failed: %s", server.name, capability, outcome)
             else:
@@ -269,15 +271,6 @@ class Calls(abc.ABC):
 
 def _managed(kind: type[ItemT], found: Mapping[str, Iterable[WireObject]]) -> list[ItemT]:
     return [kind(each.raw, server) for server, listed in found.items() for each in listed]
-
-
-async def _templates_of(client: Client) -> list[ResourceTemplate]:
-    try:
-        return await client.list_resource_templates()
-    except PeerError as error:
-        if error.code == ErrorCode.METHOD_NOT_FOUND:  # servers need not implement this method
-            return []
-        raise
 
 
 def _may_have_resources(server: Server) -> bool:
