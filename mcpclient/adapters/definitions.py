@@ -16,12 +16,7 @@ from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
 from .schemas.reduced import plain_root
-from .schemas.rewriting import (
-    JsonSchema,
-    inlined,
-    normal_schema,
-    with_root_apart,
-)
+from .schemas.rewriting import JsonSchema, inlined, normal_schema, with_root_apart
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
 
 

@@ -25,17 +25,7 @@ from .definitions import (
     read_calls,
 )
 from .limits import Limits, MediaRules
-from .parts import (
-    Item,
-    MadeCall,
-    Outcome,
-    Part,
-    Prepared,
-    Turn,
-    made_results,
-    names_of,
-    turns_of,
-)
+from .parts import Item, MadeCall, Outcome, Part, Prepared, Turn, made_results, names_of, turns_of
 
 
 class Provider(Protocol):

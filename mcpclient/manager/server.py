@@ -11,13 +11,7 @@ from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.targets import runs_here
 from ..client.requests import connection_of
 from ..config.config import ServerConfig
-from ..errors import (
-    CallTimeout,
-    ConnectFailed,
-    ConnectionLost,
-    McpError,
-    ServerUnavailable,
-)
+from ..errors import CallTimeout, ConnectFailed, ConnectionLost, McpError, ServerUnavailable
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..lazy import audit
@@ -36,13 +30,7 @@ from .machine import (
     lacks_login,
     step,
 )
-from .managed_client import (
-    ManagedClient,
-    look_for_login,
-    options_for,
-    refusal_of,
-    same_server,
-)
+from .managed_client import ManagedClient, look_for_login, options_for, refusal_of, same_server
 from .pins import Mismatch, Remembered, ServerOffer
 from .tools import ServerTools, ToolList
 
