@@ -107,10 +107,7 @@ class DefinitionRules:
 
 @dataclass(frozen=True)
 class Definition:
-    """A tool by the rules of an API, not yet in its shape.
-
-    ``stricter``: the schema for the API's strict mode, if there is one.
-    """
+    """A tool by the rules of an API, not yet in its shape; ``stricter``: for the strict mode."""
 
     name: str
     description: str

@@ -56,10 +56,7 @@ _TEXT_TYPE = re.compile(r"text/.*|.*\+(json|xml|yaml)|application/(json|xml|yaml
 
 @dataclass(frozen=True)
 class Prepared:
-    """The parts of a result for a model, at least one, and whether the call failed.
-
-    ``id`` and ``name``: of the call, if they are known.
-    """
+    """The parts of a result for a model, at least one, whether the call failed, and its id."""
 
     parts: list[Part]
     is_error: bool

@@ -168,10 +168,7 @@ class _ConnectionObserver(Observer):
 
 
 async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:
-    """Raise early if a login is known to be needed, unless the user asked to connect.
-
-    Raises `AuthorizationRequired`.
-    """
+    """Raise `AuthorizationRequired` if a login is known to be needed, unless the user asks."""
     if not isinstance(target, str) or not isinstance(auth, OAuth):
         return
     if is_asked_for:

@@ -106,10 +106,7 @@ class ToolNames:
             self.add_server(server)
 
     def add_server(self, server: str, naming: Naming | None = None) -> _Server:
-        """Register a server after the known ones, with its own naming, if any.
-
-        Existing names are kept.
-        """
+        """Register a server after the known ones, with its own naming, if any; names are kept."""
         known = self._servers.get(server)
         if known is None:
             known = self._servers[server] = _Server(len(self._servers), self._make)

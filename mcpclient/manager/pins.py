@@ -295,10 +295,7 @@ class Remembered:
 
 
 def memory_key(server: ServerConfig) -> str:
-    """Return the key of a server in the memory: its configuration, and who its user is.
-
-    A digest, so that neither can be read from it.
-    """
+    """Return the key of a server in the memory: a digest of its configuration and its user."""
     identity = [repr(server.options.get(name)) for name in _IDENTITY]
     text = "\0".join([server.name, server.fingerprint(), *identity])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -39,10 +39,7 @@ class _Shape:
 def plain_root(
     schema: JsonSchema, refused: Collection[str], notes: list[str]
 ) -> tuple[JsonSchema, str]:
-    """Return a schema in normal form without ``$ref`` and the ``refused`` keywords at its root.
-
-    Also returns a sentence for the description.
-    """
+    """Return a schema without the ``refused`` keywords at its root, and a sentence about them."""
     present = [key for key in schema if key in refused or key == "$ref"]
     combined = [key for key in present if key in _COMBINING]
     notes += [f"{key} at the root was left out" for key in present if key not in _COMBINING]
