@@ -272,6 +272,12 @@ def test_a_connection_that_fails_is_a_span_with_its_error(spans: Spans, meters: 
     assert attributes.items() <= point[0].items()
 
 
+@pytest.fixture
+def virtual_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "steady_seconds", lambda: asyncio.get_running_loop().time())
+
+
+@pytest.mark.usefixtures("virtual_clock")
 def test_every_operation_is_measured(meters: Meters) -> None:
     """F-API-23: in seconds, with ``error.type`` where it failed, and never by URI."""
     provider, reader = meters
@@ -300,12 +306,7 @@ def test_every_operation_is_measured(meters: Meters) -> None:
             await client.get_prompt("review")
             await client.ping()
 
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setattr(telemetry, "steady_seconds", lambda: asyncio.get_running_loop().time())
-    try:
-        run(main())
-    finally:
-        monkeypatch.undo()
+    run(main())
     points = measured(reader)["mcp.client.operation.duration"]
     known = {
         (
@@ -329,6 +330,7 @@ def test_every_operation_is_measured(meters: Meters) -> None:
     assert all("mcp.resource.uri" not in each for each, _ in points)
 
 
+@pytest.mark.usefixtures("virtual_clock")
 def test_sessions_are_measured(meters: Meters) -> None:
     """F-API-23: until they are closed or lost, each once."""
     provider, reader = meters
@@ -344,12 +346,7 @@ def test_sessions_are_measured(meters: Meters) -> None:
             server.lose()
             await asyncio.sleep(1)
 
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setattr(telemetry, "steady_seconds", lambda: asyncio.get_running_loop().time())
-    try:
-        run(main())
-    finally:
-        monkeypatch.undo()
+    run(main())
     whole, lost = sorted(measured(reader)["mcp.client.session.duration"], key=str)
     attributes = {"mcpclient.server": "demo", "mcp.protocol.version": HANDSHAKE, "count": 1}
     assert whole == (attributes, 5)

@@ -36,47 +36,26 @@ def whole(adapter: Any, values: Iterable[object]) -> None:
         )
 
 
+# The types of definitions and of messages, by the module that has them.
+TYPES = {
+    "anthropic": ("anthropic.types", "ToolUnionParam", "MessageParam"),
+    "openai_chat": (
+        *("openai.types.chat", "ChatCompletionFunctionToolParam", "ChatCompletionMessageParam"),
+    ),
+    "openai_responses": ("openai.types.responses", "ToolParam", "ResponseInputItemParam"),
+}
+
+
 @cache
 def validator(provider: str) -> Validate:
-    return {
-        "anthropic": _anthropic,
-        "openai_chat": _openai_chat,
-        "openai_responses": _openai_responses,
-        "google": _google,
-        "bedrock": _bedrock,
-    }[provider]()
-
-
-def _anthropic() -> Validate:
-    types = required("anthropic.types")
-    tools, messages = adapter_of(types.ToolUnionParam), adapter_of(types.MessageParam)
+    if provider not in TYPES:
+        return {"google": _google, "bedrock": _bedrock}[provider]()
+    module, *names = TYPES[provider]
+    adapters = [adapter_of(getattr(required(module), name)) for name in names]
 
     def validate(definitions: list[Any], conversation: list[Any]) -> None:
-        whole(tools, definitions)
-        whole(messages, conversation)
-
-    return validate
-
-
-def _openai_chat() -> Validate:
-    types = required("openai.types.chat")
-    tools = adapter_of(types.ChatCompletionFunctionToolParam)
-    messages = adapter_of(types.ChatCompletionMessageParam)
-
-    def validate(definitions: list[Any], conversation: list[Any]) -> None:
-        whole(tools, definitions)
-        whole(messages, conversation)
-
-    return validate
-
-
-def _openai_responses() -> Validate:
-    types = required("openai.types.responses")
-    tools, items = adapter_of(types.ToolParam), adapter_of(types.ResponseInputItemParam)
-
-    def validate(definitions: list[Any], conversation: list[Any]) -> None:
-        whole(tools, definitions)
-        whole(items, conversation)
+        for adapter, values in zip(adapters, (definitions, conversation)):
+            whole(adapter, values)
 
     return validate
 
