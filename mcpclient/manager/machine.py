@@ -295,18 +295,12 @@ class EventStream(AsyncIterator[ManagerEvent]):
 
     def __init__(self, home: LoopBound) -> None:
         self._home = home
-        self._events: deque[ManagerEvent] = deque(maxlen=_MAX_WAITING)
+        self._events: deque[ManagerEvent | None] = deque(maxlen=_MAX_WAITING)
         self._change = NextChange()
-        self._ended = False
 
-    def put(self, event: ManagerEvent) -> None:
-        """Enqueue an event."""
+    def put(self, event: ManagerEvent | None) -> None:
+        """Enqueue an event; None ends the stream after the pending ones."""
         self._events.append(event)
-        self._change.notify()
-
-    def end(self) -> None:
-        """End the stream after the pending events."""
-        self._ended = True
         self._change.notify()
 
     async def __anext__(self) -> ManagerEvent:
@@ -317,10 +311,11 @@ class EventStream(AsyncIterator[ManagerEvent]):
 
     async def _next(self) -> ManagerEvent | None:
         while not self._events:
-            if self._ended:
-                return None
             await self._change.wait()
-        return self._events.popleft()
+        event = self._events.popleft()
+        if event is None:
+            self._events.append(None)  # for other readers
+        return event
 
 
 class Events:
@@ -340,7 +335,7 @@ class Events:
         """Return a stream of the events from now on; an empty one once the manager is closed."""
         stream = EventStream(self._home)
         if self._is_closed:
-            stream.end()
+            stream.put(None)
         else:
             self._streams.add(stream)
         return stream
@@ -360,7 +355,7 @@ class Events:
         """End every stream, and let the callback finish its events."""
         self._is_closed = True
         for stream in tuple(self._streams):
-            stream.end()
+            stream.put(None)
         self._streams.clear()
         if self._callback is not None:
             await self._callback.finish(seconds)
