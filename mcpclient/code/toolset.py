@@ -192,6 +192,7 @@ class CodeProcess:
         self.is_usable = False
         if self.is_here:
             await self.transport.close()
+            self._run.end("Python ended before the code did.")  # which the transport may not tell
         else:
             self.transport.abort()
 

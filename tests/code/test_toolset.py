@@ -429,8 +429,11 @@ def test_variables_are_kept_on_request() -> None:
     asyncio.run(main())
 
 
-def test_closing_ends_a_run() -> None:
-    """F-CODE-1: it has a result all the same."""
+@pytest.mark.parametrize("is_told", [True, False])
+def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-CODE-1: it has a result all the same, whether the transport tells of the end or not."""
+    if not is_told:
+        monkeypatch.setattr(toolset.CodeProcess, "connection_lost", lambda process, error: None)
 
     async def main() -> None:
         started = asyncio.Event()
