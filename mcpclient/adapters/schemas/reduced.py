@@ -13,6 +13,7 @@ move into the description; other keywords are left out. Both append notes on the
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,24 +113,23 @@ def _both(first: _Shape | None, second: _Shape | None) -> _Shape | None:
 def _any(shapes: list[_Shape]) -> _Shape | None:
     if not shapes:
         return None
-    names = dict.fromkeys(name for shape in shapes for name in shape.properties)
-    properties = {}
-    for name in names:
-        options = [
-            shape.properties.get(name, _ANYTHING)
-            for shape in shapes
-            if name in shape.properties or not shape.closed
-        ]
-        properties[name] = _alternatives(options)
-    required = [name for name in shapes[0].required if all(name in s.required for s in shapes)]
-    return _Shape(properties, required, all(shape.closed for shape in shapes))
+    options: dict[str, list[Any]] = {}
+    for shape in shapes:
+        for name, option in shape.properties.items():
+            options.setdefault(name, []).append(option)
+    open_shapes = [shape for shape in shapes if not shape.closed]
+    named = Counter(name for shape in open_shapes for name in shape.properties)
+    properties = {
+        name: _alternatives([*found, *([_ANYTHING] if named[name] < len(open_shapes) else [])])
+        for name, found in options.items()
+    }
+    common = set(shapes[0].required).intersection(*(shape.required for shape in shapes))
+    required = [name for name in shapes[0].required if name in common]
+    return _Shape(properties, required, not open_shapes)
 
 
 def _alternatives(options: list[Any]) -> Any:
-    distinct: list[Any] = []
-    for option in options:
-        if option not in distinct:
-            distinct.append(option)
+    distinct = list({json.dumps(option, sort_keys=True): option for option in options}.values())
     if len(distinct) == 1:
         return distinct[0]
     constants = [_constants(option) for option in distinct]
