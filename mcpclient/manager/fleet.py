@@ -113,9 +113,13 @@ class Fleet:
         lazy: bool,
         memory: str | os.PathLike[str] | None,
     ) -> None:
-        self.home, self.catalog, self.events = home, catalog, events
-        self.options, self.reconnect, self.pins = options, reconnect, pins
-        self.auto_refresh = auto_refresh
+        self.home: LoopBound = home
+        self.catalog: Catalog = catalog
+        self.events: Events = events
+        self.options: Mapping[str, Any] = options
+        self.reconnect: Reconnect | None = reconnect
+        self.pins: Pins | None = pins
+        self.auto_refresh: bool = auto_refresh
         self.caps: dict[str, Caps] = {}
         self._gate = Gate(policy)
         self.config: Config = servers if isinstance(servers, Config) else Config()
