@@ -141,27 +141,9 @@ class World(RuleBasedStateMachine):
         self.feed(Event.CALL)
 
     @precondition(lambda self: self.is_attempting)
-    @rule()
-    def attempt_succeeds(self) -> None:
-        self.is_attempting, self.is_open = False, True
-        self.feed(Status.CONNECTED)
-
-    @precondition(lambda self: self.is_attempting)
-    @rule()
-    def attempt_fails(self) -> None:
-        self.is_attempting = False
-        self.feed(Status.FAILED)
-
-    @precondition(lambda self: self.is_attempting)
-    @rule()
-    def attempt_needs_a_login(self) -> None:
-        self.is_attempting = False
-        self.feed(Status.NEEDS_AUTH)
-
-    @precondition(lambda self: self.is_attempting)
-    @rule(outcome=sampled_from([Status.DISABLED, *sorted(FORBIDDEN)]))
-    def attempt_is_not_allowed(self, outcome: Status) -> None:
-        self.is_attempting = False
+    @rule(outcome=sampled_from(sorted(OUTCOMES)))
+    def attempt_ends(self, outcome: Status) -> None:
+        self.is_attempting, self.is_open = False, outcome is Status.CONNECTED
         self.feed(outcome)
 
     @precondition(lambda self: self.is_open)
