@@ -75,6 +75,14 @@ class _Shared:
     ) -> concurrent.futures.Future[Any]: ...
     def close(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[ResultT] | None = None,
+        **options: Unpack[_CallOptions],
+    ) -> ResultT: ...
     def call_tools(
         self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
     ) -> list[ToolOutcome]: ...
@@ -216,36 +224,11 @@ class Client(_Shared):
     def subscribe_resource(self, uri: str) -> None: ...
     def unsubscribe_resource(self, uri: str) -> None: ...
     def request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        timeout: Seconds = ...,
-        max_timeout: Seconds = ...,
-        on_progress: ProgressHandler | None = None,
-        meta: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        fresh: bool = False,
-        around: Sequence[Around | BlockingAround] = ...,
+        self, method: str, params: Mapping[str, Any] | None = None, **options: Unpack[_QueryOptions]
     ) -> dict[str, Any]: ...
     @property
     def tools_are_stale(self) -> bool: ...
     def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: Seconds = ...,
-        max_timeout: Seconds = ...,
-        on_progress: ProgressHandler | None = None,
-        meta: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        raise_on_error: bool = False,
-        trace: Any = None,
-        around: Sequence[Around | BlockingAround] = ...,
-        returns: type[ResultT] | None = None,
-    ) -> ResultT: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:
@@ -293,14 +276,6 @@ class Manager(_Shared):
     def remove(self, name: str) -> None: ...
     def reload(self, config: Config | None = None) -> Changes: ...
     def lock(self, pins: Pins) -> None: ...
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[ResultT] | None = None,
-        **options: Unpack[_CallOptions],
-    ) -> ResultT: ...
     def list_resources(self) -> list[ManagedResource]: ...
     def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...

@@ -147,7 +147,7 @@ class Stub:
         method.args.kw_defaults = [*method.args.kw_defaults, *own.args.kw_defaults]
 
     def _signature(self, function: Function, module: ModuleType) -> ast.FunctionDef:
-        function = SameName().visit(deepcopy(function))
+        function = SameName().visit(with_options(deepcopy(function)))
         kept: list[ast.expr] = [
             decorator
             for decorator in function.decorator_list
@@ -193,6 +193,20 @@ def shared_by(*classes: ast.stmt) -> ast.ClassDef:
 
 
 BUILTIN = set(dir(__import__("builtins")))
+
+
+def with_options(function: Function) -> Function:
+    """Name the options of a call or a request once, where a function has them all."""
+    arguments = function.args
+    given = dict(zip(arguments.kwonlyargs, arguments.kw_defaults))
+    for name in OPTIONS:
+        options = set(getattr(client_options, name).__annotations__)
+        if options <= {each.arg for each in given}:
+            own = {each: default for each, default in given.items() if each.arg not in options}
+            arguments.kwonlyargs, arguments.kw_defaults = [*own], [*own.values()]
+            annotation = ast.parse(f"Unpack[{name}]", mode="eval").body
+            arguments.kwarg = ast.arg("options", annotation)
+    return function
 
 
 def short(arguments: ast.arguments) -> ast.arguments:
