@@ -66,9 +66,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         """
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
-        if self._clock() >= self.expires_at:
-            return False
-        return self._heard is None or not self._heard()
+        return self._clock() < self.expires_at and not (self._heard and self._heard())
 
     def rest(self) -> None:
         """Wait for the next request, until the connection is too old."""

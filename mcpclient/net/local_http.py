@@ -183,7 +183,11 @@ class LocalHttpServer:
                 text = b"the request failed; the program's log says why"
                 response = LocalResponse(500, body=text)
         writer.transport.set_write_buffer_limits(0)  # so that `drain` waits for all of it
-        writer.write(_head_of(response))
+        headers = [*_HEADERS, ("Content-Type", response.content_type)]
+        if isinstance(response.body, bytes):
+            headers.append(("Content-Length", str(len(response.body))))
+        headers += {_POLICY: _NOTHING_ALLOWED, **response.headers}.items()
+        writer.write(encode_response_head(response.status, headers))
         if method == "HEAD":
             await asyncio.wait_for(writer.drain(), _RESPONSE_TIMEOUT)
         elif isinstance(response.body, bytes):
@@ -217,14 +221,6 @@ class LocalHttpServer:
         if refusal is None and length > _MAX_BODY_SIZE:
             return LocalResponse(413, body=b"the request is too large")
         return refusal
-
-
-def _head_of(response: LocalResponse) -> bytes:
-    headers = [*_HEADERS, ("Content-Type", response.content_type)]
-    if isinstance(response.body, bytes):
-        headers.append(("Content-Length", str(len(response.body))))
-    headers += {_POLICY: _NOTHING_ALLOWED, **response.headers}.items()
-    return encode_response_head(response.status, headers)
 
 
 async def _stream(

@@ -90,13 +90,11 @@ class NetworkOptions(NamedTuple):
         Raises `UsageError` for options that exclude each other, and for an unusable proxy.
         """
         if self.ssl_context is not None and (self.ca_file, self.client_cert) != (None, None):
-            raise UsageError(
-                "ssl_context= cannot be combined with ca_file= or client_cert=: load them into it"
-            )
+            conflict = "ssl_context= cannot be combined with ca_file= or client_cert="
+            raise UsageError(f"{conflict}: load them into it")
         if self.ssl_context is not None and not self.verify:
-            raise UsageError(
-                "ssl_context= cannot be combined with verify=False: set its verify_mode"
-            )
+            conflict = "ssl_context= cannot be combined with verify=False"
+            raise UsageError(f"{conflict}: set its verify_mode")
         if self.ca_file is not None and not self.verify:
             raise UsageError("ca_file= cannot be combined with verify=False: choose one")
         if self.unix_socket is not None and proxy:

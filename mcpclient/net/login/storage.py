@@ -152,7 +152,11 @@ class FileStore:
         async with self._locks.lock("file"):
             records = self._read()
             if records is None:
-                self._put_aside()
+                damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
+                with suppress(OSError):
+                    replace_file(self.path, damaged)
+                warning = "the credentials in %s are damaged; they are now in %s"
+                _logger.warning(warning, self.path, damaged)
             records = self._with_unwritten(records or {})
             replaced = self._unwritten.get(key, (None, records.get(key)))[1]
             records[key] = record
@@ -201,12 +205,6 @@ class FileStore:
             )
             with suppress(OSError):
                 os.fchmod(descriptor, 0o600)
-
-    def _put_aside(self) -> None:
-        damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
-        with suppress(OSError):
-            replace_file(self.path, damaged)
-        _logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
 
 
 # Servers that need a login, remembered so that not every connection asks the user again

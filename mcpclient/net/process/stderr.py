@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import abc
 import asyncio
 import codecs
 import logging
@@ -77,24 +76,13 @@ class StderrTee:
         return kept.decode("utf-8", "replace")
 
 
-class StderrFilter(abc.ABC):
-    """A target that passes on a selection of its bytes to another target."""
-
-    def __init__(self, target: StderrTarget) -> None:
-        self._pass_on: Callable[[bytes], None] = sink(target)
-
-    @abc.abstractmethod
-    def write(self, data: bytes) -> None:
-        """Handle a chunk; an empty one is the end."""
-
-
-class StderrCopy(StderrFilter):
+class StderrCopy:
     """A target that gives every line to ``take``, while ``is_wanted``, as well as to another."""
 
     def __init__(
         self, target: StderrTarget, take: Callable[[str], object], is_wanted: Callable[[], bool]
     ) -> None:
-        super().__init__(target)
+        self._pass_on = sink(target)
         self._take = _LineSink(take)
         self._is_wanted = is_wanted
 
@@ -113,7 +101,7 @@ def sink(target: StderrTarget) -> Callable[[bytes], None]:
     if isinstance(target, logging.Logger):
         logger = target
         return _LineSink(lambda line: logger.info("%s", escape_line(line)))
-    if isinstance(target, StderrFilter):
+    if isinstance(target, (StderrCopy, ProbeFilter)):  # an empty chunk is their end, too
         return target.write
     if hasattr(target, "write"):
         return _stream_sink(target)
@@ -199,7 +187,7 @@ _LINES_BEFORE = 2
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
-class ProbeFilter(StderrFilter):
+class ProbeFilter:
     """A target that holds back output until the server has accepted or refused a method.
 
     If it has refused the method, the complaint about it is dropped: the rest of a piece of output,
@@ -209,7 +197,7 @@ class ProbeFilter(StderrFilter):
     """
 
     def __init__(self, target: StderrTarget, method: str) -> None:
-        super().__init__(target)
+        self._pass_on = sink(target)
         self._method = method.encode()
         self._held: list[bytes] = []
         self._size = 0
