@@ -21,6 +21,7 @@ from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
 from ..sessions.host import Host, SessionTransport
 from .command import Answer, LocalCommand, Server, flag, option
+from .configured import load
 from .connecting import client_for
 from .main import main
 from .parsing import NEEDED, find_server, spelled, understand
@@ -51,6 +52,7 @@ def joined(name: str, options: argparse.Namespace) -> Server:
     usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
     options=(
         option("--idle", "SECONDS", "longest pause (1800); 0: no limit", type=float, default=_IDLE),
+        flag("--all", "open every configured server, each as a session of its own"),
     ),
     takes_server=True,
     details="The server stays open in the background, and @NAME stands for it in every command "
@@ -63,7 +65,7 @@ def joined(name: str, options: argparse.Namespace) -> Server:
 )
 def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if os.environ.pop(_WORDS, None) is None:
-        return _start(options.line)
+        return _start(options)
     name, server = _named(options)
     place = Place.of(name, os.environ)
     listener, token = sockets.listen(place)
@@ -112,7 +114,21 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
     return name, server
 
 
-async def _start(words: list[str]) -> Answer:
+async def _start(options: argparse.Namespace) -> Answer:
+    words: list[str] = options.line
+    if not options.all:
+        return Answer(exit_code=await _start_one(words), is_shown=True)
+    if options.words or options.server_command is not None:
+        raise UsageError("open --all takes no server")
+    codes = [
+        await _start_one([*(word for word in words if word != "--all"), name])
+        for name, server in load(options.config).servers.items()
+        if server.state == "ready" and server.enabled
+    ]
+    return Answer(exit_code=max(codes, default=0), is_shown=True)
+
+
+async def _start_one(words: list[str]) -> int:
     # Other users see the arguments of a process, so secrets among the words must not be there.
     source = f"import sys, os, json; sys.path[:] = {sys.path!r}; import {__package__}.main as cli; "
     source += f"sys.exit(cli.main(json.loads(os.environ[{_WORDS!r}])))"
@@ -121,7 +137,7 @@ async def _start(words: list[str]) -> Answer:
     )
     sys.stdout.write(written)
     sys.stdout.flush()
-    return Answer(exit_code=code, is_shown=True)
+    return code
 
 
 def _run_command(words: list[str]) -> int:

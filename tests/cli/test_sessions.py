@@ -337,12 +337,11 @@ def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
     assert commands.said("sessions") == "no session is open"
 
 
-def test_all_sessions_are_closed(commands: Commands) -> None:
-    """F-SHOW-12: of configured servers, each with a session of its own."""
+def test_all_configured_servers_are_opened(commands: Commands) -> None:
+    """F-SHOW-12: one session each."""
     servers = {name: {"command": sys.executable, "args": [SERVER]} for name in ("one", "two")}
     (commands.runtime / "servers.json").write_text(json.dumps({"mcpServers": servers}))
-    for name in servers:
-        assert commands.said("open", name, "--config", "servers.json") == f"@{name}"
+    assert commands.said("open", "--all", "--config", "servers.json") == "@one\n@two"
     assert commands.said("call", "@two", "add") == "1"
     assert commands.said("close", "--all") == "closed @one\nclosed @two"
 
@@ -353,6 +352,7 @@ def test_all_sessions_are_closed(commands: Commands) -> None:
         (("call", "@it", "add", "--env", "A=B"), "--env is for mcpclient open"),
         (("call", "@no such", "add"), "cannot be the name of a session"),
         (("open", "a.b", "--", "x"), "cannot be the name of a session"),
+        (("open", "--all", "x"), "takes no server"),
         (("sessions", "--log"), "needs one session"),
         (("sessions", "x"), "does not take 'x'"),
         (("sessions", "--log", "@none"), "there is no log"),
