@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..entries.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
-from ..formats.jsonc import remove_member, set_member
+from ..formats.jsonc import JsoncError, remove_member, set_member
+from ..formats.toml_tables import add_table, remove_table
 from ..lazy import manifest
 from ..net.files import change_file, make_private
 from ..net.paths import config_folder
@@ -28,8 +29,8 @@ def add_server(
     file of this user, and one that gets a value that may be secret, is for its owner alone.
 
     Raises `UsageError` for an entry or a file that cannot be read, a file that is not written here
-    (TOML, YAML), or a name that is taken; `OSError` when the file cannot be written, which is then
-    as it was.
+    (YAML), or a name that is taken; `OSError` when the file cannot be written. It is then as it
+    was.
     """
     if not name.strip() or any(character < " " for character in name):
         raise UsageError("a server needs a name in one line")
@@ -69,49 +70,82 @@ def remove_server(path: str | os.PathLike[str], name: str) -> None:
     change_file(path, edit, limit=MAX_FILE_SIZE)
 
 
-class _Servers(NamedTuple):
-    """The servers of a file: its kind, the key that holds them, and their names."""
+class _Written:
+    """The text of a file, with the names of its servers and the key that holds them."""
 
-    kind: FileKind
-    key: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-def _servers_in(text: str, path: str) -> _Servers:
-    if path.lower().endswith((".toml", ".yaml", ".yml")):
-        raise UsageError(f"only JSON is written; edit {path} yourself")
-    kind, document = kind_of(path), {}
-    if text.strip(" \t\r\n\ufeff"):
-        try:
-            content = text.encode("utf-8", "surrogateescape")  # which says where it is not
-            document = read_document(content, path).value
-        except DocumentError as error:
-            place = path if error.line is None else f"{path}:{error.line}"
-            raise UsageError(f"{place}: {error}") from None
-    found = find_servers(document, kind)
-    names = found.servers if found is not None and isinstance(found.servers, Mapping) else ()
-    return _Servers(kind, kind.key if found is None else found.key, tuple(names))
+    def __init__(self, text: str, path: str) -> None:
+        if path.lower().endswith((".yaml", ".yml")):
+            raise UsageError(f"YAML is read, but not written: {path}")
+        self.is_toml: bool = path.lower().endswith(".toml")
+        self.kind: FileKind = kind_of(path)
+        self.document: Any = {}
+        if text.strip(" \t\r\n\ufeff"):
+            try:
+                content = text.encode("utf-8", "surrogateescape")  # which says where it is not
+                self.document = read_document(content, path).value
+            except DocumentError as error:
+                place = path if error.line is None else f"{path}:{error.line}"
+                raise UsageError(f"{place}: {error}") from None
+        found = find_servers(self.document, self.kind)
+        servers = None if found is None else found.servers
+        if servers is not None and not isinstance(servers, Mapping):
+            raise UsageError(
+                f"the servers in {path} are not an object, so none is added or removed"
+            )
+        self.key: tuple[str, ...] = self.kind.key if found is None else found.key
+        self.names: list[str] = list(servers or ())
 
 
 def add_server_to(
     text: str, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
 ) -> str:
     """Return the text of the file at ``path`` with a server added. Raises `UsageError`."""
-    kind, key, names = _servers_in(text, path)
-    if name in names and not replace:
-        raise UsageError(f"there is a server {name!r} in {path} already; remove it first")
+    before = _Written(text, path)
+    place = [*before.key, name]
+    if name in before.names:
+        if not replace:
+            raise UsageError(f"there is a server {name!r} in {path} already; remove it first")
+        if before.is_toml:
+            text = remove_table(text, place)
+    add = add_table if before.is_toml else set_member
     try:
-        return set_member(text, [*key, name], in_shape_of(kind.application, entry))
-    except ValueError as error:
+        text = add(text, place, in_shape_of(before.kind.application, entry))
+    except (JsoncError, ValueError) as error:
         raise UsageError(f"{path} cannot be changed: {error}") from None
+    after = _Written(text, path)
+    if name not in after.names or _differ_beside(place, before, after):
+        raise UsageError(f"{path} has its servers in a form that is not changed here")
+    return text
 
 
 def remove_server_from(text: str, path: str, name: str) -> str:
     """Return the text of the file at ``path`` without a server. Raises `UsageError`."""
-    _, key, names = _servers_in(text, path)
-    if name not in names:
-        raise UsageError(there_is_no("server", name, names, f"in {path}"))
-    return remove_member(text, [*key, name])
+    before = _Written(text, path)
+    if name not in before.names:
+        raise UsageError(there_is_no("server", name, before.names, f"in {path}"))
+    place = [*before.key, name]
+    refusal = UsageError(f"{path} has {name!r} in a form that is not changed here")
+    try:
+        removed = (remove_table if before.is_toml else remove_member)(text, place)
+    except (JsoncError, KeyError):
+        raise refusal from None
+    after = _Written(removed, path)
+    if name in after.names or _differ_beside(place, before, after):
+        raise refusal
+    return removed
+
+
+def _differ_beside(place: Sequence[str], before: _Written, after: _Written) -> bool:
+    return _others(before.document, place) != _others(after.document, place)
+
+
+def _others(value: Any, place: Sequence[str]) -> str:
+    """Return a document without the value at a place, and without empty mappings, for comparing."""
+    value = dict(value) if isinstance(value, Mapping) else {}
+    below = value.pop(place[0], None)
+    if len(place) > 1 and _others(below, place[1:]) != "{}":
+        value[place[0]] = _others(below, place[1:])
+    return repr(dict(sorted(value.items())))
 
 
 def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,6 +159,8 @@ def in_shape_of(application: str, entry: Mapping[str, Any]) -> dict[str, Any]:
             {"type": "remote"} if is_remote else {"type": "local", "command": words}
         )
         return {**shape, **_renamed(given, "env", "environment")}
+    if application == "codex":
+        return _renamed(given, "headers", "http_headers")
     if application == "gemini" and is_remote and kind in (None, "http"):
         return _renamed(given, "url", "httpUrl")
     if application == "windsurf" and is_remote:

@@ -21,6 +21,7 @@ from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import read_entry
 from mcpclient.errors import UsageError
 from mcpclient.gate.load import load_config
+from tests.support.requirements import required
 
 STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}}
 REMOTE = {"url": "https://x/mcp", "headers": {"A": "b"}}
@@ -52,6 +53,39 @@ def test_what_is_added_is_loaded_and_removed(name: str, tmp_path: Path) -> None:
     assert config.servers["two"].options["headers"] == {"A": "b"}
     remove_server(path, "one")
     assert list(load_config(path).servers) == ["two"]
+
+
+def test_nothing_beside_a_server_changes() -> None:
+    """F-SAFE-6, F-MANY-7: a file in which that cannot be done stays as it is."""
+    required("tomllib")
+    path = "/p/.codex/config.toml"
+    text = "[mcp_servers.a]\nx = '''\n[b]\n'''\n# about b\n[mcp_servers.b]\ncommand = 'y'\n"
+    assert remove_server_from(text, path, "a") == "# about b\n[mcp_servers.b]\ncommand = 'y'\n"
+    replaced = add_server_to(text, path, "a", REMOTE, replace=True)
+    assert replaced.startswith("# about b\n[mcp_servers.b]\ncommand = 'y'\n\n[mcp_servers.a]")
+    dotted = "[mcp_servers]\na.command = 'x'\n[mcp_servers.a.env]\nA = 'b'\n"
+    with pytest.raises(UsageError, match="not changed here"):
+        remove_server_from(dotted, path, "a")
+    with pytest.raises(UsageError, match="twice"):
+        add_server_to(dotted, path, "a", REMOTE, replace=True)
+
+
+def test_toml() -> None:
+    required("tomllib")
+    text = "model = 'x' # mine\n"
+    added = add_server_to(text, "/p/.codex/config.toml", "one", REMOTE)
+    assert added == (
+        f'{text}\n[mcp_servers.one]\nurl = "https://x/mcp"\nhttp_headers = {{ A = "b" }}\n'
+    )
+    replaced = add_server_to(added, "/p/.codex/config.toml", "one", STDIO, replace=True)
+    assert 'command = "npx"' in replaced
+    assert "url" not in replaced
+    assert remove_server_from(added, "/p/.codex/config.toml", "one").strip() == text.strip()
+    inline = "[mcp_servers]\na = { command = 'x' }\n"
+    with pytest.raises(UsageError, match="not changed here"):
+        remove_server_from(inline, "config.toml", "a")
+    with pytest.raises(UsageError, match="not TOML"):
+        add_server_to("mcp_servers = {}\n", "config.toml", "a", STDIO)
 
 
 TEXT = """{
@@ -89,15 +123,8 @@ REFUSED: list[tuple[str, str, str, dict[str, Any], str]] = [
     (".mcp.json", TEXT, "n", {"command": "x", "args": "a"}, "args: must be a list of strings"),
     (".mcp.json", "{", "n", STDIO, r"\.mcp\.json:1: it is not JSON"),
     (".mcp.json", "[]", "n", STDIO, "cannot be changed"),
-    (
-        ".mcp.json",
-        '{"mcpServers": []}',
-        "n",
-        STDIO,
-        "cannot be changed: mcpServers is not an object",
-    ),
-    ("a.yaml", "a: b", "n", STDIO, "only JSON is written"),
-    (".codex/config.toml", "a = 1", "n", STDIO, "only JSON is written"),
+    (".mcp.json", '{"mcpServers": []}', "n", STDIO, "are not an object"),
+    ("a.yaml", "a: b", "n", STDIO, "YAML is read, but not written"),
 ]
 
 
@@ -106,7 +133,6 @@ def test_what_cannot_be_added(
     name: str, text: str, server: str, entry: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     with pytest.raises(UsageError, match=reason):
         add_server(path, server, entry)
