@@ -71,6 +71,7 @@ def test_nothing_beside_a_server_changes() -> None:
 
 
 def test_toml() -> None:
+    """F-MANY-7, F-SHOW-1"""
     required("tomllib")
     text = "model = 'x' # mine\n"
     added = add_server_to(text, "/p/.codex/config.toml", "one", REMOTE)
