@@ -1,4 +1,4 @@
-"""F-SAFE-6, F-MANY-7: One table of TOML is added or removed; everything else stays as it was written."""
+"""F-SAFE-6, F-MANY-7: one table of TOML is added or removed; all else stays as it was written."""
 
 from __future__ import annotations
 
