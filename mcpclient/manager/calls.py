@@ -14,13 +14,7 @@ from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import gather_outcomes
-from ..protocol.types import (
-    GetPromptResult,
-    Prompt,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-)
+from ..protocol.types import GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate
 from ..protocol.wire_object import WireObject
 from ..suggestions import there_is_no
 from .machine import Status

@@ -179,7 +179,8 @@ class Fleet:
     async def add(self, name: str, server: Target | ServerConfig) -> Server:
         """Add a server and connect it; see `Manager.add`."""
         self._require_open()
-        config = configured_servers({name: server}, self._gate)[name]
+        self._gate.look_up_rules()
+        config = self._gate.judge(_configured(name, server))
         while (before := self.servers.get(name)) is not None:
             if same_server(before.config, config) and not before.is_over:
                 await before.connect()

@@ -159,6 +159,17 @@ def test_what_changes_while_a_server_is_being_closed() -> None:
     run(main())
 
 
+def test_a_server_may_be_called_as_the_heading_of_a_file() -> None:
+    """F-MANY-4: what is added is one server, whatever its name."""
+
+    async def main() -> None:
+        async with Manager({}) as manager:
+            added = await manager.add("mcpServers", {"command": "./no-such-program"})
+            assert (added.name, str(added.status)) == ("mcpServers", "failed")
+
+    asyncio.run(main())
+
+
 def test_two_that_are_added_under_one_name() -> None:
     """F-MANY-4: the last one stays, and the other is closed, not forgotten while it runs."""
 

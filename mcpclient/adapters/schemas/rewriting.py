@@ -18,14 +18,7 @@ from typing import Any, Callable, NamedTuple
 from urllib.parse import unquote
 
 from ...protocol.schema import SchemaError, compile_schema
-from ...protocol.schema.references import (
-    DRAFT_2020_12,
-    LIST,
-    MAP,
-    ONE,
-    pointer_tokens,
-    subschemas,
-)
+from ...protocol.schema.references import DRAFT_2020_12, LIST, MAP, ONE, pointer_tokens, subschemas
 from ...protocol.schema.values import SchemaLimits, join_pointer
 from ...protocol.types import Tool
 
