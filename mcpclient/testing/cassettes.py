@@ -96,11 +96,14 @@ class Cassette:
         replay = self._recording.another()
         client = make(replay, **_without(options, _OF_THE_NETWORK))
         if isinstance(replay, Completing):
-            own = client.async_client if isinstance(client, sync.Client) else client
-            others = {**_without(options, _TOLD_ONCE), "trace": self._new_path}
-            replay.make_client = lambda: Client(
-                target, **{**others, "protocol_version": own.protocol_version}
-            )
+            own: Client = client.async_client if isinstance(client, sync.Client) else client
+
+            def make_client() -> Client:
+                given = _without(options, _TOLD_ONCE)
+                given.update(trace=self._new_path, protocol_version=own.protocol_version)
+                return Client(target, **given)
+
+            replay.make_client = make_client
             connection_of(own).ask_elsewhere = replay.ask
         return client
 
