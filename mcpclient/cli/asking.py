@@ -67,10 +67,7 @@ class Field:
 
     @property
     def choices(self) -> list[Choice]:
-        """The values to choose from, in the spelling of any revision (SEP-1330).
-
-        It is empty for free input.
-        """
+        """The values to choose from, if any, in the spelling of any revision (SEP-1330)."""
         schema = self.schema.get("items") if self.schema.get("type") == "array" else self.schema
         if not isinstance(schema, Mapping):
             return []

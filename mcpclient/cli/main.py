@@ -114,12 +114,6 @@ options:
 """
 
 
-def overview() -> str:
-    """Return the text of ``mcpclient --help``, at most 80 columns wide."""
-    listed = (f"  {name:11} {summary}" for name, summary in COMMANDS.items())
-    return _OVERVIEW.format(commands="\n".join(listed))
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code.
 
@@ -130,7 +124,8 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         return _print(f"mcpclient {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
-        return _print(overview())
+        listed = (f"  {name:11} {summary}" for name, summary in COMMANDS.items())
+        return _print(_OVERVIEW.format(commands="\n".join(listed)))
     if words[0] == "__complete":
         return _print(import_module(".help", __package__).complete(words[1:]))
     try:
