@@ -1,18 +1,27 @@
-"""What a server says is harmless when it reaches a terminal; tables are aligned."""
+"""Text for a terminal: what a server says is harmless there, tables, images, results: F-SHOW-3."""
 
 from __future__ import annotations
 
+import base64
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpclient import CallToolResult, ImageContent, UsageError
 from mcpclient.cli.render import (
     Style,
     contents,
+    definitions,
     one_line,
+    picture,
+    pictures_of,
     pretty_json,
+    result_text,
+    save_media,
     shorten,
     table,
     width_of,
@@ -20,6 +29,8 @@ from mcpclient.cli.render import (
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
 from tests.support.properties import examples
+
+# Text and tables
 
 PLAIN = Style()
 
@@ -41,13 +52,11 @@ def test_json_is_ascii_and_exact() -> None:
 
 
 def test_one_line_folds_white_space_and_takes_none() -> None:
-    """F-SHOW-3"""
     assert one_line("  two\n  lines\x1b ") == r"two lines\x1b"
     assert one_line(None) == ""
 
 
 def test_width_counts_the_columns_of_a_terminal() -> None:
-    """F-SHOW-3"""
     assert width_of("abc") == 3
     assert width_of("世界") == 4
     assert width_of("e\u0301") == 1
@@ -63,18 +72,15 @@ def test_width_counts_the_columns_of_a_terminal() -> None:
     ],
 )
 def test_shorten_cuts_to_columns(text: str, columns: int, shown: str) -> None:
-    """F-SHOW-3"""
     assert shorten(text, columns) == shown
 
 
 def test_a_table_is_aligned_by_what_is_seen() -> None:
-    """F-SHOW-3"""
     shown = table(("NAME", "WHAT"), [("世界", "world"), ("a", "letter")], PLAIN)
     assert shown == "NAME  WHAT\n世界  world\na     letter"
 
 
 def test_a_table_without_header_or_rows() -> None:
-    """F-SHOW-3"""
     assert table((), [("a", "b")], PLAIN) == "a  b"
     assert table((), [], PLAIN) == ""
 
@@ -92,7 +98,6 @@ def block(**fields: object) -> str:
 
 
 def test_text_is_shown_and_everything_else_is_noted() -> None:
-    """F-SHOW-3"""
     assert block(type="text", text="a\x1b\n") == r"a\x1b"
     assert block(type="image", mimeType="image/png", data="AAAA") == "[image, image/png, 3 bytes]"
     assert block(type="audio", mimeType="audio/wav", data="AAAA") == "[audio, audio/wav, 3 bytes]"
@@ -102,7 +107,6 @@ def test_text_is_shown_and_everything_else_is_noted() -> None:
 
 
 def test_embedded_resources_are_shown_like_resources() -> None:
-    """F-SHOW-3"""
     assert block(type="resource", resource={"uri": "x://y", "text": "inside"}) == "inside"
     binary = ResourceContents({"uri": "x://y", "mimeType": "a/b", "blob": "AAAA"})
     assert contents([binary], PLAIN) == "[x://y, a/b, 3 bytes]"
@@ -116,3 +120,185 @@ def test_json_that_is_too_deep_is_one_error() -> None:
         deep = [deep]
     with pytest.raises(ProtocolViolation, match="nested too deeply to show"):
         pretty_json(deep)
+
+
+# Names with what they mean
+
+
+def test_names_with_what_they_mean_are_filled_and_never_cut() -> None:
+    """F-SHOW-3: at any width; wide characters count twice."""
+    rows = [
+        ("a", "short"),
+        ("名前", "words that do not fit beside it"),
+        ("a long name", ""),
+        ("b c", "x"),
+    ]
+    assert definitions(rows, None).splitlines()[0] == "a            short"
+    assert definitions(rows, 24).splitlines() == [
+        "a         short",
+        "名前      words that do",
+        "          not fit beside",
+        "          it",
+        "a long name",
+        "b c       x",
+    ]
+    assert definitions([], 24) == ""
+
+
+# Images in the terminals that can show them
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 5000
+
+
+def image(data: bytes) -> dict[str, str]:
+    return {"type": "image", "mimeType": "image/png", "data": base64.b64encode(data).decode()}
+
+
+@pytest.mark.parametrize(
+    ("environ", "way"),
+    [
+        ({"TERM_PROGRAM": "iTerm.app"}, "iterm"),
+        ({"TERM_PROGRAM": "WezTerm"}, "iterm"),
+        ({"KITTY_WINDOW_ID": "1"}, "kitty"),
+        ({"TERM": "xterm-ghostty"}, "kitty"),
+        ({"TERM": "xterm-256color"}, ""),
+    ],
+)
+def test_which_terminals_show_images(environ: dict[str, str], way: str) -> None:
+    """F-SHOW-4"""
+    assert pictures_of(environ) == way
+
+
+def test_the_bytes_reach_the_terminal() -> None:
+    """F-SHOW-4: whole, in pieces of at most 4,096 characters for kitty."""
+    shown = picture(ImageContent(image(PNG)), "iterm")
+    assert shown.startswith(f"\x1b]1337;File=inline=1;size={len(PNG)}:")
+    assert base64.b64decode(shown.partition(":")[2].rstrip("\a")) == PNG
+    first, second, rest = picture(ImageContent(image(PNG)), "kitty").split("\x1b\\")
+    assert first.startswith("\x1b_Gf=100,a=T,m=1;")
+    assert second.startswith("\x1b_Gm=0;")
+    assert rest == ""
+    joined = first.partition(";")[2] + second.partition(";")[2]
+    assert base64.b64decode(joined) == PNG
+
+
+@pytest.mark.parametrize(
+    ("data", "way"), [(b"", "iterm"), (b"GIF89a", "kitty"), (PNG, ""), (b"x" * 9_000_000, "iterm")]
+)
+def test_what_is_not_shown(data: bytes, way: str) -> None:
+    """F-SHOW-4"""
+    assert picture(ImageContent(image(data)), way) == ""
+
+
+def test_a_result_shows_its_image_above_the_note() -> None:
+    """F-SHOW-4"""
+    result = CallToolResult({"content": [image(PNG), {"type": "text", "text": "a cat"}]})
+    shown = result_text(result, Style(columns=80, pictures="iterm"))
+    assert shown.startswith("\x1b]1337;")
+    assert shown.endswith("[image, image/png, 5008 bytes]\na cat")
+    assert "\x1b" not in result_text(result, Style(columns=80))
+
+
+# Results, in a pipe and on a terminal
+
+PIPE = Style()
+SCREEN = Style(columns=60)
+
+
+def result(*blocks: dict[str, Any], **more: Any) -> CallToolResult:
+    return CallToolResult({"content": list(blocks), **more})
+
+
+def of(value: Any) -> CallToolResult:
+    return result({"type": "text", "text": json.dumps(value)})
+
+
+SLACK = "https://acme.slack.com/archives/C0123456789/p1700000000000100"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"messages": "one\ntwo\x1b[2J"}, "one\ntwo\\x1b[2J"),
+        ({"text": "x" * 50, "ok": True}, "x" * 50 + "\n[ok: true]"),
+        ({"text": "y" * 90, "note": "n"}, "y" * 90 + "\n[note: n]"),
+        ({"sum": 3, "unit": "m"}, "sum:  3\nunit: m"),
+        ({"größe": 1, "b": None, "c": [1, 2]}, "größe: 1\nb:     null\nc:     [1, 2]"),
+        ({"deep": {"a": "x" * 200}}, '{\n  "deep": {\n    "a": "' + "x" * 49 + "…\n  }\n}"),
+        ({"message_link": SLACK, "channel_name": "general"}, "Sent a message to #general"),
+        ({"message_link": SLACK, "ok": True}, "Sent a message to #C0123456789"),
+        (
+            {"message_link": "https://evil.example/archives/C0/p1"},
+            "https://evil.example/archives/C0/p1",
+        ),
+        ({}, "{}"),
+    ],
+)
+def test_the_tiers_of_a_terminal(value: dict[str, Any], shown: str) -> None:
+    """F-SHOW-4"""
+    assert result_text(of(value), SCREEN) == shown
+    assert result_text(result(structuredContent=value), SCREEN) == shown
+
+
+def test_in_a_pipe_the_text_is_whole() -> None:
+    """F-SHOW-4: nothing is taken apart, cut, or left out."""
+    value = {"messages": "one\ntwo"}
+    assert result_text(of(value), PIPE) == json.dumps(value)
+    assert result_text(result(structuredContent=value), PIPE) == json.dumps(value, indent=2)
+
+
+@pytest.mark.parametrize("text", ["plain", "[1, 2]", "{broken", '{"a": ' * 2000])
+def test_what_is_no_object_stays(text: str) -> None:
+    """F-SHOW-4"""
+    assert result_text(result({"type": "text", "text": text}), SCREEN) == text
+
+
+def test_two_blocks_stay_two() -> None:
+    """F-SHOW-4"""
+    blocks = [{"type": "text", "text": '{"a": "b"}'}, {"type": "text", "text": "more"}]
+    assert result_text(result(*blocks), SCREEN) == '{"a": "b"}\nmore'
+
+
+def test_thirteen_pairs_are_too_many_and_long_json_is_cut() -> None:
+    """F-SHOW-4"""
+    many = {f"k{n}": n for n in range(13)}
+    assert result_text(of(many), SCREEN) == json.dumps(many, indent=2)
+    text = result_text(of({"rows": [list(range(300))]}), SCREEN)
+    assert text.splitlines()[-1] == "… 106 more lines; --json, or a pipe, has all of it"
+
+
+def test_a_link_where_the_terminal_has_links() -> None:
+    """F-SHOW-4"""
+    text = result_text(of({"message_link": SLACK}), Style(colour=True, columns=80))
+    assert text == f"Sent a message to \x1b]8;;{SLACK}\x1b\\#C0123456789\x1b]8;;\x1b\\"
+
+
+@pytest.mark.parametrize("end", ["\x1b]0;evil\x07", "\x1b\\evil", "\u202e", "é", "\x9c"])
+def test_a_link_that_a_terminal_would_act_upon_is_none(end: str) -> None:
+    """F-SAFE-6: the address of a hyperlink is printable ASCII."""
+    text = result_text(of({"message_link": f"{SLACK}{end}"}), Style(colour=True, columns=80))
+    assert "\x1b]" not in text
+    assert end not in text or end == "é"
+
+
+def test_media_are_saved(tmp_path: Path) -> None:
+    """F-SHOW-2: the first as named, others numbered."""
+    data = base64.b64encode(b"\x89PNG").decode()
+    blocks: list[dict[str, Any]] = [
+        {"type": "image", "data": data, "mimeType": "image/png"},
+        {"type": "text", "text": "between"},
+        {"type": "resource", "resource": {"uri": "a://b", "blob": data}},
+    ]
+    path = str(tmp_path / "a.png")
+    assert save_media(result(*blocks), path) == [path, str(tmp_path / "a-2.png")]
+    assert (tmp_path / "a-2.png").read_bytes() == b"\x89PNG"
+    plain = str(tmp_path / "plain")
+    assert save_media(result(*blocks), plain)[1] == plain + "-2"
+
+
+def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
+    """F-SHOW-4"""
+    with pytest.raises(UsageError, match="no image, sound or file"):
+        save_media(result({"type": "text", "text": "x"}), str(tmp_path / "x"))
+    with pytest.raises(UsageError, match="cannot write"):
+        save_media(result({"type": "image", "data": "", "mimeType": "image/png"}), str(tmp_path))

@@ -1,0 +1,390 @@
+"""Commands about a server's features, each against the demo server in this process: F-SHOW-1."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+
+from mcpclient import PeerError, UsageError
+from mcpclient.cli.screen import Screen
+from tests.cli.in_process import ask, prepared
+
+# info
+
+
+def test_it_says_who_and_what() -> None:
+    assert ask("info").text.splitlines() == [
+        "server        Demo server (demo-server 1.0.0)",
+        "revision      2025-11-25",
+        "transport     in-process",
+        "capabilities  completions, prompts, resources, tools",
+        "",
+        "Call echo, add, count or fail. Nothing here does any harm.",
+    ]
+
+
+def test_the_stateless_era_looks_the_same() -> None:
+    assert ask("info", revision="2026-07-28").raw["protocolVersion"] == "2026-07-28"
+
+
+def test_the_raw_form_is_what_the_server_declared() -> None:
+    """F-SHOW-2"""
+    raw = ask("info").raw
+    assert raw["serverInfo"]["name"] == "demo-server"
+    assert raw["capabilities"] == {
+        "tools": {},
+        "resources": {},
+        "prompts": {},
+        "completions": {},
+    }
+    assert raw["transport"] == "in-process"
+    assert raw["instructions"].startswith("Call echo")
+
+
+def test_a_server_that_says_little_and_one_that_says_evil_things() -> None:
+    """F-SHOW-3"""
+    silent = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    text = ask("info", answers={"initialize": silent}).text
+    assert "server        unknown" in text
+    assert text.endswith("capabilities  none")
+    evil = {
+        **silent,
+        "serverInfo": {"name": "\x1b[2J", "version": "1"},
+        "capabilities": {"tools": {"listChanged": True, "x": False}, "odd\x1b": 1},
+        "instructions": "\x1b[31mred",
+    }
+    text = ask("info", answers={"initialize": evil}).text
+    assert "\x1b" not in text
+    assert r"odd\x1b, tools (listChanged)" in text
+
+
+# ping
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_it_says_how_long_the_answer_took(revision: str) -> None:
+    answer = ask("ping", revision=revision)
+    assert re.fullmatch(r"answered in \d+\.\d ms", answer.text)
+    assert answer.raw["milliseconds"] >= 0
+
+
+# tools
+
+
+def test_tools_are_listed_with_their_arguments() -> None:
+    answer = ask("tools")
+    assert answer.text.splitlines() == [
+        "TOOL   ARGUMENTS     DESCRIPTION",
+        "echo   message       Say the same again",
+        "add    a b           Add two numbers",
+        "count  to [seconds]  Count slowly, and report the progress",
+        "fail   [reason]      Fail, as tools sometimes do",
+    ]
+    assert [tool["name"] for tool in answer.raw["tools"]] == ["echo", "add", "count", "fail"]
+    assert answer.raw["tools"][0]["inputSchema"]["required"] == ["message"]
+
+
+@pytest.mark.parametrize(("nameless", "said"), [([{}], "a tool"), ([{"name": 5}] * 2, "2 tools")])
+def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> None:
+    """F-SHOW-1: nobody could call it, so it is told of apart from the others."""
+    errors = io.StringIO()
+    tools = [*nameless, {"name": "echo"}]
+    answer = ask(
+        "tools",
+        answers={"tools/list": {"tools": tools}},
+        screen=Screen(io.StringIO(), errors, {}),
+    )
+    assert [line.split() for line in answer.text.splitlines()][1:] == [["echo"]]
+    assert errors.getvalue() == f"the server sent {said} without a name, which cannot be called\n"
+    assert answer.raw["tools"] == tools
+
+
+def test_a_description_cannot_leave_its_line() -> None:
+    """F-SHOW-3"""
+    evil = {"name": "a\n\x1b[1A", "title": "first\nsecond\u202e"}
+    text = ask("tools", answers={"tools/list": {"tools": [evil]}}).text
+    assert text.splitlines()[1].split() == ["a", r"\x1b[1A", "first", r"second\u202e"]
+
+
+def test_one_tool_is_described() -> None:
+    """F-SHOW-1: signature, types, defaults, description and annotations."""
+    tool = {
+        "name": "send",
+        "description": "Send a letter.\x1b[2J",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "to": {"type": "string", "description": "Whom to"},
+                "size": {"enum": ["s", "m"], "default": "m"},
+                "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}},
+            },
+            "required": ["to"],
+            "$defs": {"tag": {"type": ["string", "null"]}},
+        },
+        "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
+        "annotations": {"readOnlyHint": "odd", "destructiveHint": True},
+    }
+    text = ask("tools", "send", answers={"tools/list": {"tools": [tool]}}).text
+    assert text.splitlines() == [
+        'send to=string [size="s" | "m"] [tags=array of null | string]',
+        "",
+        "(destructive)",
+        "",
+        r"Send a letter.\x1b[2J",
+        "",
+        "ARGUMENT  TYPE                              DEFAULT  DESCRIPTION",
+        "to        string                                     Whom to",
+        'size      "s" | "m", optional               "m"',
+        "tags      array of null | string, optional",
+        "",
+        "RETURNS  TYPE     DESCRIPTION",
+        "id       integer",
+        "",
+        "mcpclient call SERVER send to=text",
+    ]
+
+
+def test_a_pattern_filters() -> None:
+    assert [tool["name"] for tool in ask("tools", "*O*").raw["tools"]] == ["echo", "count"]
+    assert ask("tools", "x*").text == "no tools"
+
+
+def test_a_name_that_is_not_there() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(UsageError, match="no tool 'Echo'; did you mean 'echo'"):
+        ask("tools", "Echo")
+    with pytest.raises(UsageError, match="does not take 'add'"):
+        prepared("tools", "echo", "add")
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
+        ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
+        ({"properties": {"a": {}, "b": {}}, "required": [["a"], {}, "b", None]}, "[a] b"),
+        ({"type": "object"}, ""),
+        (True, ""),
+        ({"properties": ["a"]}, ""),
+    ],
+)
+def test_arguments_of_a_schema(schema: object, shown: str) -> None:
+    """F-SHOW-2"""
+    tool = {"name": "t", "inputSchema": schema, "title": "T"}
+    text = ask("tools", answers={"tools/list": {"tools": [tool]}}).text
+    assert text.splitlines()[1].split() == ["t", *shown.split(), "T"]
+
+
+# call --detach, tasks, task
+
+WORKING = {"taskId": "t1", "status": "working", "statusMessage": "half\x1b", "pollInterval": 1}
+DONE = {**WORKING, "status": "completed", "createdAt": "2026-01-01"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "serverInfo": {"name": "s", "version": "1"},
+        "capabilities": {
+            "tools": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+        },
+    },
+    "tools/list": {"tools": [{"name": "slow", "execution": {"taskSupport": "optional"}}]},
+    "tools/call": {"task": WORKING},
+    "tasks/get": DONE,
+    "tasks/list": {"tasks": [WORKING, DONE]},
+    "tasks/result": {"content": [{"type": "text", "text": "done"}]},
+    "tasks/cancel": {**WORKING, "status": "cancelled"},
+}
+
+
+def test_a_call_goes_on_as_a_task() -> None:
+    """F-SHOW-21: its id is all of the output, and the line to wait with is said beside it."""
+    errors = io.StringIO()
+    screen = Screen(io.StringIO(), errors, {})
+    answer = ask("call", "slow", "--detach", answers=ANSWERS, screen=screen)
+    assert (answer.text, answer.raw["status"]) == ("t1", "working")
+    assert "mcpclient task SERVER t1 --wait" in errors.getvalue()
+
+
+def test_tasks_are_listed_and_waited_for() -> None:
+    """F-SHOW-21"""
+    assert ask("tasks", answers=ANSWERS).text.splitlines() == [
+        "TASK  STATUS     SINCE       MESSAGE",
+        r"t1    working                half\x1b",
+        r"t1    completed  2026-01-01  half\x1b",
+    ]
+    assert ask("task", "t1", answers=ANSWERS).text == r"completed: half\x1b"
+    assert ask("task", "t1", "--cancel", answers=ANSWERS).raw["status"] == "completed"
+    waited = ask("task", "t1", "--wait", answers=ANSWERS)
+    assert (waited.text, waited.failed) == ("done", False)
+
+
+def test_a_server_without_tasks() -> None:
+    """F-SHOW-21"""
+    for command, words in (("call", ["echo", "message=x", "--detach"]), ("tasks", [])):
+        with pytest.raises(UsageError, match="tasks"):
+            ask(command, *words)
+
+
+# --pick
+
+ITEMS = {"items": [{"id": 1, "title": "One\x1b"}, {"id": 2, "title": "Two"}]}
+
+
+def test_parts_of_a_call() -> None:
+    """F-SHOW-20: of structured content, or of JSON in the text; strings stay as they are."""
+    structured = {"tools/call": {"content": [], "structuredContent": ITEMS}}
+    text = ask("call", "echo", "message=x", "--pick", "items[].{id}", answers=structured).text
+    assert text.splitlines() == ['{"id": 1}', '{"id": 2}']
+    written = {"tools/call": {"content": [{"type": "text", "text": '{"a": ["x\\u001b", 5]}'}]}}
+    assert ask("call", "echo", "message=x", "--pick", ".a[]", answers=written).text == "x\\x1b\n5"
+    with pytest.raises(UsageError, match="needs JSON"):
+        ask("call", "echo", "message=x", "--pick", ".a[]")
+    failed = {"tools/call": {"content": [{"type": "text", "text": "no"}], "isError": True}}
+    assert ask("call", "echo", "message=x", "--pick", ".a", answers=failed).text == "no"
+
+
+def test_parts_of_a_resource_and_of_the_tools() -> None:
+    """F-SHOW-20"""
+    held = {"resources/read": {"contents": [{"uri": "a:b", "text": '{"a": 1}'}]}}
+    assert ask("read", "a:b", "--pick", "a", answers=held).text == "1"
+    assert ask("tools", "--pick", "tools[].name").text.splitlines()[:2] == ["echo", "add"]
+
+
+def test_a_pick_is_read_before_anything_starts() -> None:
+    """F-SHOW-20"""
+    with pytest.raises(UsageError, match="column 7"):
+        prepared("call", "echo", "--pick", "items[")
+
+
+NOTHING: dict[str, dict[str, Any]] = {
+    "tools/list": {"tools": []},
+    "prompts/list": {"prompts": []},
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+    "tasks/list": {"tasks": []},
+}
+
+
+@pytest.mark.parametrize("kind", ["tools", "prompts", "resources", "tasks"])
+def test_an_empty_list_says_so(kind: str) -> None:
+    assert ask(kind, answers={**ANSWERS, **NOTHING}).text == f"no {kind}"
+
+
+# resources
+
+
+def test_resources_and_templates_are_listed() -> None:
+    answer = ask("resources")
+    assert answer.text.splitlines() == [
+        "RESOURCE       TYPE        DESCRIPTION",
+        "demo://readme  text/plain  A short text",
+        "demo://pixel   image/png   A very small image",
+        "",
+        "TEMPLATE                TYPE        DESCRIPTION",
+        "demo://greeting/{name}  text/plain  A greeting for anyone",
+    ]
+    assert [item["name"] for item in answer.raw["resources"]] == ["readme", "pixel"]
+    assert answer.raw["resourceTemplates"][0]["uriTemplate"] == "demo://greeting/{name}"
+
+
+def test_a_server_need_not_know_templates() -> None:
+    unknown = {"resources/templates/list": {"code": -32601, "message": "Method not found"}}
+    answer = ask("resources", answers=unknown)
+    assert "TEMPLATE" not in answer.text
+    assert answer.raw["resourceTemplates"] == []
+
+
+def test_other_errors_are_not_hidden() -> None:
+    broken = {"resources/templates/list": {"code": -32603, "message": "broken"}}
+    with pytest.raises(PeerError, match="broken"):
+        ask("resources", answers=broken)
+
+
+# read
+
+
+def test_a_text() -> None:
+    answer = ask("read", "demo://greeting/Ada")
+    assert answer.text == "Hello, Ada!"
+    assert answer.content == b"Hello, Ada!\n"
+    assert answer.raw["contents"][0]["uri"] == "demo://greeting/Ada"
+
+
+def test_an_image_is_noted_for_people_and_whole_for_files() -> None:
+    answer = ask("read", "demo://pixel")
+    assert answer.text == "[demo://pixel, image/png, 70 bytes]"
+    assert answer.content is not None
+    assert answer.content.startswith(b"\x89PNG\r\n")
+
+
+def test_what_is_not_there_and_what_is_not_said() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(PeerError, match="Resource not found"):
+        ask("read", "demo://nothing")
+    with pytest.raises(UsageError, match="read needs URI"):
+        prepared("read")
+
+
+# prompts
+
+
+def test_prompts_are_listed_with_their_arguments() -> None:
+    answer = ask("prompts")
+    assert answer.text.splitlines() == [
+        "PROMPT  ARGUMENTS     DESCRIPTION",
+        "haiku   topic [mood]  Ask for a haiku",
+    ]
+    assert answer.raw["prompts"][0]["arguments"][0]["required"] is True
+
+
+# prompt
+
+
+def test_a_prompt_is_filled_in() -> None:
+    """F-SHOW-1: its arguments are strings, whatever they look like."""
+    answer = ask("prompt", "haiku", "topic=42", "mood=calm")
+    assert answer.text == "user: Write a haiku about 42 in a calm mood."
+    assert answer.raw["messages"][0]["role"] == "user"
+
+
+def test_every_message_is_shown_and_escaped() -> None:
+    """F-SHOW-3"""
+    messages = [
+        {"role": "user", "content": {"type": "text", "text": "\x1b[31mred"}},
+        {"role": "assistant\x1b", "content": {"type": "image", "mimeType": "a/b", "data": ""}},
+    ]
+    answer = ask("prompt", "x", answers={"prompts/get": {"messages": messages}})
+    assert answer.text == "user: \\x1b[31mred\nassistant\\x1b: [image, a/b, 0 bytes]"
+
+
+def test_a_prompt_that_is_refused() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(PeerError, match="needs a topic"):
+        ask("prompt", "haiku")
+
+
+# complete
+
+
+def test_suggestions_for_the_argument_of_a_prompt() -> None:
+    """F-SHOW-1, F-API-5"""
+    answer = ask("complete", "haiku", "mood", "c", "topic=rain")
+    assert answer.text == "calm\ncheerful"
+    assert answer.raw == {
+        "completion": {"values": ["calm", "cheerful"], "total": 2, "hasMore": False}
+    }
+
+
+def test_suggestions_for_the_argument_of_a_template() -> None:
+    """F-SHOW-1, F-API-5"""
+    assert ask("complete", "demo://greeting/{name}", "name", "A").text == "Ada\nAlan"
+
+
+def test_all_three_words_are_needed() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(UsageError, match="complete needs BEGINNING"):
+        prepared("complete", "haiku", "mood")
