@@ -1,21 +1,35 @@
-"""Arguments as they are typed: key=value, JSON, files and stdin."""
+"""Arguments as they are typed, and the schema of the tool: F-SHOW-2."""
 
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mcpclient import UsageError
-from mcpclient.cli.arguments import parse_arguments as parse_untyped
-from mcpclient.cli.arguments import parse_text_arguments, type_of, unchecked_arguments
+from mcpclient import Tool, UsageError
+from mcpclient.cli.arguments import (
+    checked_arguments,
+    parse_arguments,
+    parse_text_arguments,
+    tool_named,
+    type_of,
+    unchecked_arguments,
+)
+from tests.support.properties import examples
+from tests.support.strategies import clean_texts, json_objects, json_values, texts
+from tests.tools.fuzz.targets import arguments
+
+# Arguments as they are typed
 
 
-def parse_arguments(words: list[str]) -> dict[str, Any]:
+def read(words: list[str]) -> dict[str, Any]:
     """The arguments of a tool whose schema is not known."""
-    return unchecked_arguments(parse_untyped(words))
+    return unchecked_arguments(parse_arguments(words))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +57,7 @@ def parse_arguments(words: list[str]) -> dict[str, Any]:
 )
 def test_a_value_is_guessed_or_forced(word: str, value: Any) -> None:
     """F-SHOW-2"""
-    assert parse_arguments([word]) == {"a": value}
+    assert read([word]) == {"a": value}
 
 
 def test_a_schema_that_contains_itself_is_read_once() -> None:
@@ -54,16 +68,16 @@ def test_a_schema_that_contains_itself_is_read_once() -> None:
 
 def test_several_arguments() -> None:
     """F-SHOW-2"""
-    assert parse_arguments(["a=1", "b=two"]) == {"a": 1, "b": "two"}
-    assert parse_arguments([]) == {}
+    assert read(["a=1", "b=two"]) == {"a": 1, "b": "two"}
+    assert read([]) == {}
 
 
 def test_values_from_files(tmp_path: Path) -> None:
     """F-SHOW-2: text stays text, even if it looks like a number, unless JSON is asked for."""
     file = tmp_path / "value"
     file.write_text("5", "utf-8")
-    assert parse_arguments([f"a=@{file}"]) == {"a": "5"}
-    assert parse_arguments([f"a:=@{file}"]) == {"a": 5}
+    assert read([f"a=@{file}"]) == {"a": "5"}
+    assert read([f"a:=@{file}"]) == {"a": 5}
     assert parse_text_arguments([f"a=@{file}"]) == {"a": "5"}
 
 
@@ -72,9 +86,9 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file = tmp_path / "arguments.json"
     file.write_text('{"a": "ü"}', "utf-8")
     monkeypatch.setattr("sys.stdin", io.StringIO('{"a": 2}'))
-    assert parse_arguments(['{"a": "="}']) == {"a": "="}
-    assert parse_arguments([f"@{file}"]) == {"a": "ü"}
-    assert parse_arguments(["-"]) == {"a": 2}
+    assert read(['{"a": "="}']) == {"a": "="}
+    assert read([f"@{file}"]) == {"a": "ü"}
+    assert read(["-"]) == {"a": 2}
     assert parse_text_arguments(['{"a": "b"}']) == {"a": "b"}
 
 
@@ -98,7 +112,7 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_wrong_is_told(words: list[str], reason: str) -> None:
     """F-SHOW-2"""
     with pytest.raises(UsageError, match=reason):
-        parse_arguments(words)
+        read(words)
 
 
 def test_a_file_with_a_list_is_refused(tmp_path: Path) -> None:
@@ -106,7 +120,7 @@ def test_a_file_with_a_list_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     file.write_text("[1]", "utf-8")
     with pytest.raises(UsageError, match="a JSON object is needed"):
-        parse_arguments([f"@{file}"])
+        read([f"@{file}"])
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -114,7 +128,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "binary"
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="cannot read"):
-        parse_arguments([f"a=@{file}"])
+        read([f"a=@{file}"])
 
 
 def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +136,7 @@ def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     binary = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), "utf-8")
     monkeypatch.setattr("sys.stdin", binary)
     with pytest.raises(UsageError, match="cannot read stdin"):
-        parse_arguments(["-"])
+        read(["-"])
 
 
 def test_arguments_of_prompts_are_strings() -> None:
@@ -138,3 +152,118 @@ def test_bytes_that_are_no_characters_are_refused() -> None:
     for parse in (parse_arguments, parse_text_arguments):
         with pytest.raises(UsageError, match=r"not valid UTF-8: 'a\\udcff'"):
             parse(["message=a\udcff"])
+
+
+# Arguments and the schema of the tool
+
+
+def tool(*required: str, **properties: Any) -> Tool:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return Tool({"name": "t", "inputSchema": schema})
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "string"}, "5", "5"),
+        ({"type": "string"}, "true", "true"),
+        ({"type": "integer"}, "5", 5),
+        ({"type": "integer"}, "5.0", 5),
+        ({"type": "number"}, "2.5", 2.5),
+        ({"type": "boolean"}, "yes", True),
+        ({"type": "boolean"}, "0", False),
+        ({"type": ["string", "null"]}, "null", None),
+        ({"type": ["string", "integer"]}, "5", 5),
+        ({"type": ["string", "integer"]}, "five", "five"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x", "x"),
+        ({"enum": ["1", "2"]}, "1", "1"),
+        ({"enum": [1, 2]}, "1", 1),
+        ({"const": "7"}, "7", "7"),
+        ({"type": "array", "items": {"type": "integer"}}, "1,2", [1, 2]),
+        ({"type": "array", "items": {"type": "string"}}, '["1"]', ["1"]),
+        ({"type": "object"}, '{"a": 1}', {"a": 1}),
+        ({"$ref": "#/properties/other"}, "5", "5"),
+        ({"$ref": "#/nowhere"}, "5", 5),
+        ({}, "5", 5),
+        (True, "x", "x"),
+    ],
+)
+def test_a_value_gets_the_type_of_the_schema(schema: Any, text: str, value: Any) -> None:
+    given = parse_arguments([f"a={text}"])
+    found = checked_arguments(tool(a=schema, other={"type": "string"}), given)
+    assert found == {"a": value}
+    assert type(found["a"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["count=x"], "argument 'count' is of type integer, not 'x'"),
+        (["count=1.5"], "argument 'count' is of type integer, not '1.5'"),
+        (["count=1", "naem=x"], "there is no argument 'naem'; did you mean 'name'"),
+        ([], "missing: count"),
+        (['{"count": "1"}'], "/count"),
+        (["count=1", "size=xl"], "/size"),
+        (["count:=true"], "/count"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_signature(words: list[str], reason: str) -> None:
+    named = tool("count", count={"type": "integer"}, name={"type": "string"}, size={"enum": ["s"]})
+    with pytest.raises(UsageError, match=reason) as refused:
+        checked_arguments(named, parse_arguments(words))
+    assert 'usage: t count=integer [name=string] [size="s"]' in str(refused.value)
+    assert "--unchecked" in refused.value.hint
+
+
+def test_other_arguments_are_the_schemas_business() -> None:
+    """F-SHOW-2: what is like no name is refused only where the schema is closed."""
+    open_tool = tool(a={"type": "string"})
+    assert checked_arguments(open_tool, parse_arguments(["zebra=1"])) == {"zebra": 1}
+    closed = Tool({"name": "t", "inputSchema": {"properties": {}, "additionalProperties": False}})
+    with pytest.raises(UsageError, match="no argument 'zebra'; there are none"):
+        checked_arguments(closed, parse_arguments(["zebra=1"]))
+
+
+@pytest.mark.parametrize("schema", [True, {"type": 5}, {"properties": {"a": {"pattern": "("}}}])
+def test_a_schema_that_cannot_be_used_checks_nothing(schema: Any) -> None:
+    odd = Tool({"name": "t", "inputSchema": schema})
+    assert checked_arguments(odd, parse_arguments(["a=1"])) == {"a": 1}
+
+
+def test_a_tool_by_its_name() -> None:
+    tools = [Tool({"name": "git_log"}), Tool({"name": "git_status"})]
+    assert tool_named("git_log", tools) is tools[0]
+    for wrong, meant in (("GIT_LOG", "mean 'git_log'"), ("zzz", "are git_log, git_status")):
+        with pytest.raises(UsageError, match=meant):
+            tool_named(wrong, tools)
+    with pytest.raises(UsageError, match="there are none"):
+        tool_named("x", [])
+
+
+# Properties of arguments
+
+keys = st.text("ab-_.é", min_size=1, max_size=5).filter(lambda key: key != "-")
+
+
+@examples(30)
+@given(st.dictionaries(keys, json_values, max_size=3), json_objects)
+def test_json_arrives_as_it_was_typed(pairs: dict[str, Any], whole: dict[str, Any]) -> None:
+    """F-SHOW-2: ``key:=json``, and all arguments in one object."""
+    assert read([f"{key}:={json.dumps(value)}" for key, value in pairs.items()]) == pairs
+    assert read([json.dumps(whole)]) == whole
+
+
+@examples(30)
+@given(keys, clean_texts.filter(lambda text: not text.startswith("@")))
+def test_text_stays_text(key: str, text: str) -> None:
+    """F-SHOW-2: for a prompt always, for a tool unless it is another kind of JSON value."""
+    assert parse_text_arguments([f"{key}={text}"]) == {key: text}
+    found = read([f"{key}={text}"])[key]
+    assert found == text or json.loads(text) == found
+
+
+@examples(60)
+@given(st.lists(texts | st.sampled_from(["a=1", "a:=", "=", "b={", "{}", "c=[[", "d=NaN"])))
+def test_any_words_are_arguments_or_refused(words: list[str]) -> None:
+    """F-SHOW-2"""
+    arguments.target("\n".join(words).encode("utf-8", "surrogatepass"))

@@ -1,8 +1,9 @@
-"""Every error has its exit code, and all its fields in JSON."""
+"""Every error has its exit code, and all its fields in JSON: F-SHOW-2."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import PurePosixPath
 
 import pytest
@@ -23,7 +24,11 @@ from mcpclient import (
     SessionExpired,
     UsageError,
 )
+from mcpclient.cli import main as commands
+from mcpclient.cli.help import chapter
 from mcpclient.cli.running import error_as_json, error_text, exit_code
+
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -127,3 +132,17 @@ def test_an_error_that_is_too_deep_is_shown_all_the_same() -> None:
     assert shown["data"] == "<list, nested too deeply to be shown>"
     assert shown["code"] == -32000
     json.dumps(shown)
+
+
+# Exit codes
+
+
+def test_the_guide_explains_every_code() -> None:
+    """F-SHOW-2: and none that there is not."""
+    explained = re.findall(r"^\| (\d+) \|", chapter("errors"), re.M)
+    known = [
+        code
+        for name, code in vars(commands).items()
+        if type(code) is int and name.isupper() and name[0] != "_"
+    ]
+    assert sorted(map(int, explained)) == sorted([0, *known])

@@ -11,10 +11,12 @@ import pytest
 import mcpclient
 from mcpclient import UsageError
 from mcpclient.cli.command import LocalCommand
-from mcpclient.cli.help import CHAPTERS
+from mcpclient.cli.help import CHAPTERS, chapter, laid_out
 from mcpclient.cli.main import command_named
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
+
+# help
 
 
 def shown(*words: str, out: io.StringIO | None = None) -> str:
@@ -66,3 +68,64 @@ def test_a_terminal_gets_a_layout_of_its_width() -> None:
     """F-SHOW-3, F-SHOW-11: anything else gets the Markdown itself."""
     assert max(map(len, shown("errors", out=Terminal()).splitlines())) < 80
     assert "| code | means |" in shown("errors")
+
+
+# The layout of a chapter
+
+TEXT = """\
+# A heading
+
+Some prose that goes on over
+two lines of the source.
+- an item that is so long that it has to be wrapped
+- another
+
+| option | means |
+|---|---|
+| `a` | the first letter of the alphabet | it has no `\\|` |
+| `a-very-long-option-indeed` | something | |
+
+    code that is indented, and longer than the width
+```sh
+code in a fence, which is longer than the width as well
+```
+"""
+
+
+def test_prose_is_filled_and_code_is_not() -> None:
+    assert laid_out(TEXT, 37).splitlines() == [
+        "# A heading",
+        "",
+        "Some prose that goes on over two",
+        "lines of the source.",
+        "- an item that is so long that it",
+        "  has to be wrapped",
+        "- another",
+        "",
+        "`a`           the first letter of",
+        "              the alphabet. it has",
+        "              no `|`",
+        "`a-very-long-option-indeed`",
+        "              something",
+        "",
+        "    code that is indented, and longer than the width",
+        "```sh",
+        "code in a fence, which is longer than the width as well",
+        "```",
+    ]
+
+
+@pytest.mark.parametrize("columns", [30, 80, 300])
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_says_the_same_in_any_width(name: str, columns: int) -> None:
+    """F-SHOW-3: no line of prose is wider, unless it is one word; all that is prose is there."""
+    text = chapter(name)
+    shown = laid_out(text, columns)
+    is_code = False
+    for line in shown.splitlines():
+        is_code ^= line.startswith("```")
+        if not is_code and not line.startswith(("    ", "#", "<!--", "```")):
+            assert len(line) < columns or " " not in line.strip(), line
+    prose = [line for line in text.splitlines() if not line.startswith("|")]
+    if columns > 30:  # else long words are broken
+        assert {word for line in prose for word in line.split()} <= set(shown.split())
