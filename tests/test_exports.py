@@ -1,4 +1,4 @@
-"""The public names: deliberate, complete, and loaded only when used."""
+"""F-PACK-1, F-PACK-3: the public names are deliberate, complete, and loaded only when used."""
 
 from __future__ import annotations
 

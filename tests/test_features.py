@@ -12,6 +12,12 @@ TABLE = TESTS / "FEATURES.md"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
+# What is tested there is no promise: the tools and helpers of the tests, and the rules of the code.
+OF_THE_PROJECT = {
+    *("support", "tools", "test_calls_per_flow.py", "test_contributing.py", "test_costs.py"),
+    *("test_features.py", "test_floors.py", "test_style.py"),
+}
+
 # "F-LIFE-1 to F-LIFE-4" cites the rows between, too.
 CITATION = re.compile(r"\bF-([A-Z]+)-(\d+)(?: to F-\1-(\d+))?")
 ROW = re.compile(r"\| ([A-Z]+-\d+) \| (.+) \| (.+) \|")
@@ -69,6 +75,18 @@ def test_a_promise_that_is_done_is_cited_by_a_test() -> None:
 def test_an_id_that_is_cited_is_a_promise() -> None:
     promised = rows()
     assert not {name: files for name, files in citations().items() if name not in promised}
+
+
+def test_a_test_of_the_package_cites_a_promise() -> None:
+    """In its docstring or in that of its class or module; or it should not be there."""
+    bare = [
+        f"{path.relative_to(TESTS)}::{name}"
+        for path in TESTS.rglob("test_*.py")
+        if path.relative_to(TESTS).parts[0] not in OF_THE_PROJECT
+        for name, docstrings in cases_of(ast.parse(path.read_text("utf-8")), ())
+        if not list(cited(" ".join(docstrings)))
+    ]
+    assert not bare
 
 
 def test_a_promise_that_is_not_done_says_what_is_missing() -> None:

@@ -1,4 +1,4 @@
-"""Every error says what to do about it, in one sentence."""
+"""F-SHOW-15: every error says what to do about it, in one sentence."""
 
 from __future__ import annotations
 

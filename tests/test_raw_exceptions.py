@@ -1,4 +1,4 @@
-"""Errors of this library, and no raw ones, for whatever a server, a file or a caller gives.
+"""F-WIRE-7: errors of this library, no raw ones, whatever a server, a file or a caller gives.
 
 Each of these once was a `RecursionError`, a `ValueError` or a `TypeError` from deep inside.
 """

@@ -1,4 +1,4 @@
-"""What the README shows is true: its examples run here, and print what it says they print.
+"""F-PACK-4: what the README shows is true. Its examples run here, and print what it says.
 
 A comment before a block says how it is tested, see `tests.support.prose`.
 """

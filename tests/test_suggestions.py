@@ -1,4 +1,4 @@
-"""What was meant by a name that does not exist: F-SHOW-2."""
+"""F-SHOW-19: what was meant by a name that does not exist."""
 
 from __future__ import annotations
 

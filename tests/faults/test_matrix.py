@@ -1,4 +1,4 @@
-"""Plays the fault matrix, cell by cell."""
+"""F-LIFE-6, F-LIFE-7, F-API-8: plays the fault matrix, cell by cell."""
 
 from __future__ import annotations
 
