@@ -13,6 +13,7 @@ from ..jsonrpc import messages
 from ..jsonrpc.codec import MalformedMessage, encode, encode_large
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
 from ..jsonrpc.verbatim import decode_verbatim
+from ..lazy import response_id
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 
@@ -146,12 +147,14 @@ class HostChannel:
 
     def _take_line(self, line: Line) -> None:
         if not isinstance(line, bytes):
-            self._refuse(None, ErrorCode.INVALID_REQUEST, "the message is too large")
+            request_id = response_id.find_response_id(line.start, line.end, of_request=True)
+            self._refuse(request_id, ErrorCode.INVALID_REQUEST, "the message is too large")
         elif line.strip():
             try:
                 value = decode_verbatim(line)
             except MalformedMessage as error:
-                self._refuse(None, ErrorCode.PARSE_ERROR, error.reason)
+                request_id = response_id.find_response_id(line, of_request=True)
+                self._refuse(request_id, ErrorCode.PARSE_ERROR, error.reason)
                 return
             is_batch = isinstance(value, list) and 0 < len(value) <= _MAX_BATCH
             for message in value if is_batch else [value]:

@@ -28,17 +28,20 @@ _SCANNED = 64 * 1024
 _SCANNED_END = 512
 
 
-def find_response_id(start: bytes | str, end: bytes | str | None = None) -> RequestId | None:
+def find_response_id(
+    start: bytes | str, end: bytes | str | None = None, *, of_request: bool = False
+) -> RequestId | None:
     """Return the id of a response whose text does not parse, or None if it cannot be told.
 
     ``start``: the text, or its first bytes when ``end`` gives the last ones. Looks for a top-level
     ``id`` near the start, then among the last members, unless there is a top-level ``method``.
+    ``of_request``: only where there is one.
     """
     head = _as_bytes(start[:_SCANNED])
     if _OBJECT.match(head) is None:
         return None
     depth = 0
-    is_key = False
+    is_key = has_method = False
     found: RequestId | None = None
     for token in _TOKEN.finditer(head):
         symbol = token.group()
@@ -51,11 +54,12 @@ def find_response_id(start: bytes | str, end: bytes | str | None = None) -> Requ
             is_key = depth == 1
         elif depth == 1 and is_key and symbol != b":":
             is_key = False
-            if symbol == b'"method"':
-                return None
+            has_method |= symbol == b'"method"'
             if symbol == b'"id"':
                 value = _ID_MEMBER.match(head, token.end())
                 found = _id_of(value) if value else None
+    if has_method != of_request:
+        return None
     if found is not None:
         return found
     tail = start if end is None else end

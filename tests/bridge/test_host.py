@@ -55,6 +55,29 @@ def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: in
     run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        (b'{"id":7,"method":"x","params":{"a":"%b"}}' % (b"x" * 2**26), -32600, 7),
+        (b'{"method":"x","params":%b,"jsonrpc":"2.0","id":"y"}' % (b"[" * 2**17), -32700, "y"),
+        (b'{"id":7,"result":{"a":"%b"}}' % (b"x" * 2**26), -32600, None),
+        (b'{"id":7,"result":nothing}', -32700, None),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered(
+    line: bytes, code: int, request_id: int | str | None
+) -> None:
+    """F-BRIDGE-1: under its id, so that its caller does not wait; a response has no answer."""
+
+    async def scenario() -> None:
+        async with bridged(McpServer("handshake")) as (host, _):
+            host.write(line)
+            refused = await host.message()
+            assert (refused["error"]["code"], refused["id"]) == (code, request_id)
+
+    run(scenario())
+
+
 def test_requests_in_an_array_are_served_one_by_one() -> None:
     """F-BRIDGE-1: revision 2025-03-26 has them, and no other."""
 

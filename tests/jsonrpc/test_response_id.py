@@ -77,6 +77,22 @@ def test_finding_the_id_from_both_ends(
     assert find_response_id(start, end) == request_id
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "request_id"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"bbb', b'ccc"}}', 1),
+        (b'{"method":"m","params":{"a":"bbb', b'ccc"},"jsonrpc":"2.0","id":"x"}', "x"),
+        (b'{"id":1,"params":{"method":"bbb', b'ccc"}}', None),
+        (b'{"method":"m","params":{"id":"bbb', b'ccc"}}', None),
+    ],
+)
+def test_finding_the_id_of_a_request(
+    start: bytes, end: bytes, request_id: int | str | None
+) -> None:
+    """F-BRIDGE-1: a request too large to be read is refused under its id; a response has none."""
+    assert find_response_id(start, end, of_request=True) == request_id
+
+
 def test_looking_for_the_id_is_linear() -> None:
     """F-WIRE-7: a string that the search limit cuts off is passed over once, not once per quote.
 
