@@ -13,6 +13,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import PeerError
+from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import BackgroundTasks, NextChange, cancel_all, resolve
 
@@ -47,10 +48,14 @@ class Rounds:
         self._tasks = BackgroundTasks()
 
     async def ask(self, method: str, params: Params) -> Params:
-        """Ask the host, and return its answer. Raises `PeerError` when no call carries it."""
+        """Ask the host, and return its answer.
+
+        Raises `PeerError` when no call carries it, and `UsageError` when JSON cannot.
+        """
         question = _Question(
             {"method": method, "params": params}, asyncio.get_running_loop().create_future()
         )
+        encode(question.request)  # one that JSON cannot carry would cost the call that carries it
         key = os.urandom(8).hex()
         self._unasked[key] = question
         self._change.notify()

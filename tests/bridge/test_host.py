@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mcpclient import Client, ConnectionLost
@@ -276,6 +276,7 @@ LINES = st.builds(as_line, MESSAGES, st.integers(1, 60) | st.just(10**6))
 @given(
     steps=st.lists(st.tuples(st.sampled_from("hhs"), LINES), max_size=12), dies=st.integers(0, 20)
 )
+@example(steps=[("s", b'{"id": 0, "method": "roots/list", "params": {"a": Infinity}}')], dies=20)
 def test_hostile_hosts_and_servers(
     era: str, is_modern: bool, steps: list[tuple[str, bytes]], dies: int
 ) -> None:
