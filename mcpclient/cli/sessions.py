@@ -115,29 +115,25 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
 
 
 async def _start(options: argparse.Namespace) -> Answer:
-    words: list[str] = options.line
-    if not options.all:
-        return Answer(exit_code=await _start_one(words), is_shown=True)
-    if options.words or options.server_command is not None:
-        raise UsageError("open --all takes no server")
-    codes = [
-        await _start_one([*(word for word in words if word != "--all"), name])
-        for name, server in load(options.config).servers.items()
-        if server.state == "ready" and server.enabled
-    ]
-    return Answer(exit_code=max(codes, default=0), is_shown=True)
-
-
-async def _start_one(words: list[str]) -> int:
     # Other users see the arguments of a process, so secrets among the words must not be there.
     source = f"import sys, os, json; sys.path[:] = {sys.path!r}; import {__package__}.main as cli; "
     source += f"sys.exit(cli.main(json.loads(os.environ[{_WORDS!r}])))"
-    code, written = await sockets.start_in_background(
-        [sys.executable, "-c", source], {_WORDS: json.dumps(words)}
-    )
-    sys.stdout.write(written)
-    sys.stdout.flush()
-    return code
+    lines, codes = [options.line], [0]
+    if options.all:
+        if options.words or options.server_command is not None:
+            raise UsageError("open --all takes no server")
+        words = [word for word in options.line if word != "--all"]
+        servers = load(options.config).servers.values()
+        ready = (each.name for each in servers if each.state == "ready" and each.enabled)
+        lines = [[*words, name] for name in ready]
+    for words in lines:
+        code, written = await sockets.start_in_background(
+            [sys.executable, "-c", source], {_WORDS: json.dumps(words)}
+        )
+        sys.stdout.write(written)
+        sys.stdout.flush()
+        codes.append(code)
+    return Answer(exit_code=max(codes), is_shown=True)
 
 
 def _run_command(words: list[str]) -> int:
