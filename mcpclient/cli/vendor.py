@@ -34,8 +34,9 @@ async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     destination = options.words[0]
     wanted = _names(options.wanted)
     if wanted is None and options.update and options.without is None:
-        wanted = [*copying.parts_of_copy(destination)]
+        wanted = [*copying.parts_of_copy(destination)[1]]
     parts = copying.chosen_parts(wanted, _names(options.without) or ())
+    before = copying.parts_of_copy(destination)[0] if options.update else ""
     with writing(destination):
         copied = copying.copy_package(
             destination, parts, update=options.update, force=options.force
@@ -46,6 +47,7 @@ async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     ]
     if options.update:
         lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
+        lines += copying.changes_since(before)
     lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
     return Answer(copied._asdict(), "\n".join(lines))
 

@@ -183,15 +183,26 @@ def copy_package(
     return Copied(names, len(digests), modules.lines(paths), tuple(changed))
 
 
-def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return the parts of an earlier copy. Raises `UsageError`."""
+def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the version of an earlier copy, and its parts. Raises `UsageError`."""
     path = Path(folder, PARTS_LIST)
     try:
         listed = json.loads(path.read_bytes())["metadata"]["component"]
         properties = {each["name"]: each["value"] for each in listed["properties"]}
-        return tuple(properties["mcpclient:parts"].split(","))
+        return str(listed["version"]), tuple(properties["mcpclient:parts"].split(","))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UsageError(f"{path} does not say of which parts the copy is made") from None
+
+
+def changes_since(version: str) -> list[str]:
+    """Return the changelog of the versions after ``version``; empty without a changelog."""
+    place = getattr(resources.files(_OWN), "parent", None)
+    try:
+        text = place.joinpath("CHANGELOG.md").read_text("utf-8") if place is not None else ""
+    except (OSError, KeyError):
+        return []
+    newer = text[text.find("\n## ") :].partition(f"\n## [{version}]")[0]
+    return newer.strip().splitlines()
 
 
 def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:

@@ -18,6 +18,7 @@ from mcpclient.errors import UsageError
 from mcpclient.vendoring import copying, manifest
 from mcpclient.vendoring.copying import (
     Copied,
+    changes_since,
     chosen_parts,
     copy_package,
     part_sizes,
@@ -172,7 +173,7 @@ def test_the_same_parts_make_the_same_bytes(tmp_path: Path) -> None:
     listed = json.loads((tmp_path / "first" / "copy" / PARTS_LIST).read_text())
     assert listed["bomFormat"] == "CycloneDX"
     assert {each["name"] for each in listed["components"]} == first.keys() - {PARTS_LIST}
-    assert parts_of_copy(tmp_path / "first" / "copy") == ("stdio", "http")
+    assert parts_of_copy(tmp_path / "first" / "copy") == (mcpclient.__version__, ("stdio", "http"))
 
 
 def test_a_copy_is_made_anew_unless_it_was_changed(tmp_path: Path) -> None:
@@ -269,6 +270,12 @@ def test_a_copy_that_cannot_be_replaced_stays(
     with pytest.raises(OSError, match="open elsewhere"):
         copy_package(tmp_path / "copy", (), update=True)
     assert verify(tmp_path / "copy").is_intact
+
+
+def test_the_changelog_is_told_from_the_version_before() -> None:
+    """F-VEND-1"""
+    assert changes_since(mcpclient.__version__) == []
+    assert "## [0.1.0] - in progress" in changes_since("0.0.1")
 
 
 def test_a_link_to_a_folder_is_not_part_of_a_copy(tmp_path: Path) -> None:
