@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from typing import Any, Union
 from urllib.parse import parse_qs, urlsplit
 
 from ..auth.grants import login_facts
@@ -314,18 +314,12 @@ _SCHEMAS = ("inputSchema", "outputSchema")
 _TURN = 0.01
 
 
-class ListingIssue(NamedTuple):
-    """A defect of an entry in a list: the entry's index and name, the field, and the reason."""
+async def schema_issues(tools: Iterable[Any]) -> list[tuple[int, str, str, str]]:
+    """Return the schemas of tools that are not JSON Schema. Other tasks run in between.
 
-    entry: int
-    name: str
-    field: str
-    reason: str
-
-
-async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:
-    """Return the issues of tools whose schemas are not JSON Schema. Other tasks run in between."""
-    found: list[ListingIssue] = []
+    Each is the tool's index, its name, the field, and the reason.
+    """
+    found: list[tuple[int, str, str, str]] = []
     clock = asyncio.get_running_loop().time
     began = clock()
     for index, tool in enumerate(tools):
@@ -336,7 +330,7 @@ async def schema_issues(tools: Iterable[Any]) -> list[ListingIssue]:
                     json_schema.compile_schema(schema, clock=steady_seconds)
             except (McpError, ValueError) as error:
                 name = tool["name"] if isinstance(tool.get("name"), str) else ""
-                found.append(ListingIssue(index, name, field, f"is not a JSON Schema: {error}"))
+                found.append((index, name, field, f"is not a JSON Schema: {error}"))
         if clock() - began > _TURN:
             await asyncio.sleep(0)
             began = clock()

@@ -56,106 +56,6 @@ class Row(NamedTuple):
         return self._replace(kind=kind, label=subject[0], detail=subject[1], **more)
 
 
-class RowMaker:
-    """The maker of one journal's rows, in order; it remembers the pending requests."""
-
-    def __init__(self) -> None:
-        # By channel, each `number`, `time`, `method`, `target`, `is_mcp`, and once there is a
-        # response its `status` and the `milliseconds` until then.
-        self.exchanges: dict[str, dict[str, Any]] = {}
-        # The latest requests by their side and id; None once there is an answer.
-        self._asked: dict[tuple[str, str], Row | None] = {}
-        self._began: float | None = None
-        self._is_whole = True  # no request was sent before the recording began
-
-    def row(self, number: int, record: Record, size: int) -> Row:
-        """Return the row of the next record, or of the header of a connection."""
-        time, channel = float(record.get("time", 0)), str(record.get("channel", ""))
-        if "transcript" in record:
-            self._asked.clear()
-            self.exchanges.clear()
-            self._began, self._is_whole = _seconds(record.get("recorded")), True
-        sent = record.get("direction") == "sent"
-        at = None if self._began is None else self._began + time
-        side = "client" if sent else "server"
-        row = Row(number, time, side, "", "", "", size, None, None, channel, at=at)
-        if "transcript" in record:
-            label = f"connection over {record.get('transport', '')}"
-            return row.about("header", label, record.get("target"), lane="client")
-        self._is_whole &= channel != "recalled"
-        message = message_of(record)
-        if "http" in record:
-            self._note_exchange(row, record["http"], message)
-        if channel == "stderr":
-            when = "written before" if record.get("recalled") else ""
-            return row.about("text", record.get("text"), when, lane="stderr")
-        is_http = channel.startswith("http-")
-        if record["direction"] == "note":
-            return row.about(*_of_note(record), lane="http" if is_http else "client")
-        if message is None:
-            subject = _of_bytes(record)
-            if is_http or "http" in record:
-                return row.about("http", *subject, lane="http")
-            row = row.about("text", *subject)
-            if sent or {"event", "frame", "end"} & record.keys():
-                return row
-            kind = "broken JSON" if row.label.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
-            return row._replace(fault=f"a line on stdout is {kind}")
-        row = self._message(row, message)
-        exchange = self.exchanges.get(channel)
-        # What other servers answer, such as that of a login, follows other rules.
-        if sent or not (exchange is None or exchange["is_mcp"]):
-            return row._replace(fault="")
-        parts = message if isinstance(message, list) else [message]
-        return row._replace(fault=next(filter(None, map(message_fault, parts)), row.fault))
-
-    def _note_exchange(self, row: Row, head: Mapping[str, Any], message: Any) -> None:
-        exchange = self.exchanges.get(row.channel)
-        if "method" in head:
-            if len(self.exchanges) >= _MAX_EXCHANGES:
-                del self.exchanges[next(iter(self.exchanges))]
-            self.exchanges[row.channel] = {
-                **{"number": row.number, "time": row.time, "method": head["method"]},
-                "target": head.get("target"),
-                "is_mcp": head["method"] != "POST" or message_fault(message) == "",
-            }
-        elif exchange is not None:
-            exchange["status"] = head.get("status")
-            exchange["milliseconds"] = round((row.time - exchange["time"]) * 1000, 3)
-
-    def _message(self, row: Row, message: Any) -> Row:
-        if not isinstance(message, dict):
-            count = f"{len(message)} messages" if isinstance(message, list) else "not a message"
-            return row.about("notification", "batch", count)
-        method, identity, params = (message.get(name) for name in ("method", "id", "params"))
-        if method == "notifications/message" and isinstance(params, dict):
-            data = params.get("data")
-            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-            level = str(params.get("level"))[:20]
-            return row.about("notification", params.get("logger") or "log", text, level=level)
-        if isinstance(method, str):
-            kind = "notification" if identity is None else "request"
-            row = row.about(kind, method, _telling(params))
-            if identity is not None:
-                if len(self._asked) >= _MAX_PENDING:
-                    del self._asked[next(iter(self._asked))]
-                self._asked[row.lane, repr(identity)] = row
-            return row
-        sent = row.lane == "client"
-        key = ("server" if sent else "client", repr(identity))
-        asked = self._asked.get(key)
-        row = row.about(*_outcome(message, asked.label if asked is not None else "answer"))
-        if asked is not None:
-            self._asked[key] = None
-            fault = result_fault(asked.label, message["result"]) if "result" in message else ""
-            milliseconds = round((row.time - asked.time) * 1000, 3)
-            return row._replace(partner=asked.number, milliseconds=milliseconds, fault=fault)
-        if identity is None or not (key in self._asked or self._is_whole):
-            return row
-        times = "answered before" if key in self._asked else "not that of a request"
-        return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
-
-
 def message_of(record: Record) -> Any:
     """Return the message that a record carries, or None."""
     if "message" in record:
@@ -322,7 +222,7 @@ class Journal:
 
     ``first``: the number of the oldest record that is kept. ``changed_lists``: the number of
     list_changed notifications. ``counts``: the number of records in each lane, and of those with a
-    ``fault``.
+    ``fault``. ``exchanges``: the latest HTTP requests and their responses, by channel.
     """
 
     def __init__(
@@ -337,7 +237,13 @@ class Journal:
         self._lines: list[str] = []
         self._rows: list[Row] = []
         self._opening: list[str] = []
-        self._maker = RowMaker()
+        # By channel, each `number`, `time`, `method`, `target`, `is_mcp`, and once there is a
+        # response its `status` and the `milliseconds` until then.
+        self.exchanges: dict[str, dict[str, Any]] = {}
+        # The latest requests by their side and id; None once there is an answer.
+        self._asked: dict[tuple[str, str], Row | None] = {}
+        self._began: float | None = None
+        self._is_whole = True  # no request was sent before the recording began
 
     @property
     def next(self) -> int:
@@ -348,7 +254,7 @@ class Journal:
         """Append one line of a transcript: the header of a connection, or a record."""
         record: Record = json.loads(line)
         number = self.next
-        row = self._maker.row(number, record, len(line))
+        row = self.row(number, record, len(line))
         if number < _OPENING_RECORDS:
             self._opening.append(line)
         self._lines.append(line)
@@ -363,6 +269,93 @@ class Journal:
             self.changed_lists += 1
         if len(self._lines) > self._most_records or self._characters > self._most_characters:
             self._drop_oldest()
+
+    def row(self, number: int, record: Record, size: int) -> Row:
+        """Return the row of the next record or header, and remember what later rows depend on."""
+        time, channel = float(record.get("time", 0)), str(record.get("channel", ""))
+        if "transcript" in record:
+            self._asked.clear()
+            self.exchanges.clear()
+            self._began, self._is_whole = _seconds(record.get("recorded")), True
+        sent = record.get("direction") == "sent"
+        at = None if self._began is None else self._began + time
+        side = "client" if sent else "server"
+        row = Row(number, time, side, "", "", "", size, None, None, channel, at=at)
+        if "transcript" in record:
+            label = f"connection over {record.get('transport', '')}"
+            return row.about("header", label, record.get("target"), lane="client")
+        self._is_whole &= channel != "recalled"
+        message = message_of(record)
+        if "http" in record:
+            self._note_exchange(row, record["http"], message)
+        if channel == "stderr":
+            when = "written before" if record.get("recalled") else ""
+            return row.about("text", record.get("text"), when, lane="stderr")
+        is_http = channel.startswith("http-")
+        if record["direction"] == "note":
+            return row.about(*_of_note(record), lane="http" if is_http else "client")
+        if message is None:
+            subject = _of_bytes(record)
+            if is_http or "http" in record:
+                return row.about("http", *subject, lane="http")
+            row = row.about("text", *subject)
+            if sent or {"event", "frame", "end"} & record.keys():
+                return row
+            kind = "broken JSON" if row.label.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
+            return row._replace(fault=f"a line on stdout is {kind}")
+        row = self._message(row, message)
+        exchange = self.exchanges.get(channel)
+        # What other servers answer, such as that of a login, follows other rules.
+        if sent or not (exchange is None or exchange["is_mcp"]):
+            return row._replace(fault="")
+        parts = message if isinstance(message, list) else [message]
+        return row._replace(fault=next(filter(None, map(message_fault, parts)), row.fault))
+
+    def _note_exchange(self, row: Row, head: Mapping[str, Any], message: Any) -> None:
+        exchange = self.exchanges.get(row.channel)
+        if "method" in head:
+            if len(self.exchanges) >= _MAX_EXCHANGES:
+                del self.exchanges[next(iter(self.exchanges))]
+            self.exchanges[row.channel] = {
+                **{"number": row.number, "time": row.time, "method": head["method"]},
+                "target": head.get("target"),
+                "is_mcp": head["method"] != "POST" or message_fault(message) == "",
+            }
+        elif exchange is not None:
+            exchange["status"] = head.get("status")
+            exchange["milliseconds"] = round((row.time - exchange["time"]) * 1000, 3)
+
+    def _message(self, row: Row, message: Any) -> Row:
+        if not isinstance(message, dict):
+            count = f"{len(message)} messages" if isinstance(message, list) else "not a message"
+            return row.about("notification", "batch", count)
+        method, identity, params = (message.get(name) for name in ("method", "id", "params"))
+        if method == "notifications/message" and isinstance(params, dict):
+            data = params.get("data")
+            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+            level = str(params.get("level"))[:20]
+            return row.about("notification", params.get("logger") or "log", text, level=level)
+        if isinstance(method, str):
+            kind = "notification" if identity is None else "request"
+            row = row.about(kind, method, _telling(params))
+            if identity is not None:
+                if len(self._asked) >= _MAX_PENDING:
+                    del self._asked[next(iter(self._asked))]
+                self._asked[row.lane, repr(identity)] = row
+            return row
+        sent = row.lane == "client"
+        key = ("server" if sent else "client", repr(identity))
+        asked = self._asked.get(key)
+        row = row.about(*_outcome(message, asked.label if asked is not None else "answer"))
+        if asked is not None:
+            self._asked[key] = None
+            fault = result_fault(asked.label, message["result"]) if "result" in message else ""
+            milliseconds = round((row.time - asked.time) * 1000, 3)
+            return row._replace(partner=asked.number, milliseconds=milliseconds, fault=fault)
+        if identity is None or not (key in self._asked or self._is_whole):
+            return row
+        times = "answered before" if key in self._asked else "not that of a request"
+        return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
 
     def _drop_oldest(self) -> None:
         """Drop a twentieth more than necessary: each drop moves all records that are kept."""
@@ -398,11 +391,6 @@ class Journal:
         after = length(self._rows[index + 1 : index + 1 + _MAX_BLOCK])
         lines = self._lines[index - before : index + 1 + after]
         return [str(json.loads(line).get("text", "")) for line in lines]
-
-    @property
-    def exchanges(self) -> list[dict[str, Any]]:
-        """The latest HTTP requests of the connection and their responses, the oldest first."""
-        return list(self._maker.exchanges.values())
 
     async def find(
         self, text: str, lanes: Collection[str], after: int, *, only: str = "", method: str = ""

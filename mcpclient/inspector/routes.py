@@ -254,7 +254,7 @@ class Routes:
         return {"calls": [described_call(call) for call in self._watch(given).calls()]}
 
     async def _get_exchanges(self, given: _Given) -> Any:
-        return {"exchanges": self._watch(given).journal.exchanges}
+        return {"exchanges": list(self._watch(given).journal.exchanges.values())}
 
     async def _get_block(self, given: _Given) -> Any:
         return {"lines": self._watch(given).journal.block(_number(given, "number"))}

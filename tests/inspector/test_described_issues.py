@@ -67,9 +67,9 @@ def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         "no tool",
     ]
     found = asyncio.run(schema_issues(tools))
-    assert [(odd.entry, odd.name, odd.field) for odd in found] == [
+    assert [odd[:3] for odd in found] == [
         (0, "a", "inputSchema"),
         (1, "b", "outputSchema"),
         (2, "", "inputSchema"),
     ]
-    assert all(odd.reason.startswith("is not a JSON Schema: ") for odd in found)
+    assert all(odd[3].startswith("is not a JSON Schema: ") for odd in found)
