@@ -362,7 +362,6 @@ class ConfigReader:
 
 
 def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
-    """Yield a warning for servers under the key of another application."""
     kind, key = file.kind, ".".join(found.key)
     if kind.ending and kind.key and found.key not in ((), kind.key):
         message, hint = f"its servers stand under {key}", f"it usually has {'.'.join(kind.key)}"
@@ -373,7 +372,6 @@ def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
 
 
 def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
-    """Yield a warning for each repeated key, on the path to the servers or inside them."""
     for path in repeated_keys(file.document.value):
         if path[: len(key)] == key[: len(path)]:
             message = f"{path[-1]!r:.60} is there twice; the second counts"

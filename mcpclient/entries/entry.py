@@ -63,7 +63,6 @@ def not_a(expected: str, value: Any, *path: str | int) -> EntryError:
 
 
 def _reference(name: object, *path: str | int) -> str:
-    """Return a reference to a variable, as entries have it."""
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
         raise EntryError("must be names of environment variables", *path)
     return f"${{env:{name}}}"

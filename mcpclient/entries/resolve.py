@@ -113,7 +113,6 @@ class _Resolver:
     missing: list[str] = field(default_factory=list)  # variables that headers were to hold
 
     def _field(self, name: str) -> str:
-        """Return the file's name for a field."""
         return self.entry.fields.get(name, name)
 
     def _text(self, text: str, *path: str | int, **choices: bool) -> str:
@@ -130,7 +129,6 @@ class _Resolver:
             self.report(f"{named} has no value{consequence}", *path, hint=hint)
 
     def _required(self, text: str, field: str) -> str:
-        """Return a path with values. Raises `EntryError` for a missing one."""
         expanded = self.variables.expand(text, is_path=True)
         if expanded.missing:
             raise EntryError(f"{expanded.missing[0]} has no value", field)
@@ -177,7 +175,6 @@ class _Resolver:
         return [_placed(word, self.base, index) for index, word in enumerate(words)]
 
     def of_process(self) -> dict[str, Any]:
-        """Return the options of a command."""
         entry = self.entry
         options: dict[str, Any] = {}
         env = self._env_file(entry.env_file) if entry.env_file else {}
@@ -227,7 +224,6 @@ class _Resolver:
             raise EntryError(reason, place) from None
 
     def of_url(self, url: str, authenticate: Callable[..., Any]) -> dict[str, Any]:
-        """Return the options of a URL."""
         entry = self.entry
         options: dict[str, Any] = {}
         headers = self._mapping(entry.headers, "headers")

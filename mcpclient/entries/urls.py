@@ -133,7 +133,6 @@ def readings_of(path: str) -> Iterator[list[str]]:
 
 
 def _joined(path: str) -> str:
-    """Return a path without empty segments."""
     return re.sub("/+", "/", path)
 
 

@@ -249,7 +249,6 @@ def _limited(entry: Entry, report: Report) -> Entry:
 
 
 def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
-    """Return the tools of a server that patterns of ``server_tool`` names match."""
     found = []
     for pattern in patterns:
         if pattern.startswith(f"{name}_"):

@@ -110,7 +110,6 @@ def _outcome(message: Mapping[str, Any], label: str) -> tuple[str, str, object]:
 
 
 def _of_note(record: Record) -> tuple[str, object, object]:
-    """Return the kind, the label and the detail of a note."""
     error = record.get("error")
     if isinstance(error, Mapping):
         return "error", error.get("type"), error.get("text")
@@ -121,7 +120,6 @@ def _of_note(record: Record) -> tuple[str, object, object]:
 
 
 def _of_bytes(record: Record) -> tuple[object, object]:
-    """Return label and detail of a record without a message: a head, an end, a frame, a line."""
     http = record.get("http")
     if isinstance(http, dict):
         if "status" in http:

@@ -254,7 +254,6 @@ def _links_of(program: str) -> Iterator[str]:
 
 
 def _prefix_files(program: str, home: str) -> list[str]:
-    """Return the files of a program: parts of its prefix, or its folder."""
     folder = os.path.dirname(os.path.abspath(program))
     if os.path.basename(folder) == "shims":  # of pyenv, asdf and the like, which find the program
         return [os.path.dirname(folder)]

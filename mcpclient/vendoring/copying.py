@@ -59,7 +59,6 @@ class _Modules:
             chosen |= implied
 
     def _reached(self, parts: set[str]) -> set[str]:
-        """Return the first modules of parts, and all that these import."""
         queue = ["", *(name for name, all_of in TOGETHER.items() if parts.issuperset(all_of))]
         for name in parts:
             for root in PARTS[name].modules:
@@ -232,7 +231,6 @@ def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
 
 
 def _package_files(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a folder of this package, which may be in an archive."""
     for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
         path = f"{prefix}{entry.name}"
         if entry.is_dir():

@@ -143,7 +143,6 @@ def commands_inside(command: Sequence[Word], depth: int = 0) -> Iterator[tuple[W
 
 
 def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
-    """Yield the simple commands of a script, split as a shell does."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True

@@ -288,13 +288,11 @@ def _urls_in(value: object) -> Iterator[CanonicalUrl]:
 
 
 def _env_of(server: ServerConfig) -> Mapping[str, str]:
-    """Return the variables of the server's process, wherever they are given."""
     given = server.options.get("env")
     return given if isinstance(given, Mapping) else {}
 
 
 def _links(server: ServerConfig) -> Callable[[str], Sequence[str]]:
-    """Return a function that resolves a program's links on the server's PATH."""
     env = _env_of(server)
     path = next((value for key, value in env.items() if key.upper() == "PATH"), None)
     return lru_cache(maxsize=1000)(lambda program: links_of(program, path))

@@ -146,7 +146,6 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
 
 
 def _expanded(path: str, base: str) -> str:
-    """Return the path of a bundle with the values of its variables, of this process."""
     folders = folders_of(base, base, str(home_folder(os.environ)))
     variables = Variables(os.environ, Inputs(None, None), folders, lambda file: file)
     found = variables.expand(path, is_path=True)
@@ -167,8 +166,6 @@ def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: I
 
 
 class _Manifest:
-    """The manifest of a bundle. Raises `EntryError`."""
-
     def __init__(self, archive: Archive, bundle: Bundle) -> None:
         content = archive.manifest()
         try:
@@ -268,7 +265,6 @@ class _Manifest:
     # The process
 
     def _process(self) -> dict[str, Any]:
-        """Return the command, its arguments and its environment, as the manifest has them."""
         server = self._value["server"]
         process = server.get("mcp_config", {})
         if server["type"] == "uv" and not process and "entry_point" in server:
@@ -341,6 +337,5 @@ def _number(value: float | str) -> float:
 
 
 def _python(command: str) -> str:
-    """Return the name under which Python is installed here."""
     other = _PYTHONS.get(command, command)
     return other if shutil.which(command) is None and shutil.which(other) else command

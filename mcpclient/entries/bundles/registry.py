@@ -102,14 +102,12 @@ class _Values:
         self.left_out: list[str] = []
 
     def remote(self, kind: str, remote: Mapping[str, Any], folder: str) -> dict[str, Any]:
-        """Return the entry for a remote server."""
         url = self._filled(remote["url"], remote.get("variables", {}), is_secret=True)
         headers = self._named(remote.get("headers", ()), is_secret=True)
         kind = "sse" if remote["type"] == "sse" else "http"
         return {"type": kind, "url": url, "headers": headers}
 
     def package(self, kind: str, package: Mapping[str, Any], folder: str) -> dict[str, Any]:
-        """Return the entry that starts a package."""
         identifier = package.get("identifier", package.get("name", ""))
         if kind == "mcpb":
             path = os.path.join(folder, os.path.basename(identifier))
