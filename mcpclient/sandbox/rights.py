@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -229,19 +230,21 @@ def system_files() -> Iterator[str]:
 
 
 def _interpreter_of(program: str, env: Mapping[str, str]) -> str | None:
-    try:
-        if not os.path.isfile(program):  # opening a pipe would block
-            return None
-        with open(program, "rb") as file:
-            first = file.readline(256)
-    except OSError:
+    first = _start_of(program).partition("\n")[0]
+    if not first.startswith("#!"):
         return None
-    if not first.startswith(b"#!"):
-        return None
-    words = first[2:].decode("utf-8", "replace").split()
+    words = first[2:].split()
     if words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     return shutil.which(words[0], path=env.get("PATH", os.defpath)) if words else None
+
+
+def _start_of(path: str) -> str:
+    with suppress(OSError):
+        if os.path.isfile(path):  # opening a pipe would block
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read(4096)
+    return ""
 
 
 def _links_of(program: str) -> Iterator[str]:
@@ -261,14 +264,7 @@ def _prefix_files(program: str, home: str) -> list[str]:
         return _folder_of(program, home)
     prefix = os.path.dirname(folder)
     found = [os.path.join(prefix, part) for part in _PREFIX_PARTS]
-    settings = os.path.join(prefix, "pyvenv.cfg")
-    try:
-        if not os.path.isfile(settings):
-            return found
-        with open(settings, encoding="utf-8", errors="replace") as file:
-            base = re.search(r"(?m)^home *= *(.+)$", file.read(4096))
-    except OSError:
-        return found
+    base = re.search(r"(?m)^home *= *(.+)$", _start_of(os.path.join(prefix, "pyvenv.cfg")))
     # The interpreter that a virtual environment was made with.
     return found + ([] if base is None else _prefix_files(f"{base.group(1).strip()}/python", home))
 
