@@ -28,17 +28,14 @@ R = TypeVar("R", bound="WireObject")
 _MAX_CHAIN = 16  # references of a schema that lead from one to the next
 
 
-class _ReadOnly:
-    def __set__(self, record: WireObject, value: NoReturn) -> None:
-        raise AttributeError("the fields of a protocol object are read-only; set them in its raw")
-
-
-class Field(_ReadOnly, Generic[T]):
-    """A property that reads ``key`` of the record's dict.
+class Field(Generic[T]):
+    """A read-only property that reads ``key`` of the record's dict.
 
     ``kind`` are the types a value may have; ``default`` stands for a missing value and for
     one of another type.
     """
+
+    _convert: Callable[[object], T] | None = None
 
     def __init__(self, key: str, kind: tuple[type, ...], default: T, doc: str = "") -> None:
         self._key = key
@@ -55,12 +52,17 @@ class Field(_ReadOnly, Generic[T]):
         if record is None:
             return self
         value = record.raw.get(self._key)
+        if self._convert is not None:
+            return self._convert(value)
         if not isinstance(value, self._kind) or (isinstance(value, bool) and not self._takes_bool):
             return self._default
         return cast(T, value)
 
+    def __set__(self, record: WireObject, value: NoReturn) -> None:
+        raise AttributeError("the fields of a protocol object are read-only; set them in its raw")
 
-class Converted(_ReadOnly, Generic[T]):
+
+class Converted(Field[T]):
     """A property that reads ``key`` of the record's dict through a function.
 
     ``convert`` takes any JSON value, and None for a missing one.
@@ -70,13 +72,6 @@ class Converted(_ReadOnly, Generic[T]):
         self._key = key
         self._convert = convert
         self.__doc__ = doc
-
-    @overload
-    def __get__(self, record: None, owner: type) -> Converted[T]: ...
-    @overload
-    def __get__(self, record: WireObject, owner: type) -> T: ...
-    def __get__(self, record: WireObject | None, owner: type) -> Converted[T] | T:
-        return self if record is None else self._convert(record.raw.get(self._key))
 
 
 class WireObjectList(Converted[list[R]]):
