@@ -13,8 +13,7 @@ from ..jsonrpc import messages
 from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters, encode_header_value
-from .mrtr import input_requests_of
-from .negotiation import PROBE, REPEATABLE, ClientIdentity, EraRules, Params
+from .negotiation import PROBE, REPEATABLE, ClientIdentity, EraRules, Params, input_requests_of
 from .outgoing import Cancel, Outgoing
 
 

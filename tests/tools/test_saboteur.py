@@ -31,7 +31,7 @@ def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
     """F-CONF-2: by the tests next to it, by the replay of one session, and by nobody when sound."""
     constant = next(fault for fault in OTHERS if fault.breaks == "masks are constant")
     unnamed = next(fault for fault in VISIBLE if fault.breaks == "initialize names no client")
-    harmless = Fault("protocol.mrtr", "nothing", "MAX_ROUNDS = 10", "MAX_ROUNDS = 5 + 5")
+    harmless = Fault("protocol.negotiation", "nothing", "MAX_ROUNDS = 10", "MAX_ROUNDS = 5 + 5")
     with Workshop.opened() as workshop:
         with workshop.holding(constant):
             assert "tests/framing/test_websocket" in str(workshop.unit(constant))
@@ -59,15 +59,15 @@ def test_a_test_that_fails_anyway_has_noticed_nothing(
     monkeypatch.setattr(Copy, "tests", tests)
     sound = Sound(tmp_path / "sound")
     workshop = Workshop(tmp_path / "faulty", sound)
-    fault = Fault("protocol.mrtr", "nothing", "", "")
+    fault = Fault("protocol.caching", "nothing", "", "")
     assert workshop.unit(fault) == "tests/test_b.py::test_good"
     assert sound.red == ["tests/test_a.py::test_red"]
     assert runs == [
-        ("faulty", "tests/protocol/test_mrtr.py"),
+        ("faulty", "tests/protocol/test_caching.py"),
         ("sound", "tests/test_a.py::test_red"),
         (
             "faulty",
-            "tests/protocol/test_mrtr.py",
+            "tests/protocol/test_caching.py",
             "--deselect=tests/test_a.py::test_red",
         ),
         ("sound", "tests/test_b.py::test_good"),

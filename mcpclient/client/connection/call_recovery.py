@@ -28,7 +28,7 @@ from ...jsonrpc.messages import ErrorCode
 from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
 from ...protocol.caching import CACHEABLE, ResponseCache, key_of
-from ...protocol.mrtr import INPUT_METHODS, MAX_ROUNDS, pause_before_retry, retry_params
+from ...protocol.negotiation import INPUT_METHODS, MAX_ROUNDS, pause_before_retry, retry_params
 from ..events.callbacks import Observer
 from .connection import Connection
 from .limits import RequestOptions

@@ -10,7 +10,7 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.errors import HttpError, McpError, PeerError, ProtocolViolation
-from mcpclient.protocol.mrtr import MAX_ROUNDS
+from mcpclient.protocol.negotiation import MAX_ROUNDS
 from tests.client.scripted_server import ScriptedServer
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint

@@ -228,12 +228,17 @@ VISIBLE = [
     ),
     Fault("transports.connected", "lines are not ended", 'message + b"\\n"', "message"),
     Fault(
-        "protocol.mrtr",
+        "protocol.negotiation",
         "the state is not sent back",
         'retry["requestState"] = result["requestState"]',
         "pass",
     ),
-    Fault("protocol.mrtr", "the input is not sent", 'retry["inputResponses"] = responses', "pass"),
+    Fault(
+        "protocol.negotiation",
+        "the input is not sent",
+        'retry["inputResponses"] = responses',
+        "pass",
+    ),
     Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
     Fault(
         "client.connection.connection",
@@ -455,7 +460,7 @@ OTHERS = [
         "    if True:\n        return value",
     ),
     Fault(
-        "protocol.mrtr",
+        "protocol.negotiation",
         "the first retry waits",
         "if round_number > 1 else 0.0",
         "if round_number > 0 else 0.0",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import ProtocolViolation
-from mcpclient.protocol.mrtr import (
+from mcpclient.protocol.negotiation import (
     INPUT_METHODS,
     MAX_ROUNDS,
     input_requests_of,
