@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
 from ..lazy import headers
+from .wire_object import value_at
 
 _ANNOTATION = "x-mcp-header"
 _MIRRORED_TYPES = ("string", "integer", "boolean")
@@ -114,10 +115,7 @@ class HeaderParameters:
             return {}
         headers = {}
         for parameter in parameters:
-            value = params.get("arguments")
-            for key in parameter.path:
-                value = value.get(key) if isinstance(value, Mapping) else None
-            text = _header_text(value)
+            text = _header_text(value_at(params.get("arguments"), parameter.path))
             if text is not None:
                 headers[f"Mcp-Param-{parameter.header}"] = encode_header_value(text)
         return headers

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from .wire_object import Field, WireObject, object_in, string_at
+from .wire_object import Field, WireObject, object_in, string_at, value_at
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
@@ -117,11 +117,7 @@ def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:
 
 def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
     """Whether capabilities hold, at this path of keys, an object (even an empty one) or true."""
-    value: Any = capabilities
-    for key in path:
-        if not isinstance(value, Mapping) or key not in value:
-            return False
-        value = value[key]
+    value = value_at(capabilities, path)
     return isinstance(value, Mapping) or value is True
 
 

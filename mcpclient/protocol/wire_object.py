@@ -7,7 +7,7 @@ wrong type reads as absent instead of failing the whole message. ``raw`` is that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import (
     Any,
     Callable,
@@ -91,11 +91,17 @@ def objects_in(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def string_at(value: object, *path: str) -> str | None:
-    """Return the string at a path of keys; None where there is none."""
+def value_at(value: Any, path: Iterable[str]) -> Any:
+    """Return the value at a path of keys; None where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, str) else None
+    return value
+
+
+def string_at(value: object, *path: str) -> str | None:
+    """Return the string at a path of keys; None where there is none."""
+    found = value_at(value, path)
+    return found if isinstance(found, str) else None
 
 
 def strings_in(value: object) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import NotRecorded, UsageError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import ErrorCode, Message
+from ..protocol.wire_object import value_at
 from .conversation import Call, Heard, Step
 from .redaction import REDACTED_NAME, Redactor
 
@@ -82,7 +83,7 @@ class Script:
         if method in _OPENING:
             return method, "null"
         if self._compared is not None:
-            params = [_part(params, path) for path in self._compared]
+            params = [value_at(params, path) for path in self._compared]
         return method, REDACTED_NAME.sub("redacted", json.dumps(params, sort_keys=True))
 
     def reply_to(self, request: Message) -> Reply:
@@ -139,12 +140,6 @@ def _paths_in(match: Sequence[str]) -> list[list[str]] | None:
     if "params" in match:
         return None
     return [name.split(".")[1:] for name in match if name != "method"]
-
-
-def _part(params: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        params = params.get(name) if isinstance(params, Mapping) else None
-    return params
 
 
 def _next_success(calls: Sequence[Call], index: int) -> int:
