@@ -260,7 +260,6 @@ class _Finder:
     def _first(
         self, urls: list[str], issuer_url: str | None, read: Callable[[str, StoredItem], M | None]
     ) -> Flow[M | None]:
-        """Return the first metadata at one of ``urls`` that ``read`` accepts."""
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)

@@ -82,7 +82,6 @@ class ServerTrust:
         return self.issuer is not None or self.endpoints is not None
 
     def _check_issuer(self) -> None:
-        """Raise UsageError for a secret without an issuer."""
         if self.holds_secret and not self.knows_issuer and not self.trust_first_issuer:
             raise UsageError(
                 f"{type(self).__name__} with a secret needs issuer=, the authorization server that "

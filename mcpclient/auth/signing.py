@@ -97,7 +97,6 @@ class Signer(Protocol):
 
 
 def _forbid_under_fips() -> None:
-    """Raise `UsageError` where FIPS 140 forbids arithmetic that is not validated."""
     wanted = environ.get("MCPCLIENT_FIPS")
     if wanted is None:
         with suppress(OSError), open(_FIPS_FLAG, encoding="ascii") as file:

@@ -298,7 +298,6 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
 
 
 def _fault(line: Line, last: Line) -> str:
-    """Return the fault of a line, or ""."""
     missing = range(last.number + 1, line.number)
     if _digest(line.written.rpartition(b',"hash":"')[0]) != line.hash:
         return f"{line.place}: this line was changed or inserted"

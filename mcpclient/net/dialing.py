@@ -109,7 +109,6 @@ class Dialer:
     async def _dial_by_socks(
         self, proxy: Url, url: Url, protocol: Callable[[], P], check: AddressCheck | None
     ) -> P:
-        """Connect through a SOCKS proxy, by the addresses of the host in turn or by its name."""
         if self._options.proxy_auth is not None:
             raise UsageError("proxy_auth is for HTTP proxies, and the proxy is one of SOCKS")
         hosts = [url.host]

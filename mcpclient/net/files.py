@@ -310,7 +310,6 @@ class LockFolder:
                 release()
 
     def path_of(self, name: str) -> Path:
-        """Return the file of the lock called ``name``."""
         return self._folder / f"{_digest(name.encode())}.lock"
 
 

@@ -156,7 +156,6 @@ class BackgroundTasks:
         self._on_failure = on_failure
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run a coroutine in the background."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks[task] = False
         task.add_done_callback(self._ended)
@@ -259,7 +258,6 @@ def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> a
 
 
 def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
-    """Call a function, and set its outcome on a future of another thread's event loop."""
     result: T | None = None
     failure: BaseException | None = None
     try:

@@ -96,8 +96,6 @@ class GuardedFetcher:
 
 
 class _Sink:
-    """Gathers one response."""
-
     def __init__(self, max_body: int) -> None:
         self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._max_body = max_body

@@ -217,7 +217,6 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
 
 def _idle_time(keep_alive: str) -> float:
-    """Return the seconds to keep a connection idle, by the server's ``Keep-Alive``."""
     match = _TIMEOUT.search(keep_alive)
     seconds = float(match[1]) if match else _IDLE_TIME + _MARGIN
     return min(max(seconds - _MARGIN, seconds / 2, _MARGIN / 2), _MAX_IDLE_TIME)

@@ -64,7 +64,6 @@ class LineEditor:
             self.recall(line)
 
     def recall(self, line: str) -> None:
-        """Add a line to the history."""
         if line:
             readline.add_history(line)
 
@@ -106,7 +105,6 @@ class LineEditor:
             sys.stdout.flush()
 
     def redraw(self) -> None:
-        """Show the line again."""
         if self._prompt is not None:
             sys.stdout.write(self._prompt + readline.get_line_buffer())
             sys.stdout.flush()

@@ -352,8 +352,6 @@ class NegotiateAuthorizer:
 
 
 class _Request:
-    """The authorization of one request."""
-
     def __init__(self, owner: NegotiateAuthorizer, url: str) -> None:
         self._owner = owner
         self._url = url
@@ -362,7 +360,6 @@ class _Request:
         self._credentials = ""
 
     async def headers(self, url: str | None = None) -> Mapping[str, str]:
-        """Return the header to send now, to ``url`` after a redirect; none to another origin."""
         if url is not None:  # a message serves only once
             self._url, self._credentials, self._is_eager = url, "", self._owner.is_eager
         if not self._is_ours:

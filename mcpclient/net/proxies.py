@@ -111,7 +111,6 @@ def is_socks(proxy: Url) -> bool:
 
 
 def _login(proxy: Url) -> tuple[bytes, bytes] | None:
-    """The user and the password in a proxy's URL; None where it has none."""
     if proxy.credentials is None:
         return None
     user, _, password = base64.b64decode(proxy.credentials.partition(" ")[2]).partition(b":")
@@ -300,7 +299,6 @@ class SocksTunnel(Tunnel):
         self._handshake = Socks5Handshake(packed, url.port, _login(proxy))
 
     async def establish(self) -> None:
-        """Have the proxy connect. Raises `ConnectFailed` with the proxy's reason."""
         assert self._transport is not None
         self._transport.write(self._handshake.greeting)
         await self._established

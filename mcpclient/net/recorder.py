@@ -92,7 +92,6 @@ class Recorder:
             self._put(value, targets or self._targets)
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
-        """Record a failure."""
         if self._targets:
             told = {**facts, "error": transcript.error_facts(error, self._redactor)}
             self.record("note", channel, told)

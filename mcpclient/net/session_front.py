@@ -86,10 +86,7 @@ def run_in_session(words: Sequence[str]) -> int | None:
 
 
 def _request(words: Sequence[str]) -> bytes:
-    """Return the folder, the streams, the words and the environment of this process.
-
-    Raises OSError for a stream that is closed.
-    """
+    """Return the folder, the streams, the words and the environment of this process."""
     fields = [__version__, os.getcwd()]
     streams: tuple[TextIO | None, ...] = (sys.stdin, sys.stdout, sys.stderr)
     for number, stream in enumerate(streams):

@@ -142,7 +142,6 @@ class Job:
         self._handle: int | None = handle
 
     def kill(self) -> None:
-        """End every process."""
         if self._handle is not None:
             self._kernel32.TerminateJobObject(self._handle, _EXIT_CODE)
 

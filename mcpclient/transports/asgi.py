@@ -114,10 +114,7 @@ class AsgiTransport(StreamableHttpTransport):
 
 
 class _Dialer(Dialer):
-    """Connects every URL to one application.
-
-    ``state``: set up by its lifespan. ``tasks``: in which it handles requests.
-    """
+    """Connects every URL to one application; its lifespan sets ``state`` up."""
 
     def __init__(
         self, options: NetworkOptions, application: Application, state: Mapping[str, Any]

@@ -44,7 +44,6 @@ class Retries:
         self._delays: Iterator[float] = delays()
 
     def succeeded(self) -> None:
-        """Reset the count."""
         self._delays = delays()
 
     async def wait_after(self, error: McpError, longest: float = math.inf) -> None:

@@ -73,10 +73,7 @@ class ConnectedTransport(Transport):
         """Make the connection."""
 
     def _frame(self, message: bytes) -> bytes:
-        """Return an encoded message as the bytes to write next: by default, a line.
-
-        Called right before they are written, and in order.
-        """
+        """Return the bytes of a message, by default a line; called right before it is written."""
         return message + b"\n"
 
     def _write_in_pieces(self, message: Message) -> bool:
@@ -232,7 +229,6 @@ class LineTransport(ConnectedTransport):
         return True
 
     def _feed(self, data: bytes) -> None:
-        """Deliver the messages that the next bytes complete."""
         for line in self._framer.feed(data):
             self._take(line)
         if self._framer.unfinished > self._max_message_size:

@@ -132,7 +132,6 @@ class PrintedAuthorization:
         self._headers: dict[str, str] = {}
 
     def headers(self, url: str | None = None) -> Mapping[str, str]:
-        """Return the headers that replace those of the request."""
         return self._headers
 
     def note(self, head: ResponseHead) -> None:
@@ -343,10 +342,7 @@ class AuthorizedExchange:
     async def _send(
         self, refusal: Refusal | None, asked: Awaitable[Mapping[str, str]] | None = None
     ) -> None:
-        """Send the request, after a refusal only with other credentials; or pass that on.
-
-        ``asked``: the headers, where they have been asked for.
-        """
+        """Send the request, after a refusal only with other credentials; or pass that on."""
         try:
             if refusal is None or await self._answer(self._authorization.recover(refusal.head)):
                 headers = await self._answer(asked or self._authorization.headers())

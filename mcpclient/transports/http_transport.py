@@ -143,10 +143,7 @@ class HttpTransport(Transport, Generic[PostT]):
         *,
         passive: bool = False,
     ) -> Sending:
-        """Start a request, which carries a message or opens a stream.
-
-        Its response goes to ``sink``. ``passive``: see `Authorizer.request`.
-        """
+        """Start a request. ``passive``: see `Authorizer.request`."""
         authorization = self._headers.authorization(
             request.method, request.url, outgoing, passive=passive
         )

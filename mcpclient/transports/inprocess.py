@@ -94,7 +94,6 @@ class InProcessTransport(Transport):
         return f"in-process {getattr(self._serve, '__name__', 'server')}"
 
     async def open(self, receiver: Receiver) -> None:
-        """Start the server."""
         self._receiver = receiver
         self._end = ServerEnd(receiver)
         self._task = asyncio.get_running_loop().create_task(self._run(self._end))

@@ -73,7 +73,6 @@ class Recording(Transport):
 
     @property
     def description(self) -> str:
-        """The path of the file."""
         return self._path
 
     def another(self) -> Recording:
@@ -128,14 +127,12 @@ class Recording(Transport):
         asyncio.get_running_loop().call_soon(self._play, part)
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Stop playing for a request."""
         part = self._parts.pop(outgoing.request_id or "", None)
         if part is not None:
             part.steps.clear()
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
-        """Stop."""
         self._receiver = None
         self._parts.clear()
         self._asking.clear()
@@ -159,7 +156,6 @@ class Recording(Transport):
             del self._parts[part.request["id"]]
 
     def _fail(self, step: Refused | Failed | Rejected, part: _Part) -> None:
-        """Deliver a step that is not a message."""
         receiver = self._receiver
         request_id = part.request["id"] if part.request is not None else None
         if receiver is None:

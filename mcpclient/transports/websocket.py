@@ -127,12 +127,7 @@ class WebSocketTransport(ConnectedTransport):
     async def _open(
         self, headers: Fields, note: Callable[[ResponseHead], None] | None = None
     ) -> Stream:
-        """Connect, sending ``headers`` along.
-
-        ``note``: called with the head of a 101; its `McpError` rejects that. Raises
-        `ConnectFailed`, `HttpError` for a status other than 101, and `ProtocolViolation` for a 101
-        that breaks the rules. Safe to cancel: nothing stays open.
-        """
+        """Connect. ``note``: called with the head of a 101; its `McpError` rejects that."""
         url, recorder = self.url, self._dialer.recorder
         opening = _Opening()
         response = opening.response
@@ -281,10 +276,7 @@ _BODY_WAIT = 1.0
 
 
 class _Opening:
-    """The receiver of a stream until it is a WebSocket.
-
-    ``response``: as far as it has arrived. ``error``: the one that ended the stream, if any.
-    """
+    """The receiver of a stream until it is a WebSocket; ``error``: the one that ended it."""
 
     def __init__(self) -> None:
         self.response = GatheredResponse(ERROR_BODY_LIMIT)
@@ -305,12 +297,10 @@ class _Opening:
         self._changed.notify()
 
     async def until(self, is_enough: Callable[[], bool]) -> None:
-        """Wait for enough of the response, or for its end."""
         while not (is_enough() or self._has_ended or self.response.parser.fault):
             await self._changed.wait()
 
     def failure(self, url: Url) -> ConnectFailed:
-        """Return the error for a stream that ended without a response."""
         loss, reason = explain_loss(self.error, url)
         if self.error is None:
             reason = "the server closed the connection without answering the WebSocket request"

@@ -356,8 +356,6 @@ class _Program:
 
 
 class _SecretTool(_Program):
-    """``secret-tool`` of libsecret."""
-
     async def read(self, name: str) -> str | None:
         return (await self._ask("lookup", name)).stdout.decode("utf-8", "replace") or None
 

@@ -245,7 +245,6 @@ class ServerProcess:
             self._report_timer.cancel()
 
     def _report(self) -> None:
-        """Deliver the rest of the output, then report the end to the receiver."""
         self._reported = True
         self._cancel_report_timer()
         try:

@@ -56,7 +56,6 @@ class ProcessGroup:
         _live.add(self)
 
     def kill(self) -> None:
-        """Kill every process."""
         self.signal(signal.SIGKILL)
 
     def is_gone(self) -> bool:
@@ -72,7 +71,6 @@ class ProcessGroup:
         _live.discard(self)
 
     def signal(self, number: int) -> None:
-        """Send a signal to every process."""
         if self._gone:
             return
         try:
