@@ -94,13 +94,9 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
             self._is_sent = not self._transport.is_closing()
 
     def hold(self, *, is_held: bool) -> None:
-        """Stop reading, or go on."""
         self._is_held = is_held
-        if self._transport is not None and self._rest is None:
-            if is_held:
-                self._transport.pause_reading()
-            else:
-                self._transport.resume_reading()
+        if self._rest is None:
+            super().hold(is_held=is_held)
 
     def abort(self) -> None:
         self.end_rest()

@@ -61,10 +61,31 @@ class HeldTransport(asyncio.BaseProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        if self._transport is not None and not self._transport.is_closing():
+            if is_held:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+
     def abort(self) -> None:
         """Close the connection at once, even when its event loop is closed already."""
-        if self._transport is not None:
-            abort_transport(self._transport)
+        transport = self._transport
+        if transport is None:
+            return
+        try:
+            transport.abort()
+        except RuntimeError:
+            # The callback that the closed loop no longer runs would close the socket. Without it
+            # the garbage collector finds and reports it. A TLS transport is a layer above the one
+            # with the socket, and would call the closed loop once more.
+            tls = getattr(transport, "_ssl_protocol", None)
+            owner = transport if tls is None else tls._transport
+            finish = getattr(owner, "_call_connection_lost", None)
+            if finish is not None:
+                with suppress(RuntimeError):
+                    finish(None)
 
 
 class Stream(HeldTransport, asyncio.BufferedProtocol):
@@ -87,14 +108,6 @@ class Stream(HeldTransport, asyncio.BufferedProtocol):
             # Before Python 3.12 a transport slices what the socket does not take at once; a slice
             # of a view copies nothing.
             self._transport.write(data if len(data) < _READ_SIZE else memoryview(data))
-
-    def hold(self, *, is_held: bool) -> None:
-        """Stop reading, or go on."""
-        if self._transport is not None and not self._transport.is_closing():
-            if is_held:
-                self._transport.pause_reading()
-            else:
-                self._transport.resume_reading()
 
     def close(self) -> None:
         """Close the connection once everything is written."""
@@ -130,19 +143,3 @@ class Stream(HeldTransport, asyncio.BufferedProtocol):
         self._transport = None
         resolve(self._gone, None)
         self.receiver.stream_ended(exc)
-
-
-def abort_transport(transport: asyncio.Transport) -> None:
-    """Abort a transport, even if its event loop is closed."""
-    try:
-        transport.abort()
-    except RuntimeError:
-        # The callback that the closed loop no longer runs would close the socket. Without it the
-        # socket stays open until the garbage collector finds and reports it. A TLS transport is a
-        # layer above the one with the socket, and would call the closed loop once more.
-        tls = getattr(transport, "_ssl_protocol", None)
-        owner = transport if tls is None else tls._transport
-        finish = getattr(owner, "_call_connection_lost", None)
-        if finish is not None:
-            with suppress(RuntimeError):
-                finish(None)
