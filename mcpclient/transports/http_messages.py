@@ -351,13 +351,13 @@ class AuthorizedExchange:
                 self._settle()
                 self._exchange = self._client.request(request, self)
                 return
-        except Exception as error:
+        except McpError as error:
             if refusal is not None and error.__cause__ is None:
                 # For a server without OAuth, the refusal is the best error.
                 error.__cause__ = http_error(refusal.head, bytes(refusal.body), self.url)
             self._settle()
             if not self._is_given_up:
-                self._sink.response_failed(_as_ours(error))
+                self._sink.response_failed(error)
             return
         self._settle()
         self._sink.head_received(refusal.head)
@@ -378,16 +378,15 @@ class AuthorizedExchange:
         """
         try:
             answer = await settled(asked)
+            if not self._is_given_up:
+                return answer
         except McpError:
             raise
         except (Exception, asyncio.CancelledError) as error:
-            if self._is_given_up:
-                raise
-            # Not this task was cancelled, but one that the caller's own function awaited.
-            raise _as_ours(error) from error
-        if self._is_given_up:  # the caller's own function may have swallowed that
-            raise asyncio.CancelledError
-        return answer
+            if not self._is_given_up:
+                # Not this task was cancelled, but one that the caller's own function awaited.
+                raise AuthError(f"authorization failed with {type(error).__name__}") from error
+        raise asyncio.CancelledError  # which the caller's own function may have swallowed
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
         fields = merged(self._request.headers, headers.items())
@@ -433,12 +432,3 @@ class AuthorizedExchange:
             self._task = self._client.tasks.start(self._send(self._refusal))
         else:
             self._sink.response_failed(error)
-
-
-def _as_ours(error: BaseException) -> McpError:
-    """Return the error, or an `AuthError` for an unexpected one."""
-    if isinstance(error, McpError):
-        return error
-    failure = AuthError(f"authorization failed with {type(error).__name__}")
-    failure.__cause__ = error
-    return failure
