@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..errors import ConnectionLost, McpError, MessageTooLarge
 from ..framing.escaping import escape_line
@@ -20,23 +20,9 @@ from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport, deliver_text
 
-
-class Connection(Protocol):
-    """The interface of a stream, a server process or a WebSocket to the transport above it."""
-
-    @property
-    def paused(self) -> bool:
-        """Whether the server reads slower than the client writes."""
-        ...
-
-    def write(self, data: bytes | memoryview, /) -> None:
-        """Write, unless the connection has ended."""
-
-    def abort(self) -> None:
-        """Drop the connection at once."""
-
-    def hold(self, *, is_held: bool) -> None:
-        """Stop reading, or go on."""
+if TYPE_CHECKING:
+    from ..net.process.server_process import ServerProcess
+    from ..net.stream import Stream
 
 
 # The most messages queued for a server that does not read; after that only requests are queued.
@@ -54,7 +40,7 @@ class ConnectedTransport(Transport):
     receiver: Receiver
 
     def __init__(self) -> None:
-        self._connection: Connection | None = None
+        self._connection: Stream | ServerProcess | None = None
         self._waiting: list[tuple[RequestId | None, bytes]] = []
         self._waiting_size = 0  # in bytes
         self._flusher: asyncio.Handle | None = None
@@ -69,7 +55,7 @@ class ConnectedTransport(Transport):
         self._connection = await self._connect()
 
     @abc.abstractmethod
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> Stream | ServerProcess:
         """Make the connection."""
 
     def _frame(self, message: bytes) -> bytes:
