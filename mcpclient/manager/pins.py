@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -138,7 +139,9 @@ class Pins:
         if instructions != pinned.instructions:
             lines = _compared(pinned.instructions, instructions)
             found.append(Mismatch("", "instructions", lines))
-        now, repeated = _by_name(tools)
+        raws = [tool.raw for tool in tools]
+        now = _definitions(raws)
+        repeated = {each.tool for each in repeated_tools(raws)}
         for name in sorted({*now, *pinned.tools}):
             if name in repeated:
                 found.append(Mismatch(name, "duplicate"))
@@ -170,9 +173,9 @@ class Pins:
         """
         new: dict[str, PinnedServer] = {}
         for name, given in servers.items():
-            fingerprint, listed, *others = given
-            tools, _ = _by_name(listed)
-            new[name] = PinnedServer(fingerprint, tools, *others)
+            fingerprint, tools, *others = given
+            definitions = _definitions(tool.raw for tool in tools)
+            new[name] = PinnedServer(fingerprint, definitions, *others)
 
         def edit(content: bytes | None) -> bytes:
             before = {} if content is None else self._parsed(content)
@@ -238,21 +241,20 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
 
 def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[Mismatch, ...]:
     """Return the tools that a server lists more than once, which is a finding without a lock."""
-    _, repeated = _by_name(map(Tool, tools))
-    return tuple(Mismatch(name, "duplicate") for name in sorted(repeated))
+    counts = Counter(safe_str(tool.get("name", "")) for tool in tools)
+    return tuple(Mismatch(name, "duplicate") for name in sorted(counts) if counts[name] > 1)
 
 
-def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:
-    """Return the definitions by name, of which the first counts, and the names listed again."""
-    found: dict[str, Definition] = {}
-    repeated: set[str] = set()
+def by_name(tools: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return tools by their names; of two with one name, the first counts."""
+    found: dict[str, Mapping[str, Any]] = {}
     for tool in tools:
-        name = safe_str(tool.raw.get("name", ""))
-        if name in found:
-            repeated.add(name)
-        else:
-            found[name] = definition_of(tool.raw)
-    return found, repeated
+        found.setdefault(safe_str(tool.get("name", "")), tool)
+    return found
+
+
+def _definitions(tools: Iterable[Mapping[str, Any]]) -> dict[str, Definition]:
+    return {name: definition_of(tool) for name, tool in by_name(tools).items()}
 
 
 def definition_of(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..suggestions import there_is_no
 from ..transports.backoff import Retries
 from .machine import PinMismatch, Status, ToolsUpdated
 from .naming import ToolNames, is_offered
-from .pins import Mismatch, Remembered, ServerOffer, memory_key, repeated_tools
+from .pins import Mismatch, Remembered, ServerOffer, by_name, memory_key, repeated_tools
 
 if TYPE_CHECKING:
     from ..client.client import Client
@@ -166,7 +166,7 @@ class Catalog:
 
         After it, `update` with the same tools takes little time, however many they are.
         """
-        offered = _by_name(tools)
+        offered = by_name(tools)
         for names in _slices(sorted(offered.keys() - self.names.names_of(server.name).keys())):
             self._show(self._assign(server.name, names))
             await asyncio.sleep(0)
@@ -179,7 +179,7 @@ class Catalog:
 
         A tool that is as it was stays the same object.
         """
-        offered = _by_name(tools)
+        offered = by_name(tools)
         renamed = self._assign(server.name, offered)
         self._servers[server.name], self._offered[server.name] = server, offered
         self._show([server.name, *renamed])
@@ -224,13 +224,6 @@ class Catalog:
         if owner is None:
             raise UsageError(there_is_no("tool", name, [tool.name for tool in self.tools]))
         return owner
-
-
-def _by_name(tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    offered: dict[str, Mapping[str, Any]] = {}
-    for tool in tools:
-        offered.setdefault(safe_str(tool.get("name", "")), tool)
-    return offered
 
 
 def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -289,8 +282,7 @@ class ServerTools:
         if status is Status.DEFERRED:
             self.show(remembered.tools)
         elif self._server.config.state == "ready":
-            names = (safe_str(tool.get("name", "")) for tool in remembered.tools)
-            self._shared.catalog.names.assign(self._server.name, names)
+            self._shared.catalog.names.assign(self._server.name, by_name(remembered.tools))
 
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer the tools of the present connection."""
