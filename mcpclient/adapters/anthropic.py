@@ -19,7 +19,7 @@ from ..protocol.sampling import SamplingRequest
 from .definitions import DefinitionRules, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, Part, Prepared, without_calls
+from .parts import Part, Prepared, without_calls
 from .schemas.strict import CLAUDE
 
 # The SDK rejects a larger ``max_tokens`` unless the answer is streamed.
@@ -75,16 +75,13 @@ class _Anthropic(ModelApi):
             elif kind == "text":
                 yield first_present(block, "text") or ""
 
-    def _stop_reason(self, response: Any) -> Any:
-        return first_present(response, "stop_reason")
-
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
             return {"type": "text", "text": part}
         source = {"type": "base64", "media_type": part.media_type, "data": part.base64}
         return {"type": self.media.taken[part.media_type], "source": source}
 
-    def _call(self, call: MadeCall) -> dict[str, Any]:
+    def _call(self, call: RawCall) -> dict[str, Any]:
         return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
 
     def _result(self, result: Prepared) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_present, plain
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, Part, Prepared, Turn, without_calls
+from .parts import Part, Prepared, Turn, without_calls
 from .schemas.strict import CLAUDE
 
 _WORD = "application/vnd.openxmlformats-officedocument."
@@ -87,9 +87,6 @@ class _Bedrock(ModelApi):
             elif isinstance(text, str):
                 yield text
 
-    def _stop_reason(self, response: Any) -> Any:
-        return first_present(response, "stopReason")
-
     def _definition(self, definition: Definition) -> dict[str, Any]:
         specification = super()._definition(definition)
         return {"toolSpec": {**specification, "inputSchema": {"json": definition.schema}}}
@@ -104,7 +101,7 @@ class _Bedrock(ModelApi):
             block["name"] = name[:100] or "document"
         return {part.kind: block}
 
-    def _call(self, call: MadeCall) -> dict[str, Any]:
+    def _call(self, call: RawCall) -> dict[str, Any]:
         return {"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}}
 
     def _result(self, result: Prepared) -> dict[str, Any]:

@@ -310,7 +310,7 @@ class ToolCall:
 
 
 class RawCall(NamedTuple):
-    """A call as found in the response, unchecked; ``meta``: what the API wants back with it."""
+    """A call of the model as found, unchecked; ``meta``: what the API wants back with it."""
 
     id: object
     name: object

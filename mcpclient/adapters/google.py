@@ -20,7 +20,7 @@ from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import MadeCall, Part, Prepared
+from .parts import Part, Prepared
 from .schemas.reduced import google_subset
 
 # The key in a sampling answer for the signatures of the model's calls.
@@ -98,7 +98,7 @@ class _Google(ModelApi):
             return {"text": part}
         return {"inlineData": {"mimeType": part.media_type, "data": part.base64}}
 
-    def _call(self, call: MadeCall) -> dict[str, Any]:
+    def _call(self, call: RawCall) -> dict[str, Any]:
         made = {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
         signature = call.meta.get(_SIGNATURE)
         return {**made, "thoughtSignature": signature} if signature else made

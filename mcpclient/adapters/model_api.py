@@ -25,7 +25,7 @@ from .definitions import (
     read_calls,
 )
 from .limits import Limits, MediaRules
-from .parts import Item, MadeCall, Outcome, Part, Prepared, Turn, made_results, names_of, turns_of
+from .parts import Item, Outcome, Part, Prepared, Turn, made_results, names_of, turns_of
 
 
 class Provider(Protocol):
@@ -149,8 +149,8 @@ class ModelApi(Provider, ABC):
     def _said(self, response: object) -> Iterator[str | RawCall]:
         """Yield the strings and the calls of a response."""
 
-    @abstractmethod
-    def _stop_reason(self, response: Any) -> Any: ...
+    def _stop_reason(self, response: Any) -> Any:
+        return first_present(response, "stop_reason", "stopReason")
 
     def _listed(self, content: object, key: str, response: object) -> list[Any]:
         """Return the list that the content of a response is, or has under a key, as plain data."""
@@ -182,7 +182,7 @@ class ModelApi(Provider, ABC):
     def _part(self, part: Part) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _call(self, call: MadeCall) -> dict[str, Any]: ...
+    def _call(self, call: RawCall) -> dict[str, Any]: ...
 
     @abstractmethod
     def _result(self, result: Prepared) -> dict[str, Any]: ...
@@ -190,7 +190,7 @@ class ModelApi(Provider, ABC):
     def _item(self, item: Item) -> dict[str, Any]:
         if isinstance(item, Prepared):
             return self._result(item)
-        return self._call(item) if isinstance(item, MadeCall) else self._part(item)
+        return self._call(item) if isinstance(item, RawCall) else self._part(item)
 
     def _results(self, made: list[Prepared]) -> list[dict[str, Any]]:
         blocks = [self._result(result) for result in made]

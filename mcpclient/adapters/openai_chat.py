@@ -18,7 +18,7 @@ from ..protocol.sampling import SamplingRequest
 from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
 from .limits import IMAGES, LONE_SURROGATES, MediaRules, NameRule
 from .model_api import ModelApi, given
-from .parts import ERROR_PREFIX, MadeCall, Part, Prepared, Turn
+from .parts import ERROR_PREFIX, Part, Prepared, Turn
 from .schemas.strict import OPENAI
 
 RULES = DefinitionRules(
@@ -92,7 +92,7 @@ class _OpenAIChat(ModelApi):
             return {"type": "image_url", "image_url": {"url": url}}
         return {"type": "file", "file": {"filename": part.file_name, "file_data": url}}
 
-    def _call(self, call: MadeCall) -> dict[str, Any]:
+    def _call(self, call: RawCall) -> dict[str, Any]:
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
         return {"id": call.id, "type": "function", "function": function}
 

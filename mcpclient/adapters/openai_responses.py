@@ -19,7 +19,7 @@ from .definitions import Definition, RawCall, first_present, plain
 from .limits import IMAGES, MediaRules
 from .model_api import ModelApi, given
 from .openai_chat import RULES as _CHAT_RULES
-from .parts import ERROR_PREFIX, MadeCall, Part, Prepared, Turn
+from .parts import ERROR_PREFIX, Part, Prepared, Turn
 
 
 class _OpenAIResponses(ModelApi):
@@ -72,7 +72,7 @@ class _OpenAIResponses(ModelApi):
             return {"type": "input_image", "image_url": url, "detail": "auto"}
         return {"type": "input_file", "filename": part.file_name, "file_data": url}
 
-    def _call(self, call: MadeCall) -> dict[str, Any]:
+    def _call(self, call: RawCall) -> dict[str, Any]:
         arguments = json.dumps(call.arguments)
         called = {"call_id": call.id, "name": call.name, "arguments": arguments}
         return {"type": "function_call", **called}

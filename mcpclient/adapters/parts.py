@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from ..errors import McpError, UsageError
@@ -27,7 +27,7 @@ from ..protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
-from .definitions import ToolCall
+from .definitions import RawCall, ToolCall
 from .limits import (
     Limits,
     Media,
@@ -216,17 +216,7 @@ def _joined(parts: Iterable[Part]) -> list[Part]:
 # Messages of prompts and sampling requests, as turns that providers convert to their own shape
 
 
-@dataclass(frozen=True)
-class MadeCall:
-    """A call that the model made. ``name``: the API's name. ``meta``: of the block."""
-
-    id: str
-    name: str
-    arguments: dict[str, Any]
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-
-Item = Union[Part, MadeCall, Prepared]
+Item = Union[Part, RawCall, Prepared]
 
 _NONE = MediaRules()
 # Every API accepts such ids of calls; a server's ids may be different.
@@ -243,7 +233,7 @@ class Turn:
     @property
     def parts(self) -> list[Part]:
         """The text and media."""
-        return [item for item in self.items if not isinstance(item, (MadeCall, Prepared))]
+        return [item for item in self.items if not isinstance(item, (RawCall, Prepared))]
 
     @property
     def text(self) -> str:
@@ -251,9 +241,9 @@ class Turn:
         return "\n".join(part for part in self.parts if isinstance(part, str))
 
     @property
-    def calls(self) -> list[MadeCall]:
+    def calls(self) -> list[RawCall]:
         """The calls."""
-        return [item for item in self.items if isinstance(item, MadeCall)]
+        return [item for item in self.items if isinstance(item, RawCall)]
 
     @property
     def results(self) -> list[Prepared]:
@@ -298,21 +288,20 @@ def turns_of(
     """
     listed, limits = list(messages), Limits()
     ids = fit_names((use.id for message in listed for use in _uses(message)), _IDS)
-    called: dict[str, MadeCall] = {}
+    called: dict[str, str] = {}
     turns = []
     for message in listed:
         turn = Turn(message.role == "assistant", [])
         taken = of_model if turn.of_model else rules
         for block in _blocks(message):
             if isinstance(block, ToolUseContent):
-                name = (names or {}).get(block.name, block.name)
-                call = called[block.id] = MadeCall(ids[block.id], name, block.input, block.meta)
-                turn.items.append(call)
+                name = called[block.id] = (names or {}).get(block.name, block.name)
+                turn.items.append(RawCall(ids[block.id], name, block.input, block.meta))
             elif isinstance(block, ToolResultContent):
-                made = called.get(block.tool_use_id)
-                identity, name = (made.id, made.name) if made else (block.tool_use_id, "")
+                asked = block.tool_use_id
+                identity = ids[asked] if asked in called else asked
                 outcome = prepared(CallToolResult(block.raw), limits, taken)
-                turn.items.append(replace(outcome, id=identity, name=name))
+                turn.items.append(replace(outcome, id=identity, name=called.get(asked, "")))
             elif parts_of([block]) != [""]:
                 outcome = prepared(CallToolResult({"content": [block.raw]}), limits, taken)
                 turn.items.extend(outcome.parts)
@@ -335,7 +324,7 @@ def without_calls(turn: Turn) -> Turn:
     """Return a turn with calls and results as text, for a request without tools."""
     items: list[Item] = []
     for item in turn.items:
-        if isinstance(item, MadeCall):
+        if isinstance(item, RawCall):
             items.append(f"[called {item.name} with {json.dumps(item.arguments)}]")
         elif isinstance(item, Prepared):
             items += [f"[the result of {item.name or 'a call'}]", *item.parts]

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
-from mcpclient.adapters.definitions import ToolCall
+from mcpclient.adapters.definitions import RawCall, ToolCall
 from mcpclient.adapters.limits import Media, MediaRules, NameRule
 from mcpclient.adapters.parts import (
-    MadeCall,
     Prepared,
     Turn,
     made_results,
@@ -79,7 +78,7 @@ def test_calls_and_their_results() -> None:
     turns = turns_of(
         [message("assistant", use), message("user", said, other)], RULES, {"a.b": "a_b"}
     )
-    assert turns[0].calls == [MadeCall("c", "a_b", {"x": 1}, {"k": 1})]
+    assert turns[0].calls == [RawCall("c", "a_b", {"x": 1}, {"k": 1})]
     assert turns[1].results == [
         Prepared(["hi"], False, "c", "a_b"),
         Prepared(["[no output]"], True, "d"),
@@ -97,7 +96,7 @@ def test_ids_that_no_api_takes() -> None:
     assert made == [result.id for result in results.results]
     assert made[3:] == ["ok", "ok"]
     assert len(set(made[:3])) == 3
-    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,40}", one) for one in made)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,40}", str(one)) for one in made)
 
 
 def test_names_of_tools_that_are_not_offered_any_more() -> None:
