@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -82,54 +82,47 @@ def compare_servers(
     )
 
 
+@dataclass(eq=False, repr=False)
 class Fleet:
     """The servers of one manager.
 
-    ``config``: what they were loaded as. ``configs``: each as it is configured; ``servers``: those
-    that were made of them while the manager is open, in the order of the configuration.
-    ``require_open``: raises where the manager is not open.
+    ``sources``: what they are made of, see `configured_servers`. ``config``: what they were loaded
+    as. ``configs``: each as it is configured; ``servers``: those that were made of them while the
+    manager is open, in the order of the configuration. ``require_open``: raises where the manager
+    is not open.
 
     The servers share all other attributes. ``home``: the event loop they live in. ``eras``: which
     era each speaks. ``caps``: theirs by name, whose counts outlive clients. ``slots``: for attempts
     to connect.
     """
 
-    slots: Slots
-    eras: EraMemory
+    sources: InitVar[object]
+    policy: InitVar[Policy | None]
+    home: LoopBound
+    catalog: Catalog
+    events: Events
+    require_open: Callable[[], None]
+    options: Mapping[str, Any]
+    reconnect: Reconnect | None
+    pins: Pins | None
+    auto_refresh: bool
+    lazy: bool
+    memory_file: InitVar[str | os.PathLike[str] | None]
+    slots: Slots = field(init=False)
+    eras: EraMemory = field(init=False)
 
-    def __init__(
-        self,
-        servers: object,
-        policy: Policy | None,
-        home: LoopBound,
-        catalog: Catalog,
-        events: Events,
-        require_open: Callable[[], None],
-        *,
-        options: Mapping[str, Any],
-        reconnect: Reconnect | None,
-        pins: Pins | None,
-        auto_refresh: bool,
-        lazy: bool,
-        memory: str | os.PathLike[str] | None,
+    def __post_init__(
+        self, sources: object, policy: Policy | None, memory_file: str | os.PathLike[str] | None
     ) -> None:
-        self.home: LoopBound = home
-        self.catalog: Catalog = catalog
-        self.events: Events = events
-        self.options: Mapping[str, Any] = options
-        self.reconnect: Reconnect | None = reconnect
-        self.pins: Pins | None = pins
-        self.auto_refresh: bool = auto_refresh
         self.caps: dict[str, Caps] = {}
         self._gate = Gate(policy)
-        self.config: Config = servers if isinstance(servers, Config) else Config()
-        self.configs: dict[str, ServerConfig] = configured_servers(servers, self._gate)
+        self.config: Config = sources if isinstance(sources, Config) else Config()
+        self.configs: dict[str, ServerConfig] = configured_servers(sources, self._gate)
         self.servers: dict[str, Server] = {}
-        is_lazy = lazy or any(config.lazy for config in self.configs.values())
-        self.memory: Memory | None = Memory(memory) if is_lazy or memory is not None else None
-        self._is_lazy = lazy
-        self._names = catalog.names
-        self._require_open = require_open
+        is_lazy = self.lazy or any(config.lazy for config in self.configs.values())
+        is_remembered = is_lazy or memory_file is not None
+        self.memory: Memory | None = Memory(memory_file) if is_remembered else None
+        self._names = self.catalog.names
         for server in self.configs.values():
             self._names.add_server(server.name, server.naming)
 
@@ -162,7 +155,7 @@ class Fleet:
         self._names.reserve(standing)
         for server, each in found.items():
             if each is not None:
-                server.remember(each, defer=self._is_lazy or server.config.lazy)
+                server.remember(each, defer=self.lazy or server.config.lazy)
         self._names.hold()
 
     async def save_memory(self) -> None:
@@ -178,7 +171,7 @@ class Fleet:
 
     async def add(self, name: str, server: Target | ServerConfig) -> Server:
         """Add a server and connect it; see `Manager.add`."""
-        self._require_open()
+        self.require_open()
         self._gate.look_up_rules()
         config = self._gate.judge(_configured(name, server))
         while (before := self.servers.get(name)) is not None:
@@ -187,7 +180,7 @@ class Fleet:
                 if not before.is_over:  # it may have been removed meanwhile
                     return before
             await self.drop(before)  # meanwhile, another of this name may have been added
-        self._require_open()
+        self.require_open()
         (added,) = self._make([config])
         added.start()
         await added.settled()
@@ -205,13 +198,13 @@ class Fleet:
     async def reload(self, config: Config | None, lock: asyncio.Lock) -> Changes:
         """Apply another configuration; see `Manager.reload`."""
         async with lock:  # concurrent changes of the same servers would interfere
-            self._require_open()
+            self.require_open()
             after = await self._read_again() if config is None else self._take(config)
             before = {name: server.config for name, server in self.servers.items()}
             changes = compare_servers(before, after)
             gone = [self.servers[name] for name in (*changes.removed, *changes.changed)]
             await asyncio.gather(*(self.drop(server) for server in gone))
-            self._require_open()
+            self.require_open()
             new = [name for name in (*changes.added, *changes.changed) if name not in self.servers]
             made = self._make(after[name] for name in new)
             for server in made:

@@ -144,7 +144,7 @@ class Manager(Calls):
             pins=pins,
             auto_refresh=auto_refresh,
             lazy=lazy,
-            memory=memory,
+            memory_file=memory,
         )
         self._servers = fleet.servers
         self._uris = {}
