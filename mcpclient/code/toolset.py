@@ -302,8 +302,7 @@ class CodeTools:
         self._started = 0
         self._kept: list[CodeProcess] = []
         weakref.finalize(self, _abort, self._kept)
-        self._paths: dict[str, str] = {}
-        self._names: dict[str, dict[str, str]] = {}
+        self._taken: dict[str, str] = {}
         self._functions: dict[str, Definition] = {}
         self._known: object = None
 
@@ -381,30 +380,25 @@ class CodeTools:
         """Return the functions by their paths, which a tool keeps."""
         definitions = self._definitions()
         if definitions is not self._known:
-            if len(self._paths) > _MAX_PATHS:
-                self._paths, self._names = {}, {}
+            if len(self._taken) > _MAX_PATHS:
+                self._taken = {}
             self._known = definitions
             self._functions = {self._path(each.binding.tool): each for each in definitions}
         return self._functions
 
     def _path(self, tool: Tool) -> str:
-        known = self._paths.get(tool.name)
-        if known is None:
-            server = getattr(tool, "server", None)
-            prefix = "" if server is None else f"{self._free('', server)}."
-            known = self._free(prefix, getattr(tool, "raw_name", tool.name))
-            known = self._paths[tool.name] = f"{prefix}{known}"
-        return known
+        server = getattr(tool, "server", None)
+        prefix = "" if server is None else f"{self._free('', server)}."
+        return self._free(prefix, getattr(tool, "raw_name", tool.name))
 
     def _free(self, prefix: str, text: str) -> str:
-        """Return a name that nothing else has; for the same text below ``prefix`` the same."""
-        names = self._names.setdefault(prefix, {})
+        """Return a path that nothing else has; for the same text below ``prefix`` the same."""
         name = identifier(text, fallback="tool")
-        while names.setdefault(name, text) != text:
+        while self._taken.setdefault(f"{prefix}{name}", text) != text:
             # A digest: numbers would be slow for thousands of names that are alike.
             digest = hashlib.sha256(f"{name} {text}".encode("utf-8", "replace")).hexdigest()
             name = f"{identifier(text, fallback='tool')}_{digest[:6]}"
-        return name
+        return f"{prefix}{name}"
 
     def _signature(self, tool: Tool, annotations: Annotations) -> Signature:
         return tool_signature(tool, self._path(tool), annotations, "Any")

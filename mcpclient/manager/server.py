@@ -379,7 +379,8 @@ class Server:
 
     def withdraw(self) -> None:
         """Offer no tools any more."""
-        self._tools.withdraw()
+        self._tools.stale = True
+        self._shared.catalog.update(self, ())
 
     def _keep_tools(self) -> None:
         self._tools.stale = True

@@ -255,11 +255,6 @@ class ServerTools:
         is_other = any(not each.tool for each in self.mismatches)
         return "" if is_other and pins is not None and pins.mode == "refuse" else self.said
 
-    def withdraw(self) -> None:
-        """Offer no tools any more."""
-        self.stale = True
-        self._shared.catalog.update(self._server, ())
-
     def stop(self) -> None:
         """Cancel the tasks in the background."""
         for task in (self._follower, self._refreshing):

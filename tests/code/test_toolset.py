@@ -570,14 +570,16 @@ def test_names_that_are_alike_and_names_that_are_long(monkeypatch: pytest.Monkey
             await manager.remove("s-t")
             await searched(box, "one")
             assert len(paths_of(box)) == 3
+            code: Any = box._code
+            assert set(paths_of(box).values()) < set(code._taken)
+            assert len(code._taken) == 3 + len(manager.servers)
 
     asyncio.run(main())
 
 
 def paths_of(box: mcpclient.Toolbox) -> dict[str, str]:
     code: Any = box._code
-    paths: dict[str, str] = code._paths
-    return paths
+    return {each.binding.tool.name: path for path, each in code._functions.items()}
 
 
 def test_what_does_not_go_together() -> None:

@@ -39,24 +39,17 @@ class Rewritten(NamedTuple):
     exact: bool
 
 
-class Child(NamedTuple):
-    """A rewritten subschema, and the tokens of the JSON pointer to it from its parent."""
-
-    tokens: tuple[str, ...]
-    schema: Any
-    exact: bool
-
-
-Change = Callable[[JsonSchema, tuple[str, ...]], Rewritten]
+Tokens = tuple[str, ...]
+Change = Callable[[JsonSchema, Tokens], Rewritten]
 """Takes a schema whose subschemas are rewritten, and its JSON pointer tokens from the root."""
 
 
-def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rewritten:
+def rewritten(schema: object, change: Change, path: Tokens = ()) -> Rewritten:
     """Apply ``change`` to a schema and all its subschemas but booleans, the innermost first."""
     if not isinstance(schema, dict):
         return Rewritten(schema, True)
     children = [
-        Child(tokens, *rewritten(value, change, path + tokens))
+        (tokens, rewritten(value, change, path + tokens))
         for tokens, value in subschemas(schema, DRAFT_2020_12)
     ]
     whole, exact = assembled(schema, children)
@@ -64,14 +57,17 @@ def rewritten(schema: object, change: Change, path: tuple[str, ...] = ()) -> Rew
     return Rewritten(changed, exact and still_exact)
 
 
-def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten:
-    """Return ``schema`` with these subschemas, without keywords that would now reject more."""
+def assembled(schema: Mapping[str, Any], children: Iterable[tuple[Tokens, Rewritten]]) -> Rewritten:
+    """Return ``schema`` with these subschemas, without keywords that would now reject more.
+
+    ``children``: each with the tokens of the JSON pointer to it.
+    """
     result = dict(schema)
     inexact: set[str] = set()
-    for child in children:
-        put(result, schema, child.tokens, child.schema)
-        if not child.exact and child.tokens[0] not in DEFINITIONS:
-            inexact.add(child.tokens[0])
+    for tokens, (inner, exact) in children:
+        put(result, schema, tokens, inner)
+        if not exact and tokens[0] not in DEFINITIONS:
+            inexact.add(tokens[0])
     if "not" in inexact:
         del result["not"]
     if "if" in inexact:
@@ -97,7 +93,7 @@ def widened(schema: object, change: Change) -> Rewritten:
     """
     is_widened = False
 
-    def watch(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+    def watch(value: JsonSchema, path: Tokens) -> Rewritten:
         nonlocal is_widened
         refers = is_widened and "$ref" in value
         changed = change(value, path)
@@ -120,10 +116,7 @@ def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], v
     container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
 
 
-Tokens = tuple[str, ...]
-
-
-def tokens_of(reference: object) -> tuple[str, ...] | None:
+def tokens_of(reference: object) -> Tokens | None:
     """Return the tokens of a ``$ref`` of the form ``#/…``; None for anything else."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
@@ -202,7 +195,7 @@ def inlined(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         part = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
         reference = part.pop("$ref", None)
         children = [
-            Child(tokens, *expand(inner, path + tokens, opened))
+            (tokens, expand(inner, path + tokens, opened))
             for tokens, inner in subschemas(part, DRAFT_2020_12)
         ]
         whole, exact = assembled(part, children)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from mcpclient.adapters.schemas import reduced, rewriting
 from mcpclient.adapters.schemas.rewriting import (
-    Child,
     Rewritten,
     assembled,
     modern_schema,
@@ -824,7 +823,7 @@ def test_a_definition_that_changes_spoils_what_refers_to_it() -> None:
 def test_one_of_beside_any_of() -> None:
     """F-TOOL-1"""
     schema = {"oneOf": [{}], "anyOf": [{"a": 1}], "allOf": [{}]}
-    made = assembled(schema, [Child(("oneOf", "0"), {"b": 1}, False)]).schema
+    made = assembled(schema, [(("oneOf", "0"), Rewritten({"b": 1}, False))]).schema
     assert made == {"anyOf": [{"a": 1}], "allOf": [{}, {"anyOf": [{"b": 1}]}]}
 
 
