@@ -350,9 +350,7 @@ class EntryReader:
         """Warn about fields for the other kind of server; some applications write empty ones."""
         useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
         for name, spelled in self.names.items():
-            if FIELDS[spelled].side != useless:
-                continue
-            if self.values[name]:
+            if FIELDS[spelled].side == useless and self.values[name]:
                 message = f"{spelled} cannot be combined with {what}"
                 self.report(message, spelled, hint="remove it")
 

@@ -128,12 +128,6 @@ class _Resolver:
             hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
             self.report(f"{named} has no value{consequence}", *path, hint=hint)
 
-    def _required(self, text: str, field: str) -> str:
-        expanded = self.variables.expand(text, is_path=True)
-        if expanded.missing:
-            raise EntryError(f"{expanded.missing[0]} has no value", field)
-        return expanded.text
-
     def _mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
         """Return strings with values; one without a value, or with an invalid one, is left out."""
         found = {}
@@ -182,12 +176,12 @@ class _Resolver:
         if env:
             options["env"] = env
         if entry.cwd:
-            folder = self._required(entry.cwd, self._field("cwd"))
+            folder = self.variables.required(entry.cwd, self._field("cwd"))
             options["cwd"] = os.path.normpath(os.path.join(self.base, folder))
         if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
             sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
             read, write = (
-                tuple(self._required(os.fspath(path), "sandbox") for path in paths)
+                tuple(self.variables.required(os.fspath(path), "sandbox") for path in paths)
                 for paths in (sandbox.read, sandbox.write)
             )
             options["sandbox"] = replace(sandbox, read=read, write=write)

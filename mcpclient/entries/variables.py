@@ -236,6 +236,13 @@ class Variables:
         text = start + self._pattern.sub(value_of, rest)
         return Expanded(text, tuple(missing), bool(omitted))
 
+    def required(self, path: str, field: str, hint: str = "") -> str:
+        """Return a path with its values. Raises `EntryError`, at ``field``, for a missing one."""
+        found = self.expand(path, is_path=True)
+        if found.missing:
+            raise EntryError(f"{', '.join(found.missing)} has no value", field, hint=hint)
+        return found.text
+
     def words(self, text: str) -> list[str] | None:
         """Return the values for a string that is one input with several; None for another one."""
         match = self._pattern.fullmatch(text)

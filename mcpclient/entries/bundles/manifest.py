@@ -131,7 +131,11 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
         for each in ("command", "args", "url"):
             if each in written:
                 raise EntryError(f"{each} cannot be combined with a bundle", each, hint="remove it")
-        path = absolute_path(os.path.join(base, _expanded(path, absolute_path(base))))
+        around = absolute_path(base)
+        folders = folders_of(around, around, str(home_folder(os.environ)))
+        variables = Variables(os.environ, Inputs(None, None), folders, lambda file: file)
+        named = variables.required(path, "bundle", "set it, or write the path itself")
+        path = absolute_path(os.path.join(base, named))
         archive = read_archive(path)
         if written.get("sha256", archive.sha256) != archive.sha256:
             message = f"the bundle is another one now, of SHA-256 {archive.sha256}"
@@ -143,16 +147,6 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
     key = f"input {hashlib.sha256(text).hexdigest()}"
     kept = (replace(spec, kept=f"{key} {spec.id}") for spec in opened.inputs)
     return opened._replace(inputs=tuple(kept))
-
-
-def _expanded(path: str, base: str) -> str:
-    folders = folders_of(base, base, str(home_folder(os.environ)))
-    variables = Variables(os.environ, Inputs(None, None), folders, lambda file: file)
-    found = variables.expand(path, is_path=True)
-    if found.missing:
-        hint = "set it, or write the path itself"
-        raise EntryError(f"{', '.join(found.missing)} has no value", "bundle", hint=hint)
-    return found.text
 
 
 def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: Inputs) -> None:
