@@ -228,8 +228,7 @@ class Watch:
         self.state: ServerState = ServerState("closed")
         self._client: Client | None = None
         self._end: Callable[[], None] | None = None
-        self._lists: Lists | None = None
-        self._lists_are_of: object = None
+        self._lists: tuple[object, Lists] | None = None  # of which session, and the lists
 
     @property
     def client(self) -> Client:
@@ -278,10 +277,9 @@ class Watch:
             return {**recorded_lists(self.state.recording.conversation), "errors": {}}
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
-        if self._lists is None or fresh or self._lists_are_of != now:
-            self._lists = await fetch_lists(client, fresh=fresh)
-            self._lists_are_of = now
-        return self._lists
+        if self._lists is None or fresh or self._lists[0] != now:
+            self._lists = now, await fetch_lists(client, fresh=fresh)
+        return self._lists[1]
 
     def calls(self) -> list[Call]:
         """Return the calls made so far whose records are kept."""
