@@ -334,16 +334,10 @@ def _url_rule(text: str) -> UrlRule:
         raise UsageError(f"a rule about URLs is like https://*.corp.com/*, not {text!r}")
     host = match["host"].strip("[]")
     host = ascii_host(host.rstrip(".")) if "*" in host else canonical_host(host)
-    port = match["port"]
-    if port not in (None, "*") and not 0 < int(port) < 65536:
+    port = int(match["port"]) if (match["port"] or "*") != "*" else match["port"]
+    if isinstance(port, int) and not 0 < port < 65536:
         raise UsageError(f"port {port} is out of range: {text!r}")
-    path = match["path"]
-    return UrlRule(
-        match["scheme"].lower(),
-        host,
-        int(port) if port not in (None, "*") else port,
-        path,
-    )
+    return UrlRule(match["scheme"].lower(), host, port, match["path"])
 
 
 _KINDS: dict[str, Callable[[str], Rule]] = {
