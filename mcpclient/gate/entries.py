@@ -31,7 +31,7 @@ from ..errors import UsageError
 from ..lazy import manifest, storage
 from ..net.files import read_file
 from ..net.paths import home_folder
-from .gate import Gate
+from .gate import Gate, refused
 
 # Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
@@ -185,9 +185,7 @@ class Entries:
                 if problem.severity == "error":
                     raise UsageError(str(problem))
             reason = f"{server.source} has no server {issued.name!r} any more"
-            return replace(
-                server, state="denied", reason=reason, target=server.written or "", options={}
-            )
+            return refused(server, "denied", reason)
         return _with_changes(fresh, issued, server)
 
 

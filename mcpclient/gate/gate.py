@@ -171,10 +171,7 @@ class Gate:
         if self.needs_approval(server.scope):
             owner = "a project's file" if server.scope == "project" else "this file"
             reason = f"{owner} may start it only after you have agreed"
-        elif server.sheet is not None and vouched not in (
-            None,
-            server.sheet.digest(with_files=False),
-        ):
+        elif vouched and server.sheet and server.sheet.digest(with_files=False) != vouched:
             reason = "its entry has changed since its file was named; reload() takes it as it is"
         else:
             return None
@@ -235,14 +232,14 @@ class Gate:
         is_on = switched_on or (resolve is None and _was_asked_for(server))
         if not is_on and (server.state == "disabled" or not server.enabled):
             where = "configuration" if resolve is None else "file"
-            return _refused(server, "disabled", server.reason or f"its {where} switches it off")
+            return refused(server, "disabled", server.reason or f"its {where} switches it off")
         reason = self._refusal(server)
         if reason is not None:
-            return _refused(server, "denied", reason)
+            return refused(server, "denied", reason)
         if resolve is None:
             ready = server
         elif (reason := self._waits(server, vouched)) is not None:
-            return _refused(server, "needs_approval", reason)
+            return refused(server, "needs_approval", reason)
         else:
             ready = resolve(server)
         is_confined = any(policy.require_sandbox for policy in self._rules or ())
@@ -257,13 +254,13 @@ class Gate:
             for each in judged:
                 verdict = policy.judge(each)
                 if not verdict.allowed:
-                    return _refused(server, "denied", verdict.reason)
+                    return refused(server, "denied", verdict.reason)
                 reasons.append(verdict.reason)
         if ready.bundle is not None:
             try:
                 ready.bundle.unpack()
             except EntryError as error:
-                return _refused(server, "denied", str(error))
+                return refused(server, "denied", str(error))
         was_asked = resolve is not None and self.needs_approval(server.scope)
         if was_asked or server.decision.endswith(_AGREED):
             reasons.append(_AGREED)
@@ -306,7 +303,7 @@ def strict_sandbox(stated: Any) -> Any:
     return stated or "required"
 
 
-def _refused(server: ServerConfig, state: State, reason: str) -> ServerConfig:
+def refused(server: ServerConfig, state: State, reason: str) -> ServerConfig:
     """Return a server without the values of its variables, and with the reason."""
     written = server.target if server.written is None else server.written
     options = {} if server.written is not None else server.options
