@@ -93,11 +93,9 @@ class Inspector:
         if len(self._token) < _MIN_TOKEN_LENGTH or not is_plain:
             least = f"at least {_MIN_TOKEN_LENGTH} letters, digits, dashes or underscores"
             raise UsageError(f"a token must have {least}")
-        board = questions.board if questions is not None else Board()
         # An inspector that answers for its clients records from the start: the program is its own.
-        self.room: Room = Room(
-            source, board, questions or Questions(board), always=questions is not None
-        )
+        is_own = questions is not None
+        self.room: Room = Room(source, questions or Questions(Board()), always=is_own)
         routes = Routes(self.room, self._token, allow)
         self._server = LocalHttpServer(routes.refusal_of, routes.answer)
 

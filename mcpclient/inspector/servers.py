@@ -299,13 +299,11 @@ class Room:
     has gone, unless ``always`` is true.
     """
 
-    def __init__(
-        self, source: Source, board: Board, questions: Questions, *, always: bool = False
-    ) -> None:
+    def __init__(self, source: Source, questions: Questions, *, always: bool = False) -> None:
         self.source = source
-        self.board = board
         self.questions = questions
-        self.calls: Calls = Calls(board)
+        self.board: Board = questions.board
+        self.calls: Calls = Calls(self.board)
         self.watches: dict[str, Watch] = {}
         self._always = always
         self._pages = 0

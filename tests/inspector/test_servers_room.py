@@ -16,7 +16,7 @@ from tests.support.virtual_time import run
 
 def room_of(client: Client, *, always: bool = False) -> Room:
     board = Board()
-    return Room(ClientSource(client), board, Questions(board), always=always)
+    return Room(ClientSource(client), Questions(board), always=always)
 
 
 def client_of() -> Client:
