@@ -1,9 +1,7 @@
 """The routes of the inspector's web server: its page, its data, and their authorization.
 
-The page is one document of markup, style and script. Its sources are package data in ``page/``,
-read through the loader: files for editors and reviewers, found under another package name and in a
-zip archive as well (`importlib.resources` fails there with Python 3.9 on Windows, which mixes up
-its slashes).
+The page is one document, whose sources are package data in ``page/``. They are read through the
+loader, as `importlib.resources` fails in a zip archive with Python 3.9 on Windows.
 """
 
 from __future__ import annotations
@@ -62,9 +60,8 @@ def _read(name: str) -> str:
 def bundle(name: str, kind: str) -> str:
     """Return a module of the page and those that it imports, each after the ones it imports.
 
-    They share one scope, in which every top-level name is unique: a module sees what it imports,
-    and the linter reports whatever else it uses. Modules may import each other in a circle.
-    Comments stay in the sources.
+    They share one scope, in which the linter keeps every top-level name unique. Modules may import
+    each other in a circle.
     """
     bodies: dict[str, str] = {}
 

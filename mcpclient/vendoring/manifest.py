@@ -71,8 +71,7 @@ def read_manifest(folder: Path) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    # A link is never what was copied, whatever it leads to.
-    # Nor is a pipe, and opening one would block.
+    # A link is never what was copied, nor is a pipe, and opening one would block.
     is_copy = path.is_file() and not path.is_symlink()
     return "" if not is_copy else hashlib.sha256(path.read_bytes()).hexdigest()
 
