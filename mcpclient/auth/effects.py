@@ -306,10 +306,7 @@ def value_for(each: Field[Any], record: StoredItem) -> object:
 
 
 def read_record(kind: type[T], record: StoredItem, **parts: object) -> T | None:
-    """Read a dataclass from a record of its fields; None when one that it needs is damaged.
-
-    ``parts``: the fields that the caller has read.
-    """
+    """Read a dataclass from a record, but ``parts``, which were read; None when it is damaged."""
     values = parts
     for each in fields(cast(Any, kind)):
         if each.name in parts:
@@ -325,10 +322,7 @@ def read_record(kind: type[T], record: StoredItem, **parts: object) -> T | None:
 def get_document(
     url: str, issuer_url: str | None, policy: UrlPolicy, headers: Mapping[str, str]
 ) -> Flow[Response]:
-    """GET ``url``, with a few redirects, each checked by the guard first.
-
-    Raises SsrfError, and AuthError for a long response or too many redirects.
-    """
+    """GET ``url``, with a few redirects, each guarded. Raises SsrfError and AuthError."""
     for _ in range(_MAX_REDIRECTS + 1):
         assert_safe_url(url, issuer_url, policy)
         accepting = {"Accept": "application/json", **headers}

@@ -138,10 +138,7 @@ class Authorization:
         return (yield from effects.Exclusive(self.key, self._log_out()))
 
     def finish(self, callback: Callback) -> Flow[None]:
-        """Continue an authorization begun earlier, perhaps in another process.
-
-        Raises AuthError when its state is unknown, and as `obtaining.finish` does.
-        """
+        """Continue an authorization begun earlier, perhaps in another process."""
         yield from effects.Exclusive(self.key, self._finish(callback))
 
     # The methods below run under the lock, as part of an exclusive flow.

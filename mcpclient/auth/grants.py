@@ -65,10 +65,7 @@ class GrantTerms:
     def from_record(
         cls: type[Terms], record: StoredItem, options: OAuthOptions | None = None, **parts: object
     ) -> Terms | None:
-        """Read a record of `to_record`, and the configured secrets; None when it is damaged.
-
-        ``parts``: the fields that the caller has read.
-        """
+        """Read a record of `to_record`, the ``parts`` already read, and the configured secrets."""
         client = RegisteredClient.from_record(part_of(record, "client"), options)
         key = record.get("dpop_key")
         try:
@@ -80,10 +77,7 @@ class GrantTerms:
         return read_record(cls, record, client=client, prover=prover, **parts)
 
     def exchange(self, form: Form, policy: UrlPolicy, keep: Keep | None) -> Flow[Grant]:
-        """Obtain a grant with one token request for ``form``, and store it with ``keep``.
-
-        Raises as `request` does; AuthError when the token is not bound to a key as requested.
-        """
+        """Obtain a grant with one token request for ``form``, and store it with ``keep``."""
 
         def exchanged() -> Flow[Grant]:
             tokens = yield from self.request_tokens(form, policy, None)
@@ -244,10 +238,7 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
 
 
 def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
-    """Revoke the tokens (RFC 7009 section 2.1) where the server has an endpoint for it.
-
-    Raises TokenRequestFailed when it refuses, SsrfError when the guard forbids the endpoint.
-    """
+    """Revoke the tokens (RFC 7009 section 2.1) where the server has an endpoint for it."""
     if grant.revocation_endpoint is None:
         return
     tokens = grant.tokens

@@ -117,10 +117,7 @@ _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 def by_enterprise(request: GrantRequest, options: EnterpriseManaged) -> Flow[Grant]:
-    """Exchange the user's identity assertion for an ID-JAG, and that for a grant.
-
-    Raises TokenRequestFailed, of the identity provider or of the authorization server.
-    """
+    """Exchange the user's identity assertion for an ID-JAG, and that for a grant."""
     server = request.discovery.server
     provider = options.identity_provider
     subject = yield from effects.token_from(provider.identity_assertion)

@@ -1,8 +1,4 @@
-"""Challenges (RFC 9110 section 11, RFC 6750), scopes, and tokens with their lifetimes.
-
-A challenge comes in a 401 or 403; tokens come in the response of a token endpoint, or from
-elsewhere.
-"""
+"""Challenges (RFC 9110 section 11, RFC 6750), scopes, and tokens with their lifetimes."""
 
 from __future__ import annotations
 
@@ -68,10 +64,7 @@ def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
 
 
 def read_challenge(fields: Iterable[str]) -> AuthorizationChallenge:
-    """Read the OAuth challenge of a 401 or 403 from its WWW-Authenticate header fields.
-
-    Each parameter comes from the first Bearer or DPoP challenge that has it.
-    """
+    """Read the OAuth challenge in the WWW-Authenticate header fields of a 401 or 403."""
     parameters: dict[str, str] = {}
     schemes = set()
     for scheme, named in parse_challenges(fields):
@@ -260,10 +253,7 @@ class StaticRequest:
         self._was_repeated = False
 
     def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
-        """Return the header to send now, to ``url`` after a redirect; none to another origin.
-
-        Raises UsageError when a header cannot carry the token.
-        """
+        """Return the header to send now, to ``url`` after a redirect; none to another origin."""
         if url is not None:
             self._url = url
         if origin_of(self._url) != origin_of(self._server_url):

@@ -47,10 +47,7 @@ _DATE = r"(?i)\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d
 
 
 def retry_after_seconds(value: str, default: float) -> float:
-    """Return how many seconds ``Retry-After`` asks to wait; ``default`` if it is unreadable.
-
-    Source: RFC 9110 section 10.2.3.
-    """
+    """Return the seconds of a ``Retry-After`` (RFC 9110 10.2.3); ``default`` if unreadable."""
     value = value.strip()
     if value.isdecimal() and len(value) < 9:
         return float(value)
@@ -59,10 +56,7 @@ def retry_after_seconds(value: str, default: float) -> float:
 
 
 def http_date(text: str) -> float | None:
-    """Return a date in one of the forms that servers write, in seconds since 1970.
-
-    Source: RFC 6265 section 5.1.1. None for anything else.
-    """
+    """Return a date (RFC 6265 section 5.1.1) in seconds since 1970; None for anything else."""
     date = re.search(_DATE, text)
     if date is None or date[2].lower() not in _MONTHS:
         return None

@@ -282,10 +282,7 @@ def cancel_on_ctrl_c() -> None:
 
 @contextmanager
 def ctrl_c_calls(function: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C call a function, within the block, instead of cancelling the task.
-
-    On Windows, and outside of the main thread, Ctrl-C works as before.
-    """
+    """Let Ctrl-C call a function, within the block, where it can cancel the task otherwise."""
     loop = asyncio.get_running_loop()
     try:
         loop.add_signal_handler(signal.SIGINT, function)
@@ -322,10 +319,7 @@ class LoopBound:
         return self.loop is not None and self._process_id != os.getpid()
 
     def owner_loop(self) -> asyncio.AbstractEventLoop | None:
-        """Return the event loop it lives in, None where it has none.
-
-        Raises `UsageError` in a forked copy of the program that claimed the loop.
-        """
+        """Return its event loop, None where it has none. Raises `UsageError` in a forked copy."""
         if self.loop is not None and self._process_id != os.getpid():
             raise UsageError(
                 f"this {self.kind} was connected before the program forked; make another"

@@ -131,10 +131,7 @@ class HttpClient:
     # For exchanges and connections
 
     def idle_connection(self, url: Url) -> HttpConnection | None:
-        """Remove an idle connection from the pool and return it, if there is one that seems alive.
-
-        One that was idle for too long is not used: a router in between may have dropped it.
-        """
+        """Take an idle connection that seems alive out of the pool, if there is one."""
         idle = self._idle.get(url.origin)
         while idle:
             connection = idle.pop()

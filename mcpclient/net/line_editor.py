@@ -44,10 +44,7 @@ def can_edit_lines() -> bool:
 
 
 class LineEditor:
-    """Reads lines from the terminal that the user can edit, complete and recall.
-
-    ``complete`` is called in another thread.
-    """
+    """Reads lines that the user can edit, ``complete`` (called in another thread) and recall."""
 
     def __init__(self, complete: Completer, history: Iterable[str] = ()) -> None:
         self._complete = complete

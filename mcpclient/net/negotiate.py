@@ -58,10 +58,7 @@ class SecurityContext(abc.ABC):
 
 @lru_cache(maxsize=1)
 def context_maker(platform: str = sys.platform) -> Callable[[str, bytes], SecurityContext]:
-    """Return a function that makes the context for a host and a channel binding.
-
-    Raises `UsageError` where this system has no library for it.
-    """
+    """Return the maker of contexts for a host and a channel binding. Raises `UsageError`."""
     if platform == "win32":
         windows = sspi_library()
         return lambda host, binding: SspiContext(windows, host, binding)

@@ -63,10 +63,7 @@ class NetworkOptions(NamedTuple):
         return object.__repr__(self)
 
     def proxy_for(self, url: Url) -> Url | None:
-        """Return the proxy for a URL, None for a direct connection.
-
-        Raises `UsageError` when the environment names one that cannot be used.
-        """
+        """Return the proxy for a URL, as `ProxyRules.proxy_for` does."""
         return self.proxies.proxy_for(url) if self.proxies is not None else None
 
     def for_others(self, ssl_context: ssl.SSLContext | None) -> NetworkOptions:

@@ -190,10 +190,7 @@ class Tunnel(HeldTransport, asyncio.Protocol):
         await self._established
 
     async def hand_over(self, protocol: Callable[[], P], tls: ssl.SSLContext | None) -> P:
-        """Give the connection to a new protocol and return that; ``tls`` encrypts it first.
-
-        Raises OSError when encrypting fails, and `ConnectFailed` where this Python cannot do it.
-        """
+        """Give the connection, encrypted first with ``tls``, to a new protocol and return that."""
         transport = self._transport
         assert transport is not None
         if tls is not None:

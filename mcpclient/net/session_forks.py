@@ -5,8 +5,6 @@ an event loop or a pipe of its server. So no fork keeps the server's pipes open.
 the descriptors, in the folder and with the environment that its caller has sent: secrets are typed
 into the caller's own terminal, and no caller sees or delays another's command. (On Windows, which
 cannot fork, a command runs in its caller's process, by the same code, and starts slowly.)
-
-The helper also ends the server of a session that was killed.
 """
 
 from __future__ import annotations

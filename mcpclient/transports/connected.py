@@ -67,10 +67,7 @@ class ConnectedTransport(Transport):
         return False
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write a message at once if it is the first of this turn, or queue it.
-
-        Raises `ConnectionLost` without a connection, and the reason if it has ended.
-        """
+        """Write a message at once if it is the first of this turn, or queue it."""
         is_passed_on = type(outgoing.message.get("params")) is VerbatimObject
         if is_passed_on and self._write_in_pieces(outgoing.message):
             return
@@ -178,9 +175,8 @@ class LineTransport(ConnectedTransport):
     """A connection that carries each message as a line.
 
     The first three lines that are not messages, such as a banner printed to stdout, are logged.
-    ``peer`` names the server in warnings (default: the
-    description); ``known_lines`` cause none. A line over the limit that does not end ends the
-    connection, since no response can follow.
+    ``peer`` names the server in warnings (default: the description); ``known_lines`` cause none. A
+    line over the limit that does not end ends the connection, since no response can follow.
     """
 
     def __init__(
@@ -235,10 +231,7 @@ class LineTransport(ConnectedTransport):
             asyncio.get_running_loop().call_soon(self.abort)
 
     def _end_lines(self) -> None:
-        """End the stream; a last line without a line feed still counts.
-
-        Half a message does not: its call fails because the stream ended.
-        """
+        """End the stream. A last line without a line feed counts, unless it is half a message."""
         for line in self._framer.feed_eof():
             if isinstance(line, bytes) and line.lstrip().startswith(_JSON_STARTS):
                 try:

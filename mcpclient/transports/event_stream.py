@@ -3,8 +3,7 @@
 An `EventStream` is one logical stream: the answer to a POST, or the server's own channel. It
 remembers its position, so that after a broken connection the next one can continue there with
 ``Last-Event-ID`` (Streamable HTTP, "Resumability and Redelivery", revisions 2025-03-26 to
-2025-11-25). A `ServerStream` does that with GETs: it opens the stream, reads until it ends, and
-reopens it from where it stopped, for as long as that makes progress.
+2025-11-25). A `ServerStream` does that with GETs, for as long as that makes progress.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Headers and authorization of requests, and errors from responses, for every HTTP-based transport.
-
-An `AuthorizedExchange` stands between a transport and its HTTP client: the transport's sink sees
-one response, however often the request had to be sent because the server wanted another
-authorization.
-"""
+"""Headers and authorization of requests, and errors from responses, for HTTP-based transports."""
 
 from __future__ import annotations
 
@@ -113,10 +108,7 @@ class CallerHeaders:
     def authorization(
         self, method: str, url: Url, outgoing: Outgoing | None = None, *, passive: bool = False
     ) -> RequestAuthorization | None:
-        """Return the authorization of a request, where these headers may not be all it needs.
-
-        ``passive``: see `Authorizer.request`.
-        """
+        """Return the authorization of a request, where these headers may not be all it needs."""
         if self._authorizer is not None:
             return self._authorizer.request(method, http_url(url), passive=passive)
         return None if self.printed is None else PrintedAuthorization(self, outgoing)
@@ -255,10 +247,7 @@ class RequestAuthorization(Protocol):
     """The authorization of one request, through all its repetitions."""
 
     def headers(self, url: str | None = None) -> Mapping[str, str] | Awaitable[Mapping[str, str]]:
-        """The headers to send with the request, asked for before every sending; plain or async.
-
-        ``url``: where it goes this time, after a redirect.
-        """
+        """The headers of the next sending, plain or async, to ``url`` after a redirect."""
         ...
 
     def note(self, head: ResponseHead) -> None:
@@ -270,10 +259,7 @@ class RequestAuthorization(Protocol):
 
 
 class Authorizer(Protocol):
-    """A source of the caller's identity, request by request.
-
-    ``clocks``: the clocks to pause while a human is asked, if any.
-    """
+    """A source of the caller's identity; it pauses ``clocks``, if any, while a human is asked."""
 
     clocks: PausableClocks | None
 

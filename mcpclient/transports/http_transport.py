@@ -3,8 +3,6 @@
 A posted message is followed until the server has taken it. Most servers end its response with the
 answer, and the connection serves the next call. A response that a server leaves open occupies a
 socket, so only a few of them are read on, and not for long.
-
-Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28.
 """
 
 from __future__ import annotations

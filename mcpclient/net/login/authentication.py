@@ -43,10 +43,7 @@ from .storage import FileStore, MemoryStore, NeedsAuthMemory, credentials_path, 
 def credentials_for(
     auth: Authentication, server_url: str, network: NetworkOptions
 ) -> Mapping[str, str] | StaticAuthorizer | OAuthAuthorizer:
-    """Return the fixed headers, or the authorizer, that requests to ``server_url`` carry.
-
-    ``server_url``: an http or https URL. Raises UsageError when ``auth`` is of another type.
-    """
+    """Return the fixed headers, or the authorizer, of requests to an http or https URL."""
     if not isinstance(auth, get_args(Authentication)):
         # Its repr may show a secret, so only its type is named.
         given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__

@@ -1,8 +1,5 @@
 """Stores of credentials: a file that only its owner may read, a keychain, or memory.
 
-The file, one JSON object, is always replaced as a whole, so that a crash or a full disk leaves the
-old one, and changed under a lock, so that no process undoes the change of another.
-
 A keychain is that of the system, through a command line tool of the system. On macOS that is
 ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring, KWallet, KeePassXC).
 Secrets go through pipes, never through arguments, which every user of a machine may read. Windows
@@ -338,10 +335,7 @@ def _find_tool(platform: str) -> _SecretTool | _Security:
 
 
 class _Program:
-    """A command line tool. Its subclasses read, write and remove secrets by name.
-
-    They take no line breaks. Cancelling kills it: it must not wait for its user any more.
-    """
+    """A command line tool for secrets by name. Cancelling kills it, as it may wait for its user."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -377,10 +371,7 @@ class _SecretTool(_Program):
 
 
 class _Security(_Program):
-    """``security`` of macOS. It reads commands from a pipe in lines of limited length.
-
-    So a secret is stored in pieces, and then the list of these under its own name.
-    """
+    """``security`` of macOS. It reads short lines from a pipe, so a secret is stored in pieces."""
 
     async def read(self, name: str) -> str | None:
         pieces = [await self._read_piece(piece) for piece in await self._piece_names(name)]

@@ -1,9 +1,4 @@
-"""Server processes: starting one, exchanging bytes with it, and ending it without leftovers.
-
-This module handles bytes; framing is up to the transport. It combines smaller modules: `launch`
-starts a server, `pipes` move its bytes, `stderr` keeps the end of its stderr, and `stopping` waits
-for its exit code and ends it, with all processes of its group.
-"""
+"""Server processes: starting one, exchanging bytes with it, and ending it without leftovers."""
 
 from __future__ import annotations
 

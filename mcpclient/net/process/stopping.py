@@ -147,10 +147,7 @@ class WindowsTree(ProcessGroup):
 
 
 def process_group(process: subprocess.Popen[bytes]) -> ProcessGroup:
-    """Return the group led by ``process``, registered to be killed at interpreter exit.
-
-    On Windows ``process`` was started suspended, as `LaunchPlan` says, and runs from now on.
-    """
+    """Return the group led by ``process``, killed at exit; on Windows it runs from now on."""
     if sys.platform == "win32":
         return WindowsTree(process, contain(process.pid, windows_calls()))
     return ProcessGroup(process)
