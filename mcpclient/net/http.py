@@ -131,7 +131,7 @@ class HttpClient:
     # For exchanges and connections
 
     def idle_connection(self, url: Url) -> HttpConnection | None:
-        """Take an idle connection that seems alive out of the pool, if there is one."""
+        """Remove an idle connection that seems alive from the pool and return it, or None."""
         idle = self._idle.get(url.origin)
         while idle:
             connection = idle.pop()

@@ -50,7 +50,7 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
         await super().open(receiver)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._provided_headers(None)
-        self._sink = sink = _Stream(self, receiver)
+        self._sink = sink = _Stream(self)
         request = HttpRequest("GET", self.url, headers)
         self._stream = self._start(request, sink)
         try:
@@ -94,11 +94,11 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
 class _Stream:
     """The event stream: the endpoint first, then messages, until it breaks."""
 
-    def __init__(self, transport: LegacySseTransport, receiver: Receiver) -> None:
+    def __init__(self, transport: LegacySseTransport) -> None:
         self.endpoint: asyncio.Future[Url] = asyncio.get_running_loop().create_future()
         self.endpoint.add_done_callback(consume_exception)
         self._transport = transport
-        self._receiver = receiver
+        self._receiver = transport.receiver
         self._decoder = EventDecoder(transport.max_message_size)
         self._shown = transport.description
         self._ended = False
