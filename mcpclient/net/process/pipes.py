@@ -123,7 +123,7 @@ class PipeWriter:
         self._begin()
 
     def _begin(self) -> None:
-        self._kept = bytearray()
+        self._kept: deque[memoryview] = deque()
         os.set_blocking(self._pipe.fileno(), False)
 
     @property
@@ -142,13 +142,14 @@ class PipeWriter:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
-        rest = data if self._kept else memoryview(data)[self._send(data) :]
-        if not rest or self._pipe.closed:
-            return
+        rest = memoryview(data)
         if not self._kept:
+            rest = rest[self._send(rest) :]
+            if not rest or self._pipe.closed:
+                return
             self._loop.add_writer(self._pipe.fileno(), self._flush)
-        self._kept += rest
-        self._resize(len(self._kept))
+        self._kept.append(rest)
+        self._grow(len(rest))
 
     def finish(self) -> None:
         """Close the pipe when everything written has been sent. Idempotent."""
@@ -159,10 +160,11 @@ class PipeWriter:
     def close(self) -> None:
         """Drop what has not been sent and close the pipe. Idempotent."""
         self._kept.clear()
+        self._size = 0
         if not self._pipe.closed:
             _unwatch(self._loop.remove_writer, self._pipe)
 
-    def _send(self, data: bytes | bytearray | memoryview) -> int:
+    def _send(self, data: memoryview) -> int:
         try:
             return os.write(self._pipe.fileno(), data)
         except (BlockingIOError, InterruptedError):
@@ -173,20 +175,33 @@ class PipeWriter:
             return 0
 
     def _flush(self) -> None:
-        del self._kept[: self._send(self._kept)]
-        if self._pipe.closed:
-            return
-        self._resize(len(self._kept))
+        total = 0
+        while self._kept:
+            sent = self._send(self._kept[0])
+            if self._pipe.closed:
+                return
+            total += sent
+            if sent < len(self._kept[0]):
+                self._kept[0] = self._kept[0][sent:]
+                break
+            self._kept.popleft()
+        self._shrink(total)
         if not self._kept:
             self._loop.remove_writer(self._pipe.fileno())
             if self._finishing:
                 self.close()
 
-    def _resize(self, size: int) -> None:
-        self._size = size
-        if self._paused != (size > (LOW_WATER if self._paused else HIGH_WATER)):
-            self._paused = not self._paused
-            self._changed(self._paused)
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > HIGH_WATER and not self._paused:
+            self._paused = True
+            self._changed(True)
+
+    def _shrink(self, size: int) -> None:
+        self._size -= size
+        if self._paused and self._size <= LOW_WATER:
+            self._paused = False
+            self._changed(False)
 
 
 def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
@@ -257,7 +272,7 @@ class ThreadedWriter(PipeWriter):
         if self._finishing or not data:
             return
         self._waiting.put(data)
-        self._resize(self._size + len(data))
+        self._grow(len(data))
 
     def finish(self) -> None:
         self._finishing = True
@@ -283,7 +298,7 @@ class ThreadedWriter(PipeWriter):
 
     def _sent(self, size: int) -> None:
         if not self._closed:
-            self._resize(self._size - size)
+            self._shrink(size)
 
     def _break(self) -> None:
         if not self._closed:
