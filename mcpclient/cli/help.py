@@ -11,18 +11,20 @@ and servers, and the tools, arguments and values of servers whose tools were lis
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pkgutil import get_data
 
+from .. import errors
 from ..client.connection import client_options
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
 from ..lazy import cli_configured as configured
 from ..lazy import features, session_sockets
-from ..suggestions import there_is_no
+from ..suggestions import there_are, there_is_no
 from .command import Answer, AnyCommand, LocalCommand
 from .main import COMMANDS, command_named
 from .parsing import parser_of
@@ -48,7 +50,7 @@ CHAPTERS = {
     "performance": "costs, and every limit with its default",
     "coming-from": "for users of the official SDK (mcp) or fastmcp",
     "vendoring": "copies of this package, or of parts of it, in another project",
-    "errors": "exceptions and exit codes",
+    "errors": "exceptions and exit codes; `help errors CODE` or `NAME` explains one",
 }
 """The names of the chapters, in the order of reading, each with its subject."""
 
@@ -59,7 +61,7 @@ _ITEM_BEGINS = re.compile(rf"\n(?={_ITEM.pattern})")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-@LocalCommand("help", usage="[CHAPTER | COMMAND]")
+@LocalCommand("help", usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]")
 async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
     text, columns = _text_for(options.words), screen.style.columns
     return Answer({"text": text}, text if columns is None else laid_out(text, columns))
@@ -74,14 +76,40 @@ def _text_for(words: list[str]) -> str:
     if topic not in CHAPTERS:
         unknown = there_is_no("chapter", topic, [*CHAPTERS, *COMMANDS])
         raise UsageError(f"{unknown}\n\n{_contents()}")
-    if more:
+    if not more:
+        return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
+    if topic != "errors" or len(more) > 1:
         raise UsageError(f"help {topic} takes no further word: {more[0]!r}")
-    return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
+    return _exit_code(more[0]) if more[0].isdecimal() else _exception(more[0])
 
 
 def _contents() -> str:
     lines = [f"  {name:16}{about}" for name, about in CHAPTERS.items()]
     return "\n".join(["The chapters of the guide; mcpclient help CHAPTER shows one:", *lines])
+
+
+def _exit_code(code: str) -> str:
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|\s*(.*?)\s*\|$", chapter("errors"), re.M)
+    for name, meaning, cure in rows:
+        if name == code:
+            return f"exit code {name}: {meaning}" + (f"\nThen: {cure}" if cure else "")
+    known = there_are(name for name, _, _ in rows)
+    raise UsageError(f"there is no exit code {code}; {known}")
+
+
+def _exception(name: str) -> str:
+    kinds = {
+        each.__name__: each
+        for each in vars(errors).values()
+        if inspect.isclass(each) and issubclass(each, McpError)
+    }
+    if name not in kinds:
+        raise UsageError(there_is_no("exception", name, kinds))
+    kind = kinds[name]
+    line = " > ".join(
+        each.__name__ for each in reversed(kind.__mro__) if issubclass(each, McpError)
+    )
+    return f"{line}\n\n{inspect.getdoc(kind)}"
 
 
 def chapter(name: str) -> str:

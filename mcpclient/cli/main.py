@@ -63,7 +63,7 @@ COMMANDS = {
     "stubs": "write typed Python for the tools of a server, or compare it",
     "vendor": "copy this package, or parts of it, into another project",
     "completion": "print a completion script for bash, zsh or fish",
-    "help": "show a chapter of the guide",
+    "help": "show a chapter of the guide, or explain an error",
 }
 """The commands in the order of ``--help``, each with a summary."""
 
