@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from ..client.events.around import refusal
-from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, required_keys
+from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, members_of
 from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
 from ..suggestions import there_is_no
@@ -166,19 +166,8 @@ class _Schemas:
             return _enumeration([member.value for member in kind])
         if kind in self._names:
             return {"$ref": f"#/$defs/{self._names[kind]}"}
-        if is_typed_dict(kind):
-            hints = typing.get_type_hints(kind, include_extras=True)
-            return self._define(kind, hints, required_keys(kind, hints))
-        if dataclasses.is_dataclass(kind):
-            hints = typing.get_type_hints(kind, include_extras=True)
-            fields = [field for field in dataclasses.fields(kind) if field.init]
-            missing = dataclasses.MISSING
-            required = [
-                field.name
-                for field in fields
-                if field.default is missing and field.default_factory is missing
-            ]
-            return self._define(kind, {one.name: hints[one.name] for one in fields}, required)
+        if is_typed_dict(kind) or dataclasses.is_dataclass(kind):
+            return self._define(kind, *members_of(kind))
         if callable(getattr(kind, "model_json_schema", None)):  # a model of pydantic
             schema: JsonSchema = dict(kind.model_json_schema())  # type: ignore[attr-defined]
             self.definitions.update(schema.pop("$defs", {}))

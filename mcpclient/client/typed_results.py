@@ -222,13 +222,7 @@ def _fill_members(
 
 
 def _fill_dataclass(value: object, wanted: Any) -> Any:
-    fields, hints = [field for field in dataclasses.fields(wanted) if field.init], _hints(wanted)
-    missing = dataclasses.MISSING
-    required = [
-        each.name for each in fields if each.default is missing and each.default_factory is missing
-    ]
-    own = {field.name: hints[field.name] for field in fields}
-    arguments = _fill_members(value, wanted, own, required)
+    arguments = _fill_members(value, wanted, *members_of(wanted))
     try:
         return wanted(**arguments)
     except (ValueError, TypeError) as error:  # its own __post_init__
@@ -241,15 +235,26 @@ def is_typed_dict(wanted: type) -> bool:
 
 
 def _fill_typed_dict(value: object, wanted: Any) -> dict[str, Any]:
-    hints = _hints(wanted)
-    filled = _fill_members(value, wanted, hints, required_keys(wanted, hints))
+    filled = _fill_members(value, wanted, *members_of(wanted))
     return {**typing.cast("dict[str, object]", value), **filled}
 
 
-def required_keys(wanted: Any, hints: Mapping[str, Any]) -> list[str]:
-    """Return the keys that a TypedDict must have, also where its annotations are strings."""
+def members_of(wanted: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the types of a TypedDict's or a dataclass's members, and the names of required ones.
+
+    Also where annotations are strings. Raises `UsageError` for those that cannot be resolved.
+    """
+    hints = _hints(wanted)
+    if not is_typed_dict(wanted):
+        missing = dataclasses.MISSING
+        fields = [field for field in dataclasses.fields(wanted) if field.init]
+        return {field.name: hints[field.name] for field in fields}, [
+            field.name
+            for field in fields
+            if field.default is missing and field.default_factory is missing
+        ]
     marks = {name: getattr(typing.get_origin(hint), "_name", None) for name, hint in hints.items()}
-    return [
+    return hints, [
         name
         for name, mark in marks.items()
         if mark == "Required" or (name in wanted.__required_keys__ and mark != "NotRequired")
@@ -269,4 +274,4 @@ def _hints(wanted: type) -> dict[str, Any]:
     except (NameError, TypeError) as error:
         place = inspect.getmodule(wanted)
         named = f" in {place.__name__}" if place is not None else ""
-        raise UsageError(f"returns: the types of {wanted.__name__}{named}: {error}") from error
+        raise UsageError(f"the types of {wanted.__name__}{named}: {error}") from error
