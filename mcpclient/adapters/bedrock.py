@@ -129,7 +129,6 @@ class _Bedrock(ModelApi):
 
 
 def _tell_apart(block: dict[str, Any], place: str) -> None:
-    """Make the name of a document unique by adding its place."""
     if "document" in block:
         name = f"{block['document']['name']} {place}"
         block["document"]["name"] = _NO_DOCUMENT_NAME.sub(" ", name)

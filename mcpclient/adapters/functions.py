@@ -115,7 +115,6 @@ def _default(value: object) -> JsonSchema:
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """Return the description of the function, and of each parameter, from a docstring."""
     described = {name: " ".join(said.split()) for name, said in _SPHINX.findall(text)}
     for section in _SECTION.finditer(text):
         if section[1]:

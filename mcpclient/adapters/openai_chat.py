@@ -105,7 +105,6 @@ class _OpenAIChat(ModelApi):
         return {"role": "tool", "tool_call_id": result.id, "content": text}
 
     def _results(self, made: list[Prepared]) -> list[dict[str, Any]]:
-        """Write a message of the tool for each result, and one of the user for all their media."""
         following: list[Part] = []
         for result in made:
             if result.media:

@@ -127,7 +127,6 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
 
 
 def _reference(resource: Mapping[str, Any]) -> str:
-    """Return the URI of a resource, with its name and title if it has any."""
     words = [f"resource {resource.get('uri', '')}"]
     for key in ("name", "title"):
         if isinstance(resource.get(key), str) and resource[key]:
@@ -191,7 +190,6 @@ def _parsed(text: str) -> object:
 
 
 def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:
-    """Return the parts, with a note in place of each one that the API rejects."""
     admitted: list[Part] = []
     for part in map(without_surrogates, parts):
         refusal = None if isinstance(part, str) else rules.refusal(part, most_image_bytes)

@@ -346,7 +346,6 @@ class Toolbox:
         )
 
     async def _catch_up(self) -> None:
-        """List the tools again if the calls have changed them."""
         if getattr(self._source, "tools_are_stale", False):
             try:
                 await self.refresh()
@@ -424,7 +423,6 @@ class Toolbox:
 
 
 async def _own_call(local: LocalTool, call: ToolCall, options: Mapping[str, Any]) -> CallToolResult:
-    """Call a function of the user with the hooks and the timeout of a call."""
     seconds, trace = options.get("timeout"), options.get("trace")
 
     async def make(made: Call) -> CallToolResult:

@@ -155,13 +155,16 @@ class Calls(abc.ABC):
         `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
         what `Client.call_tool` raises.
         """
-        owner = self._catalog.names.owner(name)
+        names = self._catalog.names
+        owner = names.owner(name)
         if owner is None:  # it may belong to a server that has not listed its tools yet
-            claiming = self._servers.get(self._catalog.names.claimed_by(name) or "")
+            claiming = self._servers.get(names.claimed_by(name) or "")
             if claiming is not None and not claiming.is_connected:
                 timeout = options.get("timeout", DEFAULT)
                 await claiming.ready_for("tools/call", name, arguments, timeout)
-            owner = self._catalog.owner(name)
+            owner = names.owner(name)
+        if owner is None:
+            raise UsageError(there_is_no("tool", name, [tool.name for tool in self._catalog.tools]))
         server, tool = owner
         if server not in self._servers:  # it was removed, and its tools' names are reserved for it
             raise UsageError(there_is_no("server", server, self._servers))
@@ -268,7 +271,6 @@ def _managed(kind: type[ItemT], found: Mapping[str, Iterable[WireObject]]) -> li
 
 
 def _may_have_resources(server: Server) -> bool:
-    """Return whether a server is connected, or about to be, and may list resources."""
     if server.is_connected:
         return "resources" in server.client.capabilities
     return server.status in (Status.CONNECTING, Status.RECONNECTING)

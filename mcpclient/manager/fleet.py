@@ -140,7 +140,6 @@ class Fleet:
         return made
 
     def _recall(self, servers: Iterable[Server]) -> None:
-        """Restore the remembered tools of servers, and reserve the prefixes of their names."""
         remembered = {} if self.memory is None else self.memory.recall()
         found = {server: remembered.get(memory_key(server.config)) for server in servers}
         for server, each in found.items():
@@ -148,7 +147,6 @@ class Fleet:
                 self._names.recall(server.name, each.names)
 
         def standing(name: str) -> tuple[bool, bool]:
-            """Return the rank of a server among those that would have the same names."""
             config = self.configs[name]
             return config.state != "ready", config.scope == "project"
 

@@ -199,7 +199,6 @@ class Manager(Calls):
             raise ClientClosed("the manager was closed while it was being opened")
 
     async def _await_attempts(self) -> None:
-        """Wait for the attempts as long as the caller wants to."""
         if self._wait == "none":
             return
         waits = [asyncio.ensure_future(each.settled()) for each in self._servers.values()]

@@ -373,7 +373,6 @@ class Server:
         task.add_done_callback(consume_exception)
 
     async def _ended(self) -> None:
-        """Wait until nothing of earlier connections is left."""
         while self._ending:
             await asyncio.wait(self._ending)
 

@@ -12,12 +12,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from ..client.events.around import SUBJECTS, not_called
-from ..errors import CallRefused, McpError, UsageError, safe_str
+from ..errors import CallRefused, McpError, safe_str
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.futures import cancel
 from ..protocol.types import Tool
-from ..suggestions import there_is_no
 from ..transports.backoff import Retries
 from .machine import PinMismatch, Status, ToolsUpdated
 from .naming import ToolNames, is_offered
@@ -214,16 +213,6 @@ class Catalog:
             made, known = ManagedTool(raw, names[name], server), wrapped.get(name)
             is_same = known is not None and known._server is server and known == made
             yield name, known if known is not None and is_same else made
-
-    def owner(self, name: str) -> tuple[str, str]:
-        """Return the server and the tool's own name that a full name stands for.
-
-        Raises `UsageError` for a name that no tool has, or has had, with the one that was meant.
-        """
-        owner = self.names.owner(name)
-        if owner is None:
-            raise UsageError(there_is_no("tool", name, [tool.name for tool in self.tools]))
-        return owner
 
 
 def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -43,6 +43,20 @@ def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     run(main())
 
 
+def test_a_name_that_no_tool_has() -> None:
+    """F-MANY-11"""
+
+    async def main() -> None:
+        async with Manager({"github": Member("search")}) as manager:
+            meant = "no tool 'github__serch'; did you mean 'github__search'"
+            with pytest.raises(UsageError, match=meant):
+                await manager.call_tool("github__serch")
+            with pytest.raises(UsageError, match=r"there is no tool 'zzz'$"):
+                await manager.call_tool("zzz")
+
+    run(main())
+
+
 def test_a_timeout_names_the_request_that_was_made() -> None:
     """F-MANY-10, F-SHOW-15: not the call of a tool."""
 

@@ -6,10 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from mcpclient import ToolsUpdated
-from mcpclient.errors import UsageError
 from mcpclient.manager.naming import ToolNames
 from mcpclient.manager.tools import Catalog
 
@@ -45,7 +42,7 @@ def test_a_server_that_comes_first_takes_its_names() -> None:
     catalog.update(place("a"), tools("x"))
     assert [(each.name, each.server) for each in catalog.tools] == [("x", "a"), ("x_2", "b")]
     assert told[1:] == [ToolsUpdated("a", added=("x",)), ToolsUpdated("b", ("x_2",), ("x",))]
-    assert catalog.owner("x_2") == ("b", "x")
+    assert catalog.names.owner("x_2") == ("b", "x")
 
 
 def test_a_name_is_taken_from_a_server_that_is_not_there_yet() -> None:
@@ -65,16 +62,6 @@ def test_nothing_is_told_when_nothing_changed() -> None:
     for _ in range(2):
         catalog.update(place("a"), tools("x"))
     assert len(told) == 1
-
-
-def test_a_name_that_no_tool_has() -> None:
-    """F-MANY-11"""
-    catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
-    catalog.update(place("github"), tools("search"))
-    with pytest.raises(UsageError, match="no tool 'github__serch'; did you mean 'github__search'"):
-        catalog.owner("github__serch")
-    with pytest.raises(UsageError, match=r"there is no tool 'zzz'$"):
-        catalog.owner("zzz")
 
 
 def test_the_list_of_one_server_stays_the_same_object() -> None:
@@ -128,6 +115,6 @@ def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> 
         assert [(each.name, each.server) for each in catalog.tools] == [("read", "b")]
         await catalog.prepare(place("a"), tools("read"))
         ((name, owner),) = [(each.name, each.server) for each in catalog.tools]
-        assert catalog.owner(name) == (owner, "read") == ("b", "read")
+        assert catalog.names.owner(name) == (owner, "read") == ("b", "read")
 
     asyncio.run(main())

@@ -187,7 +187,6 @@ def inlined(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     count = 0
 
     def expand(value: object, path: Tokens, opened: Tokens) -> Rewritten:
-        """Expand a subschema. ``opened``: the references that led to it."""
         nonlocal count
         if not isinstance(value, dict):
             return Rewritten(value, True)
@@ -368,7 +367,6 @@ def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
 
 
 def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
-    """Remove the parts that break the rules of JSON Schema, one at a time."""
     for _ in range(_MAX_REPAIRS):
         try:
             compile_schema(schema, limits=_LIMITS)

@@ -125,7 +125,6 @@ def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Stri
 
 
 def _levels(schema: JsonSchema) -> int:
-    """Return how many objects and arrays stand within each other."""
     inner = subschemas(schema, DRAFT_2020_12)
     depths = (
         _levels(one) + (place[0] in ("properties", "items"))
@@ -243,7 +242,6 @@ def _takes_null(schema: JsonSchema) -> bool:
 
 
 def _options(schema: object, root: JsonSchema) -> list[JsonSchema]:
-    """Return the alternatives of a schema, with references resolved."""
     options: list[JsonSchema] = []
     opened: set[str] = set()
     pending = [schema]
