@@ -30,9 +30,6 @@ RULES = DefinitionRules(
 )
 # A message has at least one of these keys.
 _MEMBERS = frozenset({"role", "content", "tool_calls"})
-# A tool message cannot have media, so they follow in a user message.
-_FOLLOWS = "[{}: see the next message]"
-_ANNOUNCED = "From the result of {} (call {}):"
 
 
 class _OpenAIChat(ModelApi):
@@ -97,8 +94,8 @@ class _OpenAIChat(ModelApi):
         return {"id": call.id, "type": "function", "function": function}
 
     def _result(self, result: Prepared) -> dict[str, Any]:
-        texts = [
-            part if isinstance(part, str) else _FOLLOWS.format(part.description)
+        texts = [  # a tool message cannot have media, so they follow in a user message
+            part if isinstance(part, str) else f"[{part.description}: see the next message]"
             for part in result.parts
         ]
         text = (ERROR_PREFIX if result.is_error else "") + "\n".join(texts)
@@ -108,7 +105,7 @@ class _OpenAIChat(ModelApi):
         following: list[Part] = []
         for result in made:
             if result.media:
-                announced = _ANNOUNCED.format(result.name or "the tool", result.id)
+                announced = f"From the result of {result.name or 'the tool'} (call {result.id}):"
                 following += [announced, *result.media]
         answers = [self._result(result) for result in made]
         if following:

@@ -18,7 +18,6 @@ from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, runs_here
 from ..client.events.callbacks import Observer
-from ..client.requests import ProgressHandler
 from ..config.config import ServerConfig
 from ..errors import (
     AuthorizationRequired,
@@ -90,15 +89,7 @@ class ManagedClient(Client):
     def _full_name(self, method: str, name: str) -> str:
         return self._server.full_name(method, name)
 
-    def _request_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None,
-        limits: RequestOptions,
-        on_progress: ProgressHandler | None,
-        meta: Mapping[str, Any] | None,
-    ) -> Coroutine[Any, Any, dict[str, Any]]:
-        asked = (name, arguments, limits, on_progress, meta)
+    def _request_tool(self, *asked: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         return self._in_owner_loop(self._persistent, *asked)
 
     async def _persistent(

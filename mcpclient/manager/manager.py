@@ -212,11 +212,10 @@ class Manager(Calls):
     def _check_required(self) -> None:
         required = self._servers if self._required is True else self._required or ()
         good = (Status.CONNECTED, Status.DEFERRED)
-        failed = [self._servers[each] for each in required]
         reasons: dict[str, McpError] = {}
-        for each in failed:
-            if each.status not in good:
-                why, name = each.unavailable(), each.name
+        for name in required:
+            if self._servers[name].status not in good:
+                why = self._servers[name].unavailable()
                 reasons[name] = why if isinstance(why, McpError) else UsageError(f"{name}: {why!r}")
         if reasons:
             raise ServersFailed(reasons)
