@@ -160,17 +160,13 @@ def _spec_of(item: Mapping[str, Any]) -> InputSpec:
 def folders_of(workspace: str, around: str, home: str) -> dict[str, str]:
     """Return the folders that variables name (the project's, the file's, the user's), and signs."""
     return {
-        "workspaceFolder": workspace,
-        "workspaceRoot": workspace,
+        **dict.fromkeys(
+            ("workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR", "cwd"), workspace
+        ),
         "workspaceFolderBasename": os.path.basename(workspace),
-        "CLAUDE_PROJECT_DIR": workspace,
-        "CLAUDE_PLUGIN_ROOT": around,
-        "extensionPath": around,
+        **dict.fromkeys(("CLAUDE_PLUGIN_ROOT", "extensionPath", "fileDirname"), around),
         "userHome": home,
-        "cwd": workspace,
-        "pathSeparator": os.sep,
-        "/": os.sep,
-        "fileDirname": around,
+        **dict.fromkeys(("pathSeparator", "/"), os.sep),
         "dollar": "$",
         "brace": "{",
     }
@@ -321,11 +317,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse_dotenv(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the variables of a .env file, and the numbers of its invalid lines.
-
-    A value may stand in quotes, and in double ones with escapes; a comment begins with ``#`` behind
-    white space. Values are not read for variables.
-    """
+    """Return the variables of a .env file, unexpanded, and the numbers of its invalid lines."""
     found: dict[str, str] = {}
     wrong: list[int] = []
     for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
