@@ -45,15 +45,10 @@ def verify(folder: Path = _FOLDER) -> Verification:
         and path.name != MANIFEST
         and (path.is_symlink() or not path.is_dir())  # Python imports from a linked folder, too
     }
-    return Verification(
-        tuple(
-            name
-            for name in sorted(expected.keys() & found.keys())
-            if _digest(found[name]) != expected[name]
-        ),
-        tuple(sorted(expected.keys() - found.keys())),
-        tuple(sorted(found.keys() - expected.keys())),
-    )
+    both = expected.keys() & found.keys()
+    changed = {name for name in both if _digest(found[name]) != expected[name]}
+    differences = (changed, expected.keys() - found.keys(), found.keys() - expected.keys())
+    return Verification(*(tuple(sorted(names)) for names in differences))
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
