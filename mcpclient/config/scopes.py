@@ -102,14 +102,11 @@ def application_places(
 ) -> Iterator[FoundConfig]:
     """Yield every file that an application may have, whether or not it exists."""
     home = str(home_folder(environ, platform))
-    data = (
-        {
-            "win32": environ.get("APPDATA") or f"{home}/AppData/Roaming",
-            "darwin": f"{home}/Library/Application Support",
-        }.get(platform)
-        or environ.get("XDG_CONFIG_HOME")
-        or f"{home}/.config"
-    )
+    data = environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    if platform == "win32":
+        data = environ.get("APPDATA") or f"{home}/AppData/Roaming"
+    elif platform == "darwin":
+        data = f"{home}/Library/Application Support"
     roots = {"~": home, "{data}": data, "{settings}": str(config_folder(environ, platform).parent)}
     kinds = sorted(KINDS, key=lambda kind: kind.application)
     for kind in kinds:
