@@ -168,11 +168,7 @@ def sheet_of(
     inputs: Inputs,
     find: Callable[[], Iterator[NamedFile]],
 ) -> Sheet:
-    """Return the sheet of an entry.
-
-    ``written``: the entry as its file has it. ``file``: the scope and the path of the file.
-    ``inputs``: those that it declares. ``find``: yields the files that the entry names.
-    """
+    """Return the sheet of an entry, ``written`` in a ``file`` of a scope and at a path."""
     used = inputs.used_in(written)
     rows = (*_rows(entry), *(_input_row(inputs.specs[name]) for name in used))
     return Sheet(entry.name, *file, rows, entry.restrictions, [written, used], find)

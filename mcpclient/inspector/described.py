@@ -171,11 +171,9 @@ _TELLING_OPTIONS = frozenset({"-H", "-P", "-a", "-k", "-p", "-t", "-u"})
 
 
 def copied_target(destination: str | Sequence[str] | None, options: Options) -> dict[str, Any]:
-    """Return the way to reach the server at ``destination``, a URL or a whole command.
+    """Return the way to reach a server: ``url``, a word, or ``command``, words, and ``cwd``.
 
-    ``url``: a word; or ``command``: a list of words, and ``cwd``. ``oauth``: the options of a login
-    that are not secret, if there is a login. Empty for a destination that is neither.
-
+    ``oauth``: the options of a login that are not secret.
     A command that is copied has to run, so more of it is kept than `display` shows in messages:
     options, paths, numbers and plain words. Every other value is replaced by an environment
     variable named after it; the command runs as soon as that is set.

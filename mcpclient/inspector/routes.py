@@ -112,10 +112,9 @@ Handler = Callable[["Routes", _Given], Awaitable[Any]]
 
 
 class Routes:
-    """The routes of a page's requests. All but the empty page require ``token``.
+    """The routes of a page's requests; all but the empty page require ``token``.
 
-    ``allow``: with ``look`` the page changes nothing; with ``call`` it makes requests; with ``add``
-    it adds servers, which may be any command.
+    ``allow``: see `inspect`.
     """
 
     def __init__(self, room: Room, token: str, allow: str) -> None:

@@ -268,11 +268,7 @@ class Watch:
         return {**described, "changed_lists": self.journal.changed_lists}
 
     async def lists(self, *, fresh: bool) -> Lists:
-        """Return the lists that the server offers.
-
-        They are fetched once in a session, again when the server has changed one, and with
-        ``fresh``.
-        """
+        """Return the server's lists, fetched once in a session until it changes one."""
         if self.state.recording is not None:
             return {**recorded_lists(self.state.recording.conversation), "errors": {}}
         client = self.client
