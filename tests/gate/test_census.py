@@ -148,11 +148,12 @@ def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None
         "config.policy.policy.Policy",
         "manager.fleet._configured",
     }
-    (named_servers,) = functions("manager.fleet", "configured_servers")
-    assert callers("manager.fleet", "_configured") == {"configured_servers"}
-    calls = [node for node in ast.walk(named_servers) if isinstance(node, ast.Call)]
-    (judging,) = (call for call in calls if named(call) == "judge")
-    assert named(judging.args[0]) == "_configured"
+    assert callers("manager.fleet", "_configured") == {"add", "configured_servers"}
+    for name in ("add", "configured_servers"):
+        (function,) = functions("manager.fleet", name)
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        (judging,) = (call for call in calls if named(call) == "judge")
+        assert named(judging.args[0]) == "_configured"
 
 
 def _loads(graph: Graph, node: Node) -> bool:
