@@ -1,8 +1,7 @@
 """The WebSocket protocol as a client speaks it (RFC 6455): the opening handshake, then messages.
 
-`WebSocketHandshake` makes the header fields of the HTTP request and checks the response; both are
-written and read elsewhere. `WebSocketProtocol` turns received bytes into events and calls into
-bytes to write. A fault of the server is an event and a recorded ending, never an exception.
+The HTTP request and its response are written and read elsewhere. A fault of the server is an event
+and a recorded ending, never an exception.
 """
 
 from __future__ import annotations
@@ -178,26 +177,19 @@ class WebSocketProtocol:
         """Return a binary message as bytes to write. Raises ConnectionLost as `send_text` does."""
         return self._send_message(frames.BINARY, data)
 
-    def send_ping(self, data: bytes = b"") -> bytes:
-        """Return a ping as bytes to write. Raises UsageError for over 125 bytes; ConnectionLost."""
-        if len(data) > frames.MAX_CONTROL_PAYLOAD:
-            raise UsageError("a WebSocket ping carries at most 125 bytes")
+    def send_ping(self) -> bytes:
+        """Return a ping as bytes to write. Raises ConnectionLost as `send_text` does."""
         self._require_open()
-        return self._frame(frames.FINAL | frames.PING, data)
+        return self._frame(frames.FINAL | frames.PING, b"")
 
-    def send_close(self, code: int = 1000, reason: str = "") -> bytes:
+    def send_close(self) -> bytes:
         """Return a close frame to write, or nothing if one was sent or the connection is over.
 
-        From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`. Raises
-        UsageError for a code that no close frame may carry, and a reason of more than 123 bytes.
+        From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`.
         """
-        if not frames.is_wire_close_code(code):
-            raise UsageError(f"a WebSocket close frame cannot carry the code {code}")
-        if len(reason.encode("utf-8", "replace")) > _MAX_CLOSE_REASON:
-            raise UsageError("a WebSocket close reason has at most 123 bytes")
         if self._close_sent or self.ending:
             return b""
-        return self._close_frame(code, reason)
+        return self._close_frame(1000, "")
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events in received bytes, in order. Never raises for them."""

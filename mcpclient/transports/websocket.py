@@ -184,7 +184,7 @@ class WebSocketTransport(ConnectedTransport):
     async def _disconnect(self) -> None:
         """Send a close frame, wait a moment for the server's, and close: three seconds at most."""
         self._unwritten = b""  # nothing may follow a close frame
-        self._stream.write(self._protocol.send_close(1000))
+        self._stream.write(self._protocol.send_close())
         await self._stream.wait_closed(_CLOSES_WITHIN)
 
     def message_received(self, data: str | bytes) -> None:
