@@ -221,12 +221,10 @@ class NotRecorded(UsageError):
         text = f"{self.method}{asked} is not in the recording {self.recording}"
         nearest = "; ".join(map(_shown_json, self.recorded[:_SHOWN_PARAMS]))
         if not self.recorded:
-            text += f", nor is any other {self.method}"
-        elif len(self.recorded) > _SHOWN_PARAMS:
-            text += f"; the nearest of {len(self.recorded)} recorded there: {nearest}"
-        else:
-            text += f"; recorded there: {nearest}"
-        return text
+            return f"{text}, nor is any other {self.method}"
+        count = len(self.recorded)
+        chosen = f"the nearest of {count} " if count > _SHOWN_PARAMS else ""
+        return f"{text}; {chosen}recorded there: {nearest}"
 
 
 def _shown_json(value: Any) -> str:

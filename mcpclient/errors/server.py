@@ -221,12 +221,9 @@ class HttpError(ServerError):
         return negotiated_scheme(self.headers.get(name, "")) if name else ""
 
     def __str__(self) -> str:
-        parts = [f"HTTP {self.status}"]
-        if self.url:
-            parts.append(f"from {self.url}")
-        if _HINTS.get(self.status):
-            parts.append(f"({_HINTS[self.status]})")
-        text = " ".join(parts)
+        text = f"HTTP {self.status} from {self.url}" if self.url else f"HTTP {self.status}"
+        if self.status in _HINTS:
+            text += f" ({_HINTS[self.status]})"
         body, *challenges = self._masked or self._words()
         for challenge in challenges:
             text += f"; the server asks for: {challenge}"
