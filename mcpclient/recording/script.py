@@ -52,6 +52,7 @@ class Script:
         self._redactor = Redactor()
         self._calls: dict[tuple[str, str], list[Call]] = {}
         self._found: dict[tuple[str, str], int] = {}
+        self._passed: set[int] = set()  # the identities of the calls that were found
         for call in calls:
             self._redactor.unmarked(call.answer)  # which arguments the tools mark as secret
             params = self._shown(call.request.get("params"))
@@ -61,15 +62,10 @@ class Script:
     @property
     def left(self) -> list[Call]:
         """The calls that were not found yet, as they were recorded; but none of the opening."""
-        found = {
-            id(call)
-            for key, calls in self._calls.items()
-            for call in calls[: self._found.get(key, 0)]
-        }
         return [
             call
             for call in self._order
-            if id(call) not in found and call.request["method"] not in _OPENING
+            if id(call) not in self._passed and call.request["method"] not in _OPENING
         ]
 
     def _shown(self, params: Any) -> Any:
@@ -116,7 +112,9 @@ class Script:
         if method in _OPENING:
             index = _next_success(calls, index)
         self._found[key] = index + 1
-        return calls[min(index, len(calls) - 1)]
+        call = calls[min(index, len(calls) - 1)]
+        self._passed.add(id(call))
+        return call
 
     def _nearest(self, method: str, wanted: str) -> list[Any]:
         recorded = [text for name, text in self._calls if name == method]
