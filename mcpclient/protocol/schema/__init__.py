@@ -17,11 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import NotChecked, SchemaError
+from ...errors import NotChecked as NotChecked
+from ...errors import SchemaError as SchemaError
 from .compiler import Compiler
 from .evaluation import Position, Run
-from .references import DIALECTS, Registry
-from .values import Budget, Clock, SchemaLimits, Stopped, join_pointer
+from .references import DIALECTS as DIALECTS
+from .references import Registry
+from .values import Budget, Clock, Stopped, join_pointer
+from .values import SchemaLimits as SchemaLimits
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,6 @@ class Violation:
     def __str__(self) -> str:
         return f"at {self.instance_path or 'the top'}: {self.message}"
 
-
-__all__ = [
-    "DIALECTS",
-    "NotChecked",
-    "Schema",
-    "SchemaError",
-    "SchemaLimits",
-    "Violation",
-    "compile_schema",
-]
 
 _DEFAULT_LIMITS = SchemaLimits()
 
