@@ -83,14 +83,12 @@ def _has_a_use(character: str, text: str, index: int) -> bool:
         if before == "\ufe0f":  # of an emoji; the style stands before the joiner
             before = text[max(index - 2, 0) : index - 1]
         return _may_be_joined(before) and _may_be_joined(after)
-    if character in _EMOJI_STYLES:
-        if after == _KEYCAP:
-            return before != "" and before in "#*0123456789"
-        is_symbol = before != "" and unicodedata.category(before) in ("So", "Sm")
-        return (is_symbol and not _is_unsafe(before)) or (
-            before != "" and before in _STYLED_LETTERS
-        )
-    return False
+    if character not in _EMOJI_STYLES or not before:
+        return False
+    if after == _KEYCAP:
+        return before in "#*0123456789"
+    is_symbol = unicodedata.category(before) in ("So", "Sm") and not _is_unsafe(before)
+    return is_symbol or before in _STYLED_LETTERS
 
 
 def _may_be_joined(character: str) -> bool:

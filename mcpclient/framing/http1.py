@@ -173,7 +173,7 @@ class ResponseParser:
         return len(data)
 
     def _read_unsolicited(self, data: bytes, position: int, events: list[Event]) -> int:
-        if _holds_only_line_ends(data, position):
+        if not data[position:].strip(b"\r\n"):
             return len(data)
         shown = data[position : position + 40]
         raise ProtocolViolation(f"the server sent bytes that answer no request: {shown!r}")
@@ -290,7 +290,7 @@ class ResponseParser:
         return self._finish(data, position, trailers, events)
 
     def _finish(self, data: bytes, position: int, trailers: Headers, events: list[Event]) -> int:
-        if position < len(data) and not _holds_only_line_ends(data, position):
+        if data[position:].strip(b"\r\n"):  # bytes that answer no request
             self._keep_alive = False
         self._read = ResponseParser._read_unsolicited
         events.append(ResponseEnd(trailers, self._keep_alive))
@@ -347,10 +347,6 @@ _CUT_SHORT: dict[_Reader, str] = {
     ResponseParser._read_chunk_line: "the last chunk is missing",
     ResponseParser._read_trailers: "the end of its trailers is missing",
 }
-
-
-def _holds_only_line_ends(data: bytes, position: int) -> bool:
-    return not data[position:].strip(b"\r\n")
 
 
 def _not_http(text: str) -> ProtocolViolation:

@@ -14,13 +14,7 @@ _ID_MEMBER = re.compile(rb"\s*:\s*" + _ID + rb"\s*[,}]")
 # An id among the last members, after the result or error or beside the version.
 _JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
 _ID_AT_END = re.compile(
-    rb"(?:\}|"
-    + _JSONRPC
-    + rb')\s*,\s*"id"\s*:\s*'
-    + _ID
-    + rb"\s*(?:,\s*"
-    + _JSONRPC
-    + rb"\s*)?\}\s*$"
+    rb'(?:\}|%b)\s*,\s*"id"\s*:\s*%b\s*(?:,\s*%b\s*)?\}\s*$' % (_JSONRPC, _ID, _JSONRPC)
 )
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 # Bytes of a broken message that are searched at either end, where the id is.

@@ -380,9 +380,9 @@ def _supported_by(error: PeerError) -> list[Any] | None:
 def _shows_the_era(result: Mapping[str, Any]) -> bool:
     """Whether an answer to the probe is one that only a server of the stateless era gives."""
     supported = result.get("supportedVersions")
-    if not isinstance(supported, list):
-        return False
-    return best_common(supported, STATELESS_VERSIONS) is not None or _rules_out(supported)
+    return isinstance(supported, list) and (
+        best_common(supported, STATELESS_VERSIONS) is not None or _rules_out(supported)
+    )
 
 
 def _rules_out(supported: list[Any] | None) -> bool:
@@ -396,10 +396,7 @@ def _is_final(error: McpError) -> bool:
         return _is_plain(error)
     if error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
         return _rules_out(_supported_by(error))
-    return error.code in (
-        ErrorCode.HEADER_MISMATCH,
-        ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY,
-    )
+    return error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY)
 
 
 def _is_plain(error: Exception) -> bool:

@@ -8,16 +8,7 @@ wrong type reads as absent instead of failing the whole message. ``raw`` is that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import (
-    Any,
-    Callable,
-    ClassVar,
-    Generic,
-    NoReturn,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import Any, Callable, ClassVar, Generic, NoReturn, TypeVar, cast, overload
 
 from ..errors import safe_repr
 from ..lazy import parse
