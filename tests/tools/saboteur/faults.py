@@ -318,8 +318,8 @@ OTHERS = [
     Fault(
         "framing.websocket",
         "a reason may be too long for its frame",
-        "> _MAX_CLOSE_REASON:",
-        "> _MAX_CLOSE_REASON + 1:",
+        "violation.reason[:_MAX_CLOSE_REASON]",
+        "violation.reason",
     ),
     Fault(
         "framing.ndjson",
