@@ -15,7 +15,7 @@ from typing import Any
 from ..jsonrpc.codec import weight_of
 from ..jsonrpc.messages import RequestId, plain_id
 from .tasks import Task
-from .wire_object import object_in, string_at, strings_in
+from .wire_object import object_in, string_at, strings_in, value_at
 
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The member of ``_meta`` in which a notification names the request that asked for it."""
@@ -203,8 +203,7 @@ class Stream:
 
         A notification that names no subscription belongs to all that asked for its kind.
         """
-        meta = params.get("_meta")
-        subscription = meta.get(SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
+        subscription = value_at(params, ("_meta", SUBSCRIPTION_ID))
         if method == "notifications/subscriptions/acknowledged":
             if self._is_own(subscription) and self.acknowledged is None:
                 self.acknowledged = ListenFilter.from_wire(params.get("notifications"))

@@ -16,7 +16,7 @@ from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
-from ..protocol.wire_object import object_in, objects_in
+from ..protocol.wire_object import objects_in, value_at
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
@@ -171,14 +171,10 @@ class _Reader:
             self._came(Rejected(error), [])
 
     def _lose_all(self, error: Mapping[str, Any]) -> None:
-        if error is not _NO_ANSWER:
-            self._note_if_never_opened(error)
+        if error is not _NO_ANSWER and not self._calls:
+            self._conversation.never_opened = error
         for request_id in list(self._pending):
             self._end(request_id, Failed(error, lost=True))
-
-    def _note_if_never_opened(self, error: Mapping[str, Any]) -> None:
-        if not self._calls:
-            self._conversation.never_opened = error
 
     # HTTP
 
@@ -212,10 +208,11 @@ class _Reader:
         content_type = headers.get("content-type", "").lower()
         channel.is_stream = status == 200 and content_type.startswith("text/event-stream")
         body = bytes_of_payload(record)
-        if self._is_legacy_sse and channel.method == "GET" and status != 200:
+        is_opening = self._is_legacy_sse and channel.method == "GET" and not self._calls
+        if is_opening and status != 200:
             error = {"type": "HttpError", "status": status, "headers": head["headers"]}
             text = body.decode("utf-8", "replace")
-            self._note_if_never_opened({**error, "body": text, "url": self._target})
+            self._conversation.never_opened = {**error, "body": text, "url": self._target}
         if channel.is_stream or channel.method != "POST":
             return
         if not 200 <= status < 300:
@@ -312,8 +309,7 @@ class _Reader:
             return None
         token = plain_id(params.get("progressToken"))
         for call in self._pending.values():
-            meta = object_in(object_in(call.request.get("params")).get("_meta"))
-            if token is not None and plain_id(meta.get("progressToken")) == token:
+            if token is not None and plain_id(progress_token_of(call.request)) == token:
                 return call
         return self._pending.get(_id_of(params.get("_meta"), SUBSCRIPTION_ID))
 
@@ -323,6 +319,11 @@ class _Reader:
             call.steps.append(step)
             call.ended_at = self._time
             self._last = call
+
+
+def progress_token_of(request: Message) -> Any:
+    """Return the progress token of a request; None where there is none."""
+    return value_at(request, ("params", "_meta", "progressToken"))
 
 
 def _id_of(value: Any, name: str = "id") -> RequestId:

@@ -26,6 +26,7 @@ from ..recording.conversation import (
     Refused,
     Rejected,
     Step,
+    progress_token_of,
     read_calls,
 )
 from ..recording.script import Script, client_is_ready
@@ -195,8 +196,8 @@ class _Part(NamedTuple):
         if not isinstance(body, dict):
             return message
         token, meta = plain_id(body.get("progressToken")), body.get("_meta")
-        if token is not None and token == plain_id(_token_of(self.call.request)):
-            body["progressToken"] = _token_of(self.request)
+        if token is not None and token == plain_id(progress_token_of(self.call.request)):
+            body["progressToken"] = progress_token_of(self.request)
             if body["progressToken"] is None:
                 return None
         own_id = plain_id(self.call.request["id"])
@@ -214,12 +215,6 @@ def _copied(message: Message) -> Message:
             if isinstance(copied.get(name), dict):
                 copied[name] = {**copied[name]}
     return copied
-
-
-def _token_of(request: Message) -> Any:
-    params = request.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get("progressToken") if isinstance(meta, dict) else None
 
 
 def _url_of(transcripts: Sequence[Transcript]) -> Url:
