@@ -1,3 +1,1 @@
-"""Text formats that are not MCP's own: front matter, YAML in one line, URI templates, JSON with
-comments, and edits of JSON and TOML that leave the rest of a file as it was.
-"""
+"""Text formats that are not MCP's own, and edits that leave the rest of a file as it was."""

@@ -81,10 +81,7 @@ class JsoncArray(list[Any]):
 
 
 def parse_jsonc(text: str) -> Any:
-    """Return the value of a document; its objects and arrays know their places.
-
-    Raises `JsoncError`.
-    """
+    """Return the value of a document, whose parts know their places. Raises `JsoncError`."""
     return _Reader(text).document()
 
 

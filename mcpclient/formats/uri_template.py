@@ -84,10 +84,7 @@ def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
 
 
 def variable_names(template: str) -> list[str]:
-    """Return the names of a template's variables, each once, in order of their first appearance.
-
-    Raises `TemplateError`.
-    """
+    """Return the names of a template's variables, each once, in order. Raises `TemplateError`."""
     expressions = [part[1] for part in _parse(template) if not isinstance(part, str)]
     return list(dict.fromkeys(variable.name for named in expressions for variable in named))
 

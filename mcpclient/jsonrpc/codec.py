@@ -169,9 +169,7 @@ def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
 def decode(text: bytes | str) -> Any:
     """Return the JSON value of ``text``.
 
-    Raises `MalformedMessage` for anything else: invalid UTF-8, no JSON, nesting too deep, an
-    integer with more digits than the interpreter converts, or text made of so many small values
-    that they would take far more memory than it does.
+    Raises `MalformedMessage` for anything else, and for values that take far too much memory.
     """
     try:
         string = str(text, "utf-8") if isinstance(text, bytes) else text

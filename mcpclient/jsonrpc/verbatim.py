@@ -19,10 +19,7 @@ _NOT_JSON = re.compile("NaN|Infinity")
 
 
 def decode_verbatim(text: bytes | str) -> Any:
-    """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result.
-
-    Raises `MalformedMessage`.
-    """
+    """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result."""
     try:
         string, line = (text, b"") if isinstance(text, str) else (str(text, "utf-8"), text)
         if not takes_too_much(string):

@@ -161,11 +161,7 @@ class ResponseCache:
             self.drop(*_STALE_AFTER[method])
 
     def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
-        """Drop the results that an error puts in doubt.
-
-        These are the pages of a list whose cursor is no longer known, and the tools when one of
-        them does not exist or takes other arguments.
-        """
+        """Drop the list whose cursor is no longer known, or the tools when one is not as listed."""
         if method in CACHEABLE and params and "cursor" in params:
             self.drop(method)
         elif method == "tools/call" and error.code in _TOOL_UNKNOWN:

@@ -1,8 +1,7 @@
 """Subscriptions: the events a client asks for, and those that have come.
 
 Source: the "Subscriptions" page of revision 2026-07-28; for the handshake era, the pages of tools,
-prompts and resources. Here is what can be decided without I/O: which notification belongs to which
-subscription, and which events a slow consumer gets.
+prompts and resources.
 """
 
 from __future__ import annotations
@@ -282,9 +281,7 @@ class Backlog:
         self._waiting[key] = event, weight
 
     def take(self, now: float) -> ListenEvent | None:
-        """Remove and return the event that waits longest of those that are due; None: there is
-        none. At ``math.inf``, all are due.
-        """
+        """Remove and return the oldest event that is due, None without one; at infinity all are."""
         for kind, subject in self._waiting:
             if self._due.get(kind, now) <= now:
                 if kind in self._paces:

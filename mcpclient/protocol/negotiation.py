@@ -111,11 +111,7 @@ _NAME = rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 
 def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the caller's extensions as they are declared to a server.
-
-    Raises `UsageError` for a name that no extension can have, and for settings that are not a
-    mapping.
-    """
+    """Return the caller's extensions as they are declared to a server. Raises `UsageError`."""
     for name, settings in extensions.items():
         if not isinstance(name, str) or not re.fullmatch(_NAME, name):
             raise UsageError(f"an extension is named like com.example/name, not {name!r}")

@@ -153,10 +153,7 @@ def listed_file(skill: Skill, uri: str) -> SkillFile | None:
 
 
 def load_skill(skill: Skill, data: bytes) -> LoadedSkill:
-    """Verify the bytes of a ``SKILL.md``, compare its front matter with the entry, and return it.
-
-    Raises `SkillVerificationError`.
-    """
+    """Return a ``SKILL.md`` that agrees with its entry. Raises `SkillVerificationError`."""
 
     def error(reason: str) -> SkillVerificationError:
         return SkillVerificationError(skill.uri, "front matter", reason)

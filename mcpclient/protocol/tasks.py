@@ -100,10 +100,7 @@ def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:
 
 
 def described_task(result: Mapping[str, Any], task_id: str) -> Task:
-    """Return a task as the answer to ``tasks/get`` describes it.
-
-    Raises `ProtocolViolation` for another one than was asked for.
-    """
+    """Return the task in the answer to ``tasks/get``. Raises `ProtocolViolation` for another."""
     task = Task(result)
     if task.id not in ("", task_id):
         raise ProtocolViolation(f"asked for task {task_id}, the server described {task.id:.100}")

@@ -282,7 +282,6 @@ class PromptMessage(WireObject):
     """One message of a prompt."""
 
     role: Field[str] = Field("role", _STRING, "")
-
     content: Converted[Content] = Converted(
         "content", lambda value: content_block(object_in(value)), "The content block."
     )

@@ -1,8 +1,4 @@
-"""The conversation of a recorded session: each request of the client, with its outcome.
-
-A transcript has records in the order of time, over one channel or over hundreds. Here they become
-`Call` objects, for every transport and recorder.
-"""
+"""The conversation of a recorded session: each request of the client, with its outcome."""
 
 from __future__ import annotations
 

@@ -266,9 +266,7 @@ class Redactor:
         return value if is_count_name(place.name) else self.name_of(str(value))
 
     def text(self, text: str) -> str:
-        """Return a string without the secrets in members of JSON and fields of queries, and
-        without those that are known by now.
-        """
+        """Return a string without known secrets, and those in members of JSON and in queries."""
         shown = self._replaced_in(text)
         if text[:1] in ("{", "[", '"'):
             with suppress(ValueError, RecursionError):  # it is not JSON

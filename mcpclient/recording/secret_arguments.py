@@ -1,8 +1,4 @@
-"""The secret arguments of a tool.
-
-They are recognized by their names, as in `secrets`, or because the schema marks them: ``format:
-password``, ``writeOnly``, also where references lead, and in its branches.
-"""
+"""The secret arguments of a tool: by their names, as in `secrets`, or as its schema marks them."""
 
 from __future__ import annotations
 
@@ -43,10 +39,7 @@ def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def is_secret(name: str, schema: Any, root: Any) -> bool:
-    """Whether the value of a parameter with this name and schema must not be kept.
-
-    ``root``: the whole schema, for references.
-    """
+    """Whether the value of a parameter must not be kept. ``root``: the schema of references."""
     return secrets.is_secret_name(name) or any(
         each.get("format") == "password" or each.get("writeOnly") is True
         for each in _readings(schema, root)
@@ -81,10 +74,7 @@ def parameter_of(schema: Any, name: str, root: Any) -> Any:
 
 
 def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) -> Any:
-    """Return a copy of arguments with the result of ``replace`` for each secret one.
-
-    ``root``: the whole schema, for references.
-    """
+    """Return a copy of arguments with the result of ``replace`` for each secret one."""
     if isinstance(value, dict):
         members = ((name, item, parameter_of(schema, name, root)) for name, item in value.items())
         return {

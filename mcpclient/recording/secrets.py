@@ -1,7 +1,4 @@
-"""Secrets: names that mark one, strings with the shape of one, and known ones in any string.
-
-A value with neither such a name nor such a shape cannot be recognized, unless it is a known one.
-"""
+"""Secrets: names that mark one, strings with the shape of one, and known ones in any string."""
 
 from __future__ import annotations
 

@@ -184,11 +184,7 @@ def event_blocks(buffer: bytearray, searched: int = 0) -> Iterator[bytes]:
 
 
 def event_facts(block: bytes) -> Record:
-    """Return the members for one block of an event stream, blank line included, or any part of it.
-
-    They are ``event``, with ``line_end`` where that is not ``"\\n"``, when it gives back these
-    bytes, else ``text`` or ``base64``.
-    """
+    """Return the members for one block of an event stream, blank line included, or a part of it."""
     line_end = "\r\n" if b"\r\n" in block else "\n"
     fields: dict[str, Any] = {}
     try:
@@ -375,10 +371,7 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
 
 
 def error_of(facts: Mapping[str, Any]) -> McpError:
-    """Return the exception of a transcript, or one of the same branch of the tree.
-
-    An unreadable one becomes a `ConnectionLost`.
-    """
+    """Return an exception of a transcript by its branch of the tree; else a `ConnectionLost`."""
     kind = getattr(errors, str(facts.get("type")), None)
     try:
         error = _made(_recorded_base(kind if isinstance(kind, type) else object), facts)

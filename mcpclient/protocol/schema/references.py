@@ -1,8 +1,5 @@
 """The dialects, the places of all subschemas, and the targets of references.
 
-Supported are 2020-12, the default of MCP, and draft-07, which many servers still write. Nothing is
-ever fetched.
-
 A document is a tree of subschemas. One with an ``$id`` starts a resource, which has a URI of its
 own, and anchors that are looked up within it.
 """
