@@ -35,7 +35,7 @@ LOWEST = {"net", "sandbox"}
 ENTRIES = {
     *(Node("config.config", "ServerConfig"), Node("config.config", "Config")),
     *(Node("config.reading", "ConfigReader"), Node("entries.resolve", "resolve")),
-    *(Node("gate.load", "load_config"), Node("gate.entries", "Entries")),
+    *(Node("gate.load", "load_config"), Node("gate.load", "Entries")),
     Node("client.configured", "read_mapping"),
 }
 # Puts the values into the mapping of an entry; called on servers that are handed in as well.
@@ -170,11 +170,11 @@ def test_only_the_gate_puts_values_into_an_entry() -> None:
     The caller vouches for a mapping that stands in the caller's own code.
     """
     assert set(map(str, users(package(), Node("entries.resolve", "resolve")))) == {
-        "gate.entries.Entries",
+        "gate.load.Entries",
         "client.configured.read_mapping",
     }
-    (resolved,) = functions("gate.entries", "resolved")
-    (server,) = functions("gate.entries", "_server")
+    (resolved,) = functions("gate.load", "resolved")
+    (server,) = functions("gate.load", "_server")
     assert any(named(node) == "resolve" for node in ast.walk(resolved))
     uses = [node for node in ast.walk(server) if isinstance(node, ast.Name)]
     uses = [node for node in uses if node.id == "resolved"]
