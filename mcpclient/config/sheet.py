@@ -67,10 +67,7 @@ class NamedFiles:
         self._size = 0
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file.
-
-        Raises `OSError` as `read_file` does, and `EntryError` for files too large together.
-        """
+        """Return a file's content. Raises as `read_file`, and `EntryError` for too much in all."""
         real = _real(path)
         if real not in self._contents:
             try:

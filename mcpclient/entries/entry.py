@@ -321,10 +321,7 @@ class EntryReader:
             raise EntryError(f"its type needs a {needed}", names["transport"])
         self._report_useless(is_remote)
         if not is_remote:
-            return {
-                "command": self._whole_command(command or []),
-                **self._given(*_OF_PROCESS),
-            }
+            return {"command": self._whole_command(command or []), **self._given(*_OF_PROCESS)}
         if transport is None and "transport" not in names:
             by_url = self.application.url_transport
             transport = "http" if names["url"] == "httpUrl" else by_url
@@ -355,7 +352,6 @@ class EntryReader:
                 self.report(message, spelled, hint="remove it")
 
     def _whole_command(self, words: list[str]) -> tuple[str, ...]:
-        """Return a command with its arguments. A string that is a whole line is split."""
         first, *rest = words
         if re.match(r"(?i)(?:https?|wss?)://", first):
             raise EntryError("its command is a URL", "command", hint='write it as "url"')

@@ -174,12 +174,7 @@ class Entries:
         *,
         as_it_is: bool = False,
     ) -> ServerConfig:
-        """Return the server as it is allowed now, with the program's changes in ``server``.
-
-        ``issued``: the server that was made of the entry ``judged``. ``as_it_is``: the caller
-        vouches for the entry of a named file that has changed. Raises `UsageError` where the file
-        or the entry cannot be used any more.
-        """
+        """Return the server as it is allowed now; ``issued`` is what ``judged`` was made into."""
         problems: list[Problem] = []
         fresh = None
         with self.lock:
@@ -455,10 +450,7 @@ def _account(server: ServerConfig) -> str | None:
 
 
 def _endpoint(server: ServerConfig) -> object:
-    """Return the command or URL that identifies a server's endpoint.
-
-    Two accounts at one URL are different endpoints.
-    """
+    """Return a server's command or URL; two accounts at one URL are different endpoints."""
     if isinstance(server.target, str):
         try:
             return str(canonical_url(server.target)), _account(server) or ""

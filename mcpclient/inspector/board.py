@@ -165,10 +165,9 @@ class Questions:
         return await self.ask("sampling", request.server, {"request": dict(request.raw)})
 
     def show_login(self, server: str, url: str) -> Awaitable[bool]:
-        """Show the address of a login to a server, as ``open_browser`` of a `BrowserLogin`.
+        """Show the address of a login, as ``open_browser`` of a `BrowserLogin`; returns True.
 
-        It is shown until the task that calls this method ends. The result is always True: the user
-        opens the address in the page.
+        It is shown until the task that calls this method ends.
         """
         # Not `async`: `BrowserLogin` calls this in the task of the login, and awaits the result in
         # a task of its own, which ends long before the login does.

@@ -32,10 +32,7 @@ _OPENING = ("initialize", "server/discover")
 
 
 def described_error(error: BaseException | None) -> dict[str, Any] | None:
-    """Return an error as the page shows it: ``type``, ``text``, and a ``hint`` or None.
-
-    Secrets in it are replaced.
-    """
+    """Return an error without secrets: ``type``, ``text``, and a ``hint`` or None."""
     if error is None:
         return None
     facts = error_facts(error, Redactor())

@@ -96,9 +96,7 @@ def page(nonce: str) -> bytes:
 def policy(nonce: str) -> str:
     """Return the Content-Security-Policy to serve it with.
 
-    The page loads nothing from other servers, is not framed, and cannot turn strings into markup or
-    script (trusted types). ``blob:`` is for images and sound that a tool has returned, which are in
-    the page already.
+    ``blob:`` is for images and sound of a tool's result, which are in the page already.
     """
     return (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
@@ -112,10 +110,7 @@ Handler = Callable[["Routes", _Given], Awaitable[Any]]
 
 
 class Routes:
-    """The routes of a page's requests; all but the empty page require ``token``.
-
-    ``allow``: see `inspect`.
-    """
+    """The routes of a page's requests; all but the empty page need ``token``. See `inspect`."""
 
     def __init__(self, room: Room, token: str, allow: str) -> None:
         self._room = room

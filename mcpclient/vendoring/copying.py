@@ -80,7 +80,6 @@ class _Modules:
         return reached
 
     def _imported(self, module: str) -> list[tuple[bool, str]]:
-        """Return the modules that a module imports, each with whether only when it is used."""
         if module not in self._imports:
             path, name = self._names[module], f"{_OWN}.{module}".rstrip(".")
             package = name if path.endswith("__init__.py") else name.rpartition(".")[0]

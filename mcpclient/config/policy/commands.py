@@ -89,8 +89,7 @@ def package_words(elements: Sequence[str]) -> range:
 def _end_of_package(elements: Sequence[str], start: int, position: int) -> int:
     # What follows the package goes to npm itself, unless "--" stands before.
     is_ended = base_name(elements[start]) != "npm"
-    for index in range(position, len(elements)):
-        element = elements[index]
+    for index, element in enumerate(elements[position:], position):
         is_ended = is_ended or element == "--"
         if element not in _FLAGS:
             is_package = is_ended and element[:1] != "-" and element != "**"

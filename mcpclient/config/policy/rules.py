@@ -177,10 +177,7 @@ class CommandRule:
         )
 
     def _matches_all(self, command: tuple[str, ...], *, in_text: bool = False) -> bool:
-        """Return whether a command matches the elements, one by one and to the end.
-
-        ``in_text``: both are the words of a script for a shell.
-        """
+        """Return whether all words match; ``in_text``: of a script for a shell."""
         elements = self.elements
         packages = package_words(elements)
         shells = [index for index, element in enumerate(elements) if is_shell(element)]

@@ -204,7 +204,6 @@ def _trimmed(content: bytes) -> bytes:
 
 
 def _checked(archive: zipfile.ZipFile, content: bytes) -> dict[str, zipfile.ZipInfo]:
-    """Return the files of an archive by name. Raises `EntryError`."""
     files: dict[str, zipfile.ZipInfo] = {}
     seen: dict[str, tuple[str, bool]] = {}
     end = total = 0
