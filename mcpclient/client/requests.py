@@ -272,6 +272,7 @@ class Requests:
         limits: RequestOptions,
         on_progress: ProgressHandler | None,
         meta: Mapping[str, Any] | None,
+        /,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
         if name in self._listed.only_tasks and self._tasks.may_ask():
