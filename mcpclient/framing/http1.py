@@ -391,9 +391,7 @@ class GatheredResponse:
         completed = None
         for event in self.parser.feed_eof() if data is None else self.parser.feed(data):
             if isinstance(event, BodyChunk):
-                missing = self._longest_body - len(self.body)
-                if missing > 0:
-                    self.body += event.data[:missing]
+                self.body += event.data[: max(self._longest_body - len(self.body), 0)]
             elif isinstance(event, ResponseHead):
                 completed = self.head = event
             elif isinstance(event, ResponseEnd):

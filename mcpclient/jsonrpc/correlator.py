@@ -185,8 +185,8 @@ class Correlator:
             error = pending.timeout_at(now, waiting_for)
             if error is not None:
                 error.stray_ids = self.stray_ids
-            if error is not None and pending.fail(error):
-                expired.append(pending)
+                if pending.fail(error):
+                    expired.append(pending)
         return expired
 
     def next_deadline(self) -> float:
