@@ -82,10 +82,8 @@ class McpError(Exception):
 
         @cached_property
         def __notes__(self) -> list[str]:
-            """The hint, which Python 3.11 and later print below an uncaught exception.
-
-            It is made on access, since facts are added after an error is made.
-            """
+            """The hint, which Python 3.11 and later print below an uncaught exception."""
+            # Made on access: facts are added after an error is made.
             return [f"Hint: {self.hint}"] if self.hint else []
 
     def __repr__(self) -> str:

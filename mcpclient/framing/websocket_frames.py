@@ -274,11 +274,8 @@ class MessageCodec:
         self._decompressor = _new_decompressor()
 
     def wants(self, size: int) -> bool:
-        """Whether to compress a message of ``size`` bytes; RFC 7692 section 6 leaves it to us.
-
-        No for small messages, whose compression costs more time than it saves, and where a window
-        of 256 bytes was agreed on, which zlib can read but not write.
-        """
+        """Whether to compress a message of ``size`` bytes; RFC 7692 section 6 leaves it to us."""
+        # A small one costs more time than it saves; zlib cannot write with a window of 256 bytes.
         return size >= _SMALLEST and self._parameters.client_max_window_bits > 8
 
     def deflate(self, payload: bytes) -> bytes:

@@ -64,10 +64,7 @@ _ONE_OF_MANY = "redacted-0"
 
 
 def without_values(text: str, variables: Mapping[str, str]) -> str:
-    """Return a string with the names of variables in place of their values, as in ``${API_KEY}``.
-
-    Which values: see `Redactor.learn`.
-    """
+    """Return a string with ``${NAME}`` for the value of a variable; which, see `Redactor.learn`."""
     known = KnownSecrets()
     for name, value in variables.items():
         if _may_be_secret(name, value):
