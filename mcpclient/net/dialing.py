@@ -18,7 +18,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Callable, NamedTuple, TypeVar
 
-from ..errors import ConnectFailed, ConnectKind, LossKind, McpError, UsageError
+from ..errors import ConnectFailed, ConnectionLost, ConnectKind, LossKind, McpError, UsageError
 from ..framing.der import issuer_of
 from ..framing.uri import Url
 from ..lazy import proxies as proxying
@@ -208,6 +208,13 @@ def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
         return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
     return LossKind.DROPPED, str(error or "closed by the server")
+
+
+def lost_connection(error: Exception | None, url: Url, closed: str = "") -> ConnectionLost:
+    """Return the error for a connection that ended; ``closed``: how, where the server closed it."""
+    kind, reason = explain_loss(error, url)
+    reason += closed if error is None else ""
+    return ConnectionLost(f"the connection to {url.shown} was lost: {reason}", kind)
 
 
 def explain_failure(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Callable
 from ..errors import ConnectionLost, McpError
 from ..framing.http1 import BodyChunk, Event, Fault, ResponseEnd, ResponseHead, ResponseParser
 from ..framing.uri import Url
-from .dialing import explain_loss
+from .dialing import lost_connection
 from .stream import HeldTransport, read_buffer
 
 if TYPE_CHECKING:
@@ -207,9 +207,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def _fail_lost(self) -> None:
         if self._exchange is not None:
-            kind, reason = explain_loss(self._loss, self.url)
-            text = f"the connection to {self.url.shown} was lost: {reason}"
-            self._fail(ConnectionLost(text, kind))
+            self._fail(lost_connection(self._loss, self.url))
 
 
 def _idle_time(keep_alive: str) -> float:

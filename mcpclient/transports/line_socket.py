@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ConnectionLost
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
-from ..net.dialing import Dialer, explain_loss
+from ..net.dialing import Dialer, lost_connection
 from ..net.stream import Stream
 from .connected import LineTransport
 
@@ -54,7 +53,4 @@ class LineSocketTransport(LineTransport):
     def stream_ended(self, error: Exception | None) -> None:
         if self._ended is None:
             self._end_lines()
-            kind, reason = explain_loss(error, self.url)
-            self.connection_lost(
-                ConnectionLost(f"the connection to {self.description} was lost: {reason}", kind)
-            )
+            self.connection_lost(lost_connection(error, self.url))

@@ -39,7 +39,7 @@ from ..framing.websocket import (
     WebSocketProtocol,
     Write,
 )
-from ..net.dialing import Dialer, explain_loss
+from ..net.dialing import Dialer, explain_loss, lost_connection
 from ..net.futures import NextChange, settled
 from ..net.http import HttpClient, HttpRequest, http_error
 from ..net.stream import Stream
@@ -228,16 +228,11 @@ class WebSocketTransport(ConnectedTransport):
 
     def stream_ended(self, error: Exception | None) -> None:
         self._protocol.feed_eof()
-        kind, reason = explain_loss(error, self.url)
-        if error is None:
-            reason += " without a WebSocket close frame"
-        self.connection_lost(self._loss(reason, kind))
+        lost = lost_connection(error, self.url, " without a WebSocket close frame")
+        self.connection_lost(lost)
         self._set_timer(0, None)
 
     # The end
-
-    def _loss(self, reason: str, kind: LossKind = LossKind.OTHER) -> ConnectionLost:
-        return ConnectionLost(f"the connection to {self.url.shown} was lost: {reason}", kind)
 
     def _lose_soon(self, error: McpError) -> None:
         self.connection_lost(error)
@@ -267,7 +262,8 @@ class WebSocketTransport(ConnectedTransport):
             self._set_timer(max(self._ping_interval - self._ping_timeout, 0.0), self._ping)
         else:
             reason = f"no answer to a ping within {self._ping_timeout:g} s (ping_timeout)"
-            self.connection_lost(self._loss(reason))
+            lost = f"the connection to {self.url.shown} was lost: {reason}"
+            self.connection_lost(ConnectionLost(lost))
             self._stream.abort()
 
 
