@@ -163,7 +163,7 @@ async def started(ctrl_c: CtrlC) -> str:
 class NobodyListens:
     """Takes what a server process reports."""
 
-    def output_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         """Take nothing."""
 
     def writing_resumed(self) -> None:

@@ -210,7 +210,7 @@ class LineTransport(ConnectedTransport):
             connection.write(piece)
         return True
 
-    def _feed(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         for line in self._framer.feed(data):
             self._take(line)
         if self._framer.unfinished > self._max_message_size:

@@ -47,9 +47,6 @@ class LineSocketTransport(LineTransport):
 
     # net.stream.StreamReceiver
 
-    def data_received(self, data: bytes) -> None:
-        self._feed(data)
-
     def stream_ended(self, error: Exception | None) -> None:
         if self._ended is None:
             self._end_lines()

@@ -90,9 +90,6 @@ class StdioTransport(LineTransport):
 
     # net.process.server_process.ProcessReceiver
 
-    def output_received(self, data: bytes) -> None:
-        self._feed(data)
-
     def process_ended(self, error: ProcessExited) -> None:
         self._end_lines()
         if self.skipped:

@@ -28,7 +28,7 @@ class Recorder:
         self.resumptions = 0
         self._changed = asyncio.Event()
 
-    def output_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         assert not self.ends, "bytes after the end"
         self.data += data
         self._changed.set()

@@ -27,7 +27,7 @@ class Collector:
         self.data = b""
         self.changed = asyncio.Event()
 
-    def output_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         self.data += data
         self.changed.set()
 

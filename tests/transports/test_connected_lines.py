@@ -74,7 +74,7 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
     async def main() -> None:
         reader = await lines(receiver, limit)
         for piece in pieces:
-            reader._feed(piece)
+            reader.data_received(piece)
         reader._end_lines()
 
     asyncio.run(main())
@@ -111,7 +111,7 @@ def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
     """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
     receiver = RecordingReceiver()
     reader = asyncio.run(lines(receiver))
-    reader._feed(line)
+    reader.data_received(line)
     assert [*reader.skipped] == [line.decode().rstrip()]
     assert [skipped.strip() for skipped in receiver.skipped] == [line.strip()]
 
@@ -184,14 +184,14 @@ def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
     """F-WIRE-3: the end may never come; when it does, nothing is said twice."""
     receiver = RecordingReceiver()
     reader = asyncio.run(lines(receiver))
-    reader._feed(b'{"id":7,"result":{"x":"' + b"y" * 900)
+    reader.data_received(b'{"id":7,"result":{"x":"' + b"y" * 900)
     assert not receiver.rejected
     for _ in range(100):
-        reader._feed(b"y" * 900)
+        reader.data_received(b"y" * 900)
     assert [(type(error), blamed) for error, blamed in receiver.rejected] == [(MessageTooLarge, 7)]
-    reader._feed(b'"}}\n' + LINE)
-    reader._feed(b"z" * 2_000)
-    reader._feed(b"\n")
+    reader.data_received(b'"}}\n' + LINE)
+    reader.data_received(b"z" * 2_000)
+    reader.data_received(b"\n")
     assert receiver.messages == [ANSWER]
     assert [blamed for _, blamed in receiver.rejected] == [7, None]
 
@@ -203,10 +203,10 @@ def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
     async def main() -> None:
         receiver = RecordingReceiver()
         reader = await lines(receiver)
-        reader._feed(start + b"y" * 3_000)
+        reader.data_received(start + b"y" * 3_000)
         assert not receiver.lost
         for _ in range(10):
-            reader._feed(b"y" * 1_000)
+            reader.data_received(b"y" * 1_000)
         assert [cast(MessageTooLarge, error).limit for error in receiver.lost] == [1000]
         await asyncio.sleep(0)
         assert reader.wire.aborted
@@ -221,10 +221,10 @@ def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> N
     async def main() -> None:
         receiver = RecordingReceiver()
         reader = await lines(receiver)
-        reader._feed(b'{"id":7,"result":{"x":"')
+        reader.data_received(b'{"id":7,"result":{"x":"')
         for size in range(60):
             assert bool(receiver.lost) == (size >= 50)
-            reader._feed(b"y" * 1_000)
+            reader.data_received(b"y" * 1_000)
 
     asyncio.run(main())
 

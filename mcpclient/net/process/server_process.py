@@ -34,7 +34,7 @@ _SHOWN_STDERR = 4 * 1024
 class ProcessReceiver(Protocol):
     """The receiver of a process's events, called from the event loop."""
 
-    def output_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         """Handle a chunk of the server's stdout, as it was read."""
 
     def writing_resumed(self) -> None:
@@ -43,7 +43,7 @@ class ProcessReceiver(Protocol):
     def process_ended(self, error: ProcessExited) -> None:
         """Handle the end of the server, which may live on with its stdout or stdin closed.
 
-        Called exactly once, after the last `output_received`, unless `ServerProcess.abort` or the
+        Called exactly once, after the last `data_received`, unless `ServerProcess.abort` or the
         end of the interpreter comes first: then never.
         """
 
@@ -136,7 +136,7 @@ class ServerProcess:
         broken = partial(self._closed, "stdin")
         self._input = writer(loop, process.stdin, self._pause_changed, broken)
         parts.append(self._input)
-        received = self._receiver.output_received
+        received = self._receiver.data_received
         self._output = reader(loop, process.stdout, received, partial(self._closed, "stdout"))
         parts.append(self._output)
         ended = partial(self._closed, "stderr")

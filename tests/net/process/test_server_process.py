@@ -373,8 +373,8 @@ def test_a_receiver_may_abort_while_it_is_being_called(threads: bool) -> None:
     class Aborting(Recorder):
         server: ServerProcess
 
-        def output_received(self, data: bytes) -> None:
-            super().output_received(data)
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
             self.server.abort()
 
     async def main() -> None:
