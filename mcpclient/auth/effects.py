@@ -229,7 +229,6 @@ class CredentialStore(Protocol):
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
         """Return a lock that excludes every task and process that uses the same store."""
-        ...
 
 
 class AuthProvider(CredentialStore, Protocol):
@@ -237,7 +236,6 @@ class AuthProvider(CredentialStore, Protocol):
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
         """Return the redirect URI that leads back here (see `effects.OpenRedirect`)."""
-        ...
 
     async def authorize(self, request: Authorize) -> Callback | None:
         """Lead the user to ``request.url`` and return the callback.
