@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hmac import compare_digest
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -46,10 +45,8 @@ _MAX_UNREAD = 256 * 1024 * 1024
 
 # Progress goes to the caller of the request, a cancellation to the one that was asked.
 _NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
-_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "elicitation/create": ("elicitation", {"form": {}, "url": {}}),
-    "sampling/createMessage": ("sampling", {}),
-}
+# The capabilities of commands, whose clients answer the questions of the server.
+_ANSWERED = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
 
 class Host(Observer):
@@ -73,8 +70,7 @@ class Host(Observer):
         self._timer: asyncio.TimerHandle | None = None
         connection = connection_of(client)
         connection.observers.append(self)
-        for method, (capability, settings) in _ASKED.items():
-            connection.options.handlers.add(_Question(self, method, capability, settings))
+        connection.options.handlers.forward_to(self._ask_caller, _ANSWERED)
 
     async def serve(self, listener: socket.socket) -> asyncio.AbstractServer:
         """Start accepting callers; they wait until `opened` is done."""
@@ -118,6 +114,13 @@ class Host(Observer):
                 if caller.joined:
                     caller.send(messages.notification(method, params))
 
+    async def _ask_caller(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forward a question of the server to the caller of the latest request."""
+        busy = [caller for caller in self.callers if caller.running]
+        if not busy:
+            raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of this session is in flight")
+        return await max(busy, key=lambda caller: caller.latest).ask(method, params)
+
     @property
     def process_id(self) -> int | None:
         """The id of the server's process, None for a remote server."""
@@ -142,22 +145,6 @@ class Host(Observer):
             found["opening"] = agreement.raw
             found["stateless"] = agreement.era.is_stateless
         return found
-
-
-@dataclass(frozen=True)
-class _Question:
-    """Forwards one kind of question to the caller of the latest request."""
-
-    host: Host
-    method: str
-    capability: str
-    settings: dict[str, Any]
-
-    async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
-        busy = [caller for caller in self.host.callers if caller.running]
-        if not busy:
-            raise PeerError(ErrorCode.INTERNAL_ERROR, "no call of this session is in flight")
-        return await max(busy, key=lambda caller: caller.latest).ask(self.method, params)
 
 
 class Caller(asyncio.Protocol):

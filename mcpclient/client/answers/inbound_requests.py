@@ -90,10 +90,6 @@ class Handlers(Observer):
         """Other settings for the handshake era, where roots may change in a session."""
         return {"roots": {"listChanged": True}} if self._roots is not None else {}
 
-    def add(self, answerer: Any) -> None:
-        """Register an answerer of one more method, an object like those made above."""
-        self._answerers[answerer.method] = answerer
-
     def forward_to(
         self,
         other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
