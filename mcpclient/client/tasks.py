@@ -241,22 +241,14 @@ def _forget_oldest(memory: dict[str, Any]) -> None:
 
 
 class TaskInputs:
-    """The handlers' ``answers`` to one task's requests for input, sent or not, by key."""
+    """The handlers' ``answers`` to one task's requests for input, sent or not, by key.
+
+    ``taken``: the keys of the requests that a wait is answering, or has answered.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
-        self._taken: set[str] = set()
-
-    def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Claim the requests that no other wait has claimed; the caller must answer them."""
-        free = {key: each for key, each in requests.items() if key not in self._taken}
-        _check_inputs(len(self._taken) + len(free))
-        self._taken |= free.keys()
-        return free
-
-    def give_back(self, requests: Mapping[str, Any]) -> None:
-        """Release these requests for another wait."""
-        self._taken -= requests.keys()
+        self.taken: set[str] = set()
 
 
 class CoreTaskWait(Observer):
@@ -443,14 +435,17 @@ class ExtensionTaskWait(CoreTaskWait):
         return self._job is not None and not self._job.done()
 
     def _job_for_input(self) -> _Job | None:
-        requests = self._inputs.take(self._task.input_requests)
+        taken, asked = self._inputs.taken, self._task.input_requests
+        requests = {key: each for key, each in asked.items() if key not in taken}
         if not requests:
             return None
+        _check_inputs(len(taken) + len(requests))
+        taken.update(requests)
         job = asyncio.ensure_future(self._give_input(requests))
 
         def ended(job: _Job) -> None:  # also one that is cancelled before its first step
             if job.cancelled() or job.exception() is not None:
-                self._inputs.give_back(requests)
+                taken.difference_update(requests)
 
         job.add_done_callback(ended)
         return job
