@@ -64,7 +64,7 @@ class Subscription:
     @property
     def refused(self) -> listening.ListenFilter:
         """The changes that were asked for and not agreed to; there will be no events of them."""
-        return self._feed.refused
+        return self._feed.wanted.without(self._feed.acknowledged or listening.ListenFilter())
 
     async def open(self) -> Subscription:
         """Wait until the server has agreed. Idempotent.
@@ -100,8 +100,7 @@ class Subscription:
         return self
 
     async def __anext__(self) -> listening.ListenEvent:
-        if self._unseen:
-            await self._allow()
+        await self._allow()
         event = await self._client._in_owner_loop(self._feed.next)
         if event is None:
             raise StopAsyncIteration

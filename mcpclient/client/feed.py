@@ -59,11 +59,6 @@ class Feed(Observer):
 
     # For the handle
 
-    @property
-    def refused(self) -> ListenFilter:
-        """The wanted changes that the server has not agreed to report."""
-        return self.wanted.without(self.acknowledged or ListenFilter())
-
     async def open(self) -> None:
         """Start, and wait until the server has agreed. Raises the reason if it has not."""
         self._start()
@@ -137,8 +132,12 @@ class Feed(Observer):
             started, self._heard = clock(), False
             try:
                 await self._connection.restore()
-                if await self._follow():
-                    return
+                try:
+                    if self._connection.is_stateless:
+                        return await self._follow_request()
+                    await self._follow_session()
+                finally:
+                    self._stream = self._session_over = None
             except McpError as error:
                 if self.acknowledged is None:
                     raise
@@ -146,18 +145,9 @@ class Feed(Observer):
                     retries.succeeded()
                 await retries.wait_after(error)
 
-    async def _follow(self) -> bool:
-        """Follow the changes over one session. Return whether the server ended that."""
-        try:
-            if self._connection.is_stateless:
-                await self._follow_request()
-                return True
-            await self._follow_session()
-            return False
-        finally:
-            self._stream = self._session_over = None
-
     async def _follow_request(self) -> None:
+        """Follow the changes over one request, until the server ends it."""
+
         def begin(request_id: int | str) -> None:
             self._stream = Stream(request_id, self.wanted)
 
