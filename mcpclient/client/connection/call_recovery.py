@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, NamedTuple, TypeVar
+from typing import Any, Callable, TypeVar
 
 from ...errors import (
     CallTimeout,
@@ -165,13 +165,6 @@ def _cancellations_of(task: asyncio.Task[Any]) -> int:
     return count() if count is not None else 0
 
 
-class Lookup(NamedTuple):
-    """The cached result of one request, None where there is none, and a function to store one."""
-
-    result: dict[str, Any] | None
-    keep: Callable[[Mapping[str, Any]], None]
-
-
 class ClientCache(ResponseCache, Observer):
     """Caches results for as long as the server allows, in the stateless era only.
 
@@ -185,13 +178,13 @@ class ClientCache(ResponseCache, Observer):
 
     def lookup(
         self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
-    ) -> Lookup | None:
-        """Begin a request; None when its result cannot be kept."""
+    ) -> tuple[dict[str, Any] | None, Callable[[Mapping[str, Any]], None] | None]:
+        """Return the result to use, and a function that stores another; None for either: none."""
         if method not in CACHEABLE or not self._connection.is_stateless:
-            return None
+            return None, None
         key = key_of(method, params)
         if key is None:
-            return None
+            return None, None
         context, invalidations = self._context(options.headers), self.invalidations
         clock = asyncio.get_running_loop().time
 
@@ -199,7 +192,7 @@ class ClientCache(ResponseCache, Observer):
             if self.invalidations == invalidations:  # nothing became stale meanwhile
                 self.keep(key, context, result, clock())
 
-        return Lookup(None if options.fresh else self.find(key, context, clock()), keep)
+        return None if options.fresh else self.find(key, context, clock()), keep
 
     def _context(self, headers: Mapping[str, str]) -> Hashable:
         """Return a key for the authorization a request is made under; None when it is not known."""
@@ -259,11 +252,12 @@ class CallRecovery:
             refused = guard(method, params or {})
             if refused is not None:
                 return refused
-        cached = self._cache.lookup(method, params, options) if self._cache is not None else None
-        if cached is not None and cached.result is not None:
-            return cached.result
+        cache = self._cache
+        known, keep = (None, None) if cache is None else cache.lookup(method, params, options)
+        if known is not None:
+            return known
         caps = self._connection.caps
-        if caps is not None and not is_admitted and caps.counts(method):
+        if caps is not None and not is_admitted and method in caps.counted:
             time = time or CallDeadline(self._connection, method, options, params)
             async with caps.slot(time):
                 rest = time.rest_of(options)
@@ -277,8 +271,8 @@ class CallRecovery:
             assert era is not None, "there is a result, so there was an agreement"
             is_raw = options.is_raw
             if is_raw or era.input_requests(method, outcome, takes_tasks=takes_tasks) is None:
-                if cached is not None:
-                    cached.keep(outcome)
+                if keep is not None:
+                    keep(outcome)
                 return outcome
         except McpError as error:
             outcome = error
@@ -294,7 +288,12 @@ class CallRecovery:
         """
         session, generation = self._connection.session, self._connection.generation
         started = session.deadlines.counted_time()
-        sent = [_sent(session, method, params, options) for params in calls]
+        sent: list[Sent | McpError] = []
+        for params in calls:
+            try:
+                sent.append(session.begin(method, params, options))
+            except McpError as error:
+                sent.append(error)
         outcomes: list[dict[str, Any] | McpError] = []
         unfinished: dict[int, asyncio.Task[dict[str, Any]]] = {}
         try:
@@ -477,12 +476,3 @@ class CallRecovery:
                 busy = error
         busy.advice = f"it was asked {_MAX_RETRIES} times more; call again later"
         raise busy
-
-
-def _sent(
-    session: Session, method: str, params: Mapping[str, Any] | None, options: RequestOptions
-) -> Sent | McpError:
-    try:
-        return session.begin(method, params, options)
-    except McpError as error:
-        return error

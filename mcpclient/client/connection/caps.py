@@ -23,7 +23,6 @@ from ...jsonrpc.messages import ErrorCode
 if TYPE_CHECKING:
     from .call_recovery import CallDeadline
 
-_COUNTED = frozenset({"tools/call", "prompts/get", "resources/read"})
 _MINUTE = 60.0
 # The shortest wait, in seconds: the deadline may have moved while the clocks were paused.
 _MIN_WAIT = 0.05
@@ -32,8 +31,11 @@ _MIN_WAIT = 0.05
 class Caps:
     """Lets calls of one server through, as many as its limits allow, in the order they came.
 
-    It outlives connections, so that a restart of the server resets no count.
+    It outlives connections, so that a restart of the server resets no count. ``counted``: the
+    methods of requests that are calls.
     """
+
+    counted = frozenset({"tools/call", "prompts/get", "resources/read"})
 
     def __init__(self, limits: ServerLimits, server: str) -> None:
         self.limits = limits
@@ -46,10 +48,6 @@ class Caps:
         self._failures = 0
         self._rests_until = -math.inf
         self._is_trying = False
-
-    def counts(self, method: str) -> bool:
-        """Whether a request of this method is a call."""
-        return method in _COUNTED
 
     @asynccontextmanager
     async def slot(self, call: CallDeadline) -> AsyncIterator[None]:
