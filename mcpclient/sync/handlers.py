@@ -16,7 +16,7 @@ from typing import Any, Callable, Union, cast
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
 from ..client.events.callbacks import Hooks, OrderedCallback
-from ..net.futures import BackgroundTasks, call_in_thread
+from ..net.futures import BackgroundTasks, call_in_thread, settled
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread
 
@@ -60,8 +60,7 @@ def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function, updated=())
     async def run(*arguments: Any, **options: Any) -> Any:
-        answer = await call_in_worker(function, *arguments, **options)
-        return await answer if inspect.isawaitable(answer) else answer
+        return await settled(await call_in_worker(function, *arguments, **options))
 
     return run
 
@@ -145,7 +144,7 @@ def _around_in_worker(hook: Around | BlockingAround) -> Around:
 
         try:
             result = await call_in_worker(hook, call, lambda call: thread.run(tracked(call)))
-            answer: CallToolResult = await result if inspect.isawaitable(result) else result
+            answer: CallToolResult = await settled(result)
             return answer
         except asyncio.CancelledError:
             for task in under_way:

@@ -5,7 +5,6 @@ Telemetry, approval and limits are all functions of this form; nothing else wrap
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from functools import partial
 from typing import Any, Callable, Protocol, runtime_checkable
 
 from ...errors import UsageError
-from ...net.futures import TaskLocks
+from ...net.futures import TaskLocks, settled
 from ...protocol.types import CallToolResult, Tool
 from .callbacks import Observer
 
@@ -145,8 +144,7 @@ async def answer_in_turn(
         await lock.acquire()
     token = _answering.set((*under_way, turns))
     try:
-        answer = ask(*arguments)
-        return await answer if inspect.isawaitable(answer) else answer
+        return await settled(ask(*arguments))
     finally:
         _answering.reset(token)
         if turns not in under_way:
@@ -161,9 +159,7 @@ def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
 
 
 async def _call_hook(hook: Around, proceed: Proceed, call: Call) -> CallToolResult:
-    result: Any = hook(call, proceed)
-    if inspect.isawaitable(result):
-        result = await result
+    result: Any = await settled(hook(call, proceed))
     if not isinstance(result, CallToolResult):
         raise UsageError(
             f"the around-hook {hook!r} returned {type(result).__name__}, not a CallToolResult: "

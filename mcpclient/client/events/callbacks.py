@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ...errors import HandlerFailed, McpError, PeerError, SessionExpired, safe_repr
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
-from ...net.futures import BackgroundTasks
+from ...net.futures import BackgroundTasks, settled
 from ...protocol.types import CallToolResult, LogMessage
 
 if TYPE_CHECKING:
@@ -82,7 +82,6 @@ class OrderedCallback:
         self._running.add_done_callback(lambda task: self._ended(task, outcome))
 
     async def _drain(self, outcome: Any) -> None:
-        """Await an outcome, and make the calls that wait for it."""
         try:
             while outcome is not None or self._waiting:
                 if outcome is not None:
@@ -127,8 +126,7 @@ async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
     with code and message; of any other exception the server learns only the type.
     """
     try:
-        answer = handler(*arguments)
-        return await answer if inspect.isawaitable(answer) else answer
+        return await settled(handler(*arguments))
     except HandlerFailed:
         raise
     except PeerError as error:
