@@ -70,14 +70,10 @@ def opentelemetry(
         propagate = import_module("opentelemetry.propagate")
     except ImportError:
         _logger.warning("opentelemetry-api is not installed: tool calls have no spans")
-        return _pass_on
+        return lambda call, proceed: proceed(call)
     tracer = (tracer_provider or trace).get_tracer("mcpclient")
     meter = (meter_provider or metrics).get_meter("mcpclient")
     return _Telemetry(trace, propagate, tracer, meter)
-
-
-async def _pass_on(call: Call, proceed: Proceed) -> CallToolResult:
-    return await proceed(call)
 
 
 class _Telemetry:
@@ -91,7 +87,6 @@ class _Telemetry:
         self._sessions = _histogram(meter, "session", "The duration of an MCP session.")
 
     async def __call__(self, call: Call, proceed: Proceed) -> CallToolResult:
-        """Make the call in a span."""
         began, attributes = steady_seconds(), _attributes(call)
         facts: dict[str, Any] = {}
         with self._tracer.start_as_current_span(
@@ -128,7 +123,6 @@ class _Telemetry:
                 self._durations.record(steady_seconds() - began, {**attributes, **facts})
 
     def session_observer(self, describe: Callable[[], Call], /) -> Observer:
-        """Return an observer that measures sessions."""
         return _Sessions(self._sessions, describe)
 
 

@@ -122,13 +122,6 @@ class Owned(Blocking):
         if after_fork == "reconnect":
             _made_anew_after_fork.add(self)
 
-    def _make_anew(self) -> None:
-        """Replace the object in a forked child: its connections belong to the parent."""
-        if self._process_id is not None:
-            _of_the_parent.append(self._object)
-            self._object = self._make(**with_workers({**self._options}))
-            self._process_id, self._is_to_connect = None, True
-
     def _require_own_process(self) -> None:
         is_new = self._process_id is None
         super()._require_own_process()
@@ -187,8 +180,12 @@ _of_the_parent: list[Any] = []  # kept: freeing them could close files that the 
 
 
 def _make_all_anew() -> None:
+    """Replace the objects in a forked child: their connections belong to the parent."""
     for owned in _made_anew_after_fork:
-        owned._make_anew()
+        if owned._process_id is not None:
+            _of_the_parent.append(owned._object)
+            owned._object = owned._make(**with_workers({**owned._options}))
+            owned._process_id, owned._is_to_connect = None, True
 
 
 if hasattr(os, "register_at_fork"):
