@@ -46,7 +46,7 @@ _MAX_UNREAD = 256 * 1024 * 1024
 # Progress goes to the caller of the request, a cancellation to the one that was asked.
 _NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
 # The capabilities of commands, whose clients answer the questions of the server.
-_ANSWERED = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
+_ANSWERED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
 
 class Host(Observer):
