@@ -142,7 +142,6 @@ class ElicitationAnswerer(Observer):
 
 
 def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mapping[str, Any]]:
-    """Return the action that an answer means, and its content."""
     if answer is None:
         return "cancel", {}
     if isinstance(answer, bool):
@@ -314,13 +313,10 @@ class RootsAnswerer:
 
     method = "roots/list"
     capability = "roots"
+    settings: Mapping[str, Any] = {}
 
     def __init__(self, roots: RootsOption) -> None:
         self.replace(roots)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {}
 
     def replace(self, roots: RootsOption) -> None:
         """Replace the roots. Raises `UsageError` for one that is not a root."""

@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
@@ -19,13 +19,10 @@ from ...jsonrpc import messages
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...lazy import answerers
-from ...net.clocks import timestamp
+from ...net.clocks import PausableClocks, timestamp
 from ...net.futures import BackgroundTasks, cancel
 from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, Task, related_task_of, with_related_task
 from ..events.callbacks import Observer
-
-if TYPE_CHECKING:
-    from ...net.clocks import PausableClocks
 
 _logger = logger_for("mcpclient.client")
 
@@ -194,7 +191,7 @@ class Handlers(Observer):
         task.work = self._running.start(self._work(task, method, plain))
         task.expiry = asyncio.get_running_loop().call_later(task.ttl, self._forget, task.id)
         self._tasks[task.id] = task
-        return {"task": task.described()}
+        return {"task": dict(task.raw)}
 
     async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
         try:
@@ -219,7 +216,7 @@ class Handlers(Observer):
         if method == "tasks/list":
             if "cursor" in params:  # there is one page
                 raise PeerError(ErrorCode.INVALID_PARAMS, "Unknown cursor")
-            return {"tasks": [task.described() for task in self._tasks.values()]}
+            return {"tasks": [dict(task.raw) for task in self._tasks.values()]}
         task_id = params.get("taskId")
         task = self._tasks.get(task_id) if isinstance(task_id, str) else None
         if task is None:
@@ -227,12 +224,12 @@ class Handlers(Observer):
         if method == "tasks/result":
             return await task.outcome()
         if method == "tasks/cancel":
-            if task.status != "working":
-                reason = f"Cannot cancel task: already in terminal status {task.status!r}"
+            if task.raw["status"] != "working":
+                reason = f"Cannot cancel task: already in terminal status {task.raw['status']!r}"
                 raise PeerError(ErrorCode.INVALID_PARAMS, reason)
             task.become("cancelled", statusMessage="The task was cancelled by request.")
             task.stop()
-        return task.described()
+        return dict(task.raw)
 
     # Observer
 
@@ -259,7 +256,7 @@ class _ReceivedTask:
         self.id = os.urandom(16).hex()  # unguessable: anyone who knows it may fetch the result
         self.ttl = ttl
         now = timestamp()
-        self._raw = {
+        self.raw = {
             **{"taskId": self.id, "status": "working", "createdAt": now, "lastUpdatedAt": now},
             **{"ttl": int(ttl * 1000), "pollInterval": int(_POLL_INTERVAL * 1000)},
         }
@@ -268,13 +265,9 @@ class _ReceivedTask:
         self.work: asyncio.Task[None] | None = None
         self.expiry: asyncio.TimerHandle | None = None
 
-    @property
-    def status(self) -> object:
-        return self._raw["status"]
-
     def become(self, status: str, **message: str) -> None:
-        if self.status == "working":  # the other states are final
-            self._raw.update(status=status, lastUpdatedAt=timestamp(), **message)
+        if self.raw["status"] == "working":  # the other states are final
+            self.raw.update(status=status, lastUpdatedAt=timestamp(), **message)
 
     async def outcome(self) -> Mapping[str, Any]:
         if self.work is not None:
@@ -289,9 +282,6 @@ class _ReceivedTask:
         if self.expiry is not None:
             self.expiry.cancel()
         cancel(self.work)
-
-    def described(self) -> dict[str, Any]:
-        return dict(self._raw)
 
 
 # The most requests that the handlers answer at the same time, and the most memory those may take,
