@@ -203,8 +203,7 @@ class Connection(LoopBound):
                 if isinstance(error, ConnectionLost):
                     eras.failed(key)
                 if isinstance(error, McpError):
-                    transport, stray_ids = session.transport, session.correlator.stray_ids
-                    explain(error, self.name, transport, stray_ids, self.options, self.route)
+                    explain(error, self.name, session, self.options, self.route)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise
@@ -401,7 +400,6 @@ class Connection(LoopBound):
             observer.closed()
 
     async def _ping(self, session: Session, seconds: float) -> None:
-        """Ping the server every so many seconds (LIFE-8)."""
         while session.ended is None:
             await asyncio.sleep(seconds)
             try:

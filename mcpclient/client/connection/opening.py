@@ -200,10 +200,8 @@ class Opening:
         return True
 
     async def _withdraw(self) -> None:
-        """Cancel the requests that are still unanswered."""
         requests, self._requests = self._requests, {}
-        if requests:
-            await cancel_all(requests)
+        await cancel_all(requests)
 
     # The transport
 
@@ -267,19 +265,12 @@ _SHOWN_STDERR = 2000
 _SIGNS_OF_TLS = (LossKind.DROPPED, ViolationKind.NOT_HTTP)
 
 
-def explain(
-    error: McpError,
-    server: str,
-    transport: Transport,
-    stray_ids: tuple[object, ...],
-    options: Options,
-    route: Route,
-) -> None:
+def explain(error: McpError, server: str, session: Session, options: Options, route: Route) -> None:
     """Add the server and its other output, without the values of variables, to an error."""
-    variables = options.env or {}
+    transport, variables = session.transport, options.env or {}
     if isinstance(error, CallTimeout) and error.limit == "connect":
         error.target = server
-        error.stray_ids = stray_ids
+        error.stray_ids = session.correlator.stray_ids
         output, stderr = "\n".join(transport.skipped), transport.stderr_tail
         error.output = redaction.without_values(output, variables)
         error.stderr = redaction.without_values(stderr, variables)[-_SHOWN_STDERR:]

@@ -12,6 +12,8 @@ import pytest
 from mcpclient import CallTimeout, Client, ClientClosed, McpError, UsageError, connect
 from mcpclient.client.connection.opening import explain
 from mcpclient.client.connection.options import Route
+from mcpclient.client.connection.session import Session
+from mcpclient.client.events.callbacks import EventCallbacks
 from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import IncompleteHeaders
 from mcpclient.errors import (
@@ -23,6 +25,7 @@ from mcpclient.errors import (
     ProtocolViolation,
 )
 from mcpclient.framing.headers import Headers
+from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
 from tests.support.virtual_time import run
@@ -151,7 +154,15 @@ def explained(error: McpError, **options: Any) -> McpError:
     """Return an error of connecting to a URL, with what is known added to it."""
     made = connection_of(Client("https://h/mcp", **options)).options
     route = Route("u", None, lambda: Silent())
-    explain(error, "the name", Silent(), (), made, route)
+
+    async def main() -> None:
+        tasks = BackgroundTasks()
+        events = EventCallbacks("the name", [], made.events, tasks)
+        session = Session(Silent(), made.handlers, events, tasks)
+        explain(error, "the name", session, made, route)
+        await session.close(1.0)
+
+    run(main())
     return error
 
 
