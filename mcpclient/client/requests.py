@@ -370,7 +370,6 @@ class Requests:
         fresh: bool = False,
         tool: str = "",
     ) -> RequestOptions:
-        """Return how one call is made, of ``tool`` if it is of one."""
         own = self._connection.options.limits
         if own is not None and tool and timeout is DEFAULT:
             seconds = own.timeout_of(tool)

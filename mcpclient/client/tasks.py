@@ -393,7 +393,6 @@ class CoreTaskWait(Observer):
 
     @property
     def _is_answering(self) -> bool:
-        """Whether a handler is at work for the task."""
         return self._connection.options.handlers.is_answering(self._id)
 
     def _job_for_input(self) -> _Job | None:

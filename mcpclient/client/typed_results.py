@@ -210,7 +210,6 @@ def _fill_dict(value: object, arguments: tuple[Any, ...]) -> dict[Any, Any]:
 def _fill_members(
     value: object, wanted: type, hints: Mapping[str, Any], required: Iterable[str]
 ) -> dict[str, Any]:
-    """Return the members of an object that ``wanted`` has."""
     _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
     given, filled = typing.cast("dict[str, object]", value), {}
     for name, hint in hints.items():

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import __version__, errors
 from ..client.client import Client
@@ -37,13 +38,11 @@ from ..suggestions import did_you_mean, there_are
 from ..transports.base import Receiver
 from ..transports.line_socket import LineSocketTransport
 
-if TYPE_CHECKING:
-    import socket
-
 # The most bytes queued for a caller that does not read; beyond them it is dropped.
 _MAX_UNREAD = 256 * 1024 * 1024
 
 # Progress goes to the caller of the request, a cancellation to the one that was asked.
+_OPENING = ("server/discover", "initialize", "notifications/initialized")
 _NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
 # The capabilities of commands, whose clients answer the questions of the server.
 _ANSWERED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
@@ -315,9 +314,6 @@ class Caller(asyncio.Protocol):
 # Callers
 
 
-_OPENERS = ("server/discover", "initialize")
-
-
 class SessionTransport(LineSocketTransport):
     """Talks to a server through the session called ``name``.
 
@@ -375,7 +371,7 @@ class SessionTransport(LineSocketTransport):
         """Send a message, or answer it here while the connection is being opened."""
         message = outgoing.message
         method, request_id = message.get("method"), message.get("id")
-        if self._is_opened or method not in (*_OPENERS, "notifications/initialized"):
+        if self._is_opened or method not in _OPENING:
             super().send(outgoing)
         elif request_id is not None:
             fits = (method == "server/discover") == self._state["stateless"]
@@ -402,7 +398,6 @@ class _Intake:
         self.channel_lost = receiver.channel_lost
 
     def message_received(self, message: Message) -> None:
-        """Pass a message on, or the error that it carries."""
         if not self._joined.done():
             self._joined.set_result(message.get("result") or {})
         elif "failed" in message:

@@ -222,7 +222,6 @@ def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _blocking(name: str, member: Any) -> Any:
-    """Return the member of a blocking class for a member of the asynchronous class."""
     if isinstance(member, property):
         return _attribute(name, member.__doc__)
     if name == "__anext__":

@@ -125,7 +125,6 @@ BlockingAround = Callable[
 
 
 def _around_in_worker(hook: Around | BlockingAround) -> Around:
-    """Return an around-hook that runs a plain one in a worker."""
     if _is_async(hook):
         return cast("Around", hook)
 

@@ -231,7 +231,6 @@ class _Running:
             self._task.cancel()
 
     def refuse(self, error: BaseException) -> None:
-        """Report that the coroutine will not start."""
         self._coroutine.close()
         self.error = error
         if not self._thread.is_silenced:

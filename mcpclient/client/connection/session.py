@@ -203,7 +203,6 @@ class Session:
     async def _finish_sending(
         self, sending: asyncio.Future[None], waiter: asyncio.Future[Message]
     ) -> None:
-        """Wait until the request is sent, or the call is over."""
         both: set[asyncio.Future[Any]] = {sending, waiter}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)

@@ -127,7 +127,6 @@ class _Launches:
         self._first: tuple[ProbeFilter, Transport] | None = None
 
     def first(self) -> Transport:
-        """Return a transport that starts the server."""
         stderr = ProbeFilter(self._options.stderr, PROBE)
         transport = self._transport(stderr)
         self._first = stderr, transport

@@ -192,7 +192,6 @@ class Audit:
 def _of_error(
     error: BaseException, decision: str = "refused", by: str = "connection"
 ) -> dict[str, str]:
-    """Return the decision that an error shows, and its reason."""
     if isinstance(error, ServerUnavailable):
         decision, by = "refused", _BY_STATUS.get(error.status, "connection")
     elif isinstance(error, CallRefused) and by != "audit":  # by `Connection.guard`
