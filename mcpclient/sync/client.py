@@ -81,10 +81,9 @@ class Blocking:
         return twin_of(thread.run(self._begin(method, *arguments, **options)), self)
 
     def _begin(
-        self, method: Callable[..., Any], *arguments: Any, **options: Any
+        self, method: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any, **options: Any
     ) -> Coroutine[Any, Any, Any]:
-        made: Coroutine[Any, Any, Any] = method(self._object, *arguments, **options)
-        return made
+        return method(self._object, *arguments, **options)
 
     def _require_own_process(self) -> None:
         process_id = os.getpid()

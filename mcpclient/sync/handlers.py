@@ -143,8 +143,7 @@ def _around_in_worker(hook: Around | BlockingAround) -> Around:
 
         try:
             result = await call_in_worker(hook, call, lambda call: thread.run(tracked(call)))
-            answer: CallToolResult = await settled(result)
-            return answer
+            return cast("CallToolResult", await settled(result))
         except asyncio.CancelledError:
             for task in under_way:
                 task.cancel()  # otherwise the worker keeps waiting and the server keeps working

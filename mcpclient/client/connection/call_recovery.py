@@ -354,14 +354,12 @@ class CallRecovery:
     async def _request(
         self, params: Mapping[str, Any] | None, call: CallDeadline
     ) -> dict[str, Any]:
-        """Make a further request for a call, in the time that is left to it."""
         limits = call.rest_of(call.options)
         return await self._connection.session.request(call.method, params, limits)
 
     def _asked(
         self, session: Session, method: str, result: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Return the requests for input in a result; None when it is complete."""
         assert session.era is not None, "there is a result, so there was an agreement"
         return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 

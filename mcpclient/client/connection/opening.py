@@ -115,9 +115,8 @@ class Opening:
 
     async def follow(self, plan: Plan, version: str) -> Agreement:
         """Negotiate again on an open transport, in the revision agreed on before."""
-        return await self._negotiate(
-            Plan(plan.identity, plan.target, version=version, strict=plan.strict)
-        )
+        again = Plan(plan.identity, plan.target, version=version, strict=plan.strict)
+        return await self._negotiate(again)
 
     async def _negotiate(self, plan: Plan) -> Agreement:
         steps = negotiate(plan)
