@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__, errors
 from ..client.client import Client
@@ -37,6 +36,9 @@ from ..protocol.outgoing import Outgoing
 from ..suggestions import did_you_mean, there_are
 from ..transports.base import Receiver
 from ..transports.line_socket import LineSocketTransport
+
+if TYPE_CHECKING:
+    import socket
 
 # The most bytes queued for a caller that does not read; beyond them it is dropped.
 _MAX_UNREAD = 256 * 1024 * 1024
