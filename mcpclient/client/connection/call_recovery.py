@@ -47,8 +47,8 @@ _MAX_REQUESTS = 100
 T = TypeVar("T")
 AnyNamed = TypeVar("AnyNamed", CallTimeout, PeerError)
 
-MIN_WAIT = 0.05
-"""The shortest wait, in seconds, when the deadline may have moved while the clocks were paused."""
+# The shortest wait, in seconds, when the deadline may have moved while the clocks were paused.
+_MIN_WAIT = 0.05
 
 
 def counted_time(connection: Connection) -> float:
@@ -132,12 +132,12 @@ class CallDeadline:
         def ring() -> None:
             nonlocal timer, is_up
             if self.left > 0:  # the clock stood still meanwhile
-                timer = loop.call_later(max(self.left, MIN_WAIT), ring)
+                timer = loop.call_later(max(self.left, _MIN_WAIT), ring)
             else:
                 is_up = True
                 task.cancel()
 
-        timer = loop.call_later(max(self.left, MIN_WAIT), ring)
+        timer = loop.call_later(max(self.left, _MIN_WAIT), ring)
         try:
             return await work
         except asyncio.CancelledError:
@@ -413,6 +413,7 @@ class CallRecovery:
         params: Mapping[str, Any] | None,
         call: CallDeadline,
     ) -> dict[str, Any]:
+        """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
             raise call.timeout if error.limit == "total" else call.named(error)
         ask_elsewhere = self._connection.ask_elsewhere

@@ -7,6 +7,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ...entries.server_limits import ServerLimits
 from ...errors import (
@@ -18,9 +19,13 @@ from ...errors import (
     ServerUnavailable,
 )
 from ...jsonrpc.messages import ErrorCode
-from .call_recovery import MIN_WAIT, CallDeadline
+
+if TYPE_CHECKING:
+    from .call_recovery import CallDeadline
 
 _MINUTE = 60.0
+# The shortest wait, in seconds: the deadline may have moved while the clocks were paused.
+_MIN_WAIT = 0.05
 
 
 class Caps:
@@ -84,7 +89,7 @@ class Caps:
             left = min(idle + began - call.spent, call.left)
             if left <= 0:
                 raise self._timeout(call, idle)
-            seconds = None if left == math.inf else max(left, MIN_WAIT)
+            seconds = None if left == math.inf else max(left, _MIN_WAIT)
             await asyncio.wait({waiter}, timeout=seconds)
 
     def _timeout(self, call: CallDeadline, idle: float) -> CallTimeout:
