@@ -305,7 +305,6 @@ class Toolbox:
         self._known.bindings = {}
 
     def _offered(self, local: LocalTool) -> Tool:
-        """Offer a local tool under a permanent name that no server's tool has."""
         own_name = local.tool.name
         name = self._local_names.get(own_name, own_name)
         while own_name not in self._local_names and name in self._places:
@@ -394,7 +393,6 @@ class Toolbox:
         return found
 
     def _approval(self, asked: ToolCall) -> Around:
-        """Return a hook that delays a call until the user allows it."""
 
         async def approval(call: Call, proceed: Proceed) -> CallToolResult:
             answer = await self._answer(asked, asked.tool or Tool({"name": asked.name}))

@@ -124,7 +124,6 @@ class _Printed(io.RawIOBase):
 
 
 def _run(code: str, names: dict[str, Any]) -> None:
-    """Run code, and print the value of an expression at its end."""
     linecache.cache[_FILE] = (len(code), None, code.splitlines(keepends=True), _FILE)
     tree = ast.parse(code, _FILE)
     names[_LAST] = None
@@ -142,7 +141,6 @@ def _run(code: str, names: dict[str, Any]) -> None:
 
 
 def _failure(error: BaseException) -> str:
-    """Return the last lines of a traceback, without those of this program."""
     if isinstance(error, SystemExit):
         return "" if error.code in (None, 0) else f"SystemExit: {error.code}"
     told = traceback.TracebackException.from_exception(error)

@@ -177,7 +177,6 @@ class ToolNames:
         return f"{known.make('server', 'tool')} {self._limit}"
 
     def _restore(self, server: str, known: _Server) -> None:
-        """Give a server the unusual names it had, where they are still free."""
         record, known.record = known.record, {}
         names = record.get("names")
         if record.get("spelling") != self._spelling(known) or not isinstance(names, Mapping):

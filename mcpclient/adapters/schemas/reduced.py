@@ -264,7 +264,6 @@ def _merged(first: JsonSchema, second: Any) -> JsonSchema | None:
 
 
 def _use_enum(schema: JsonSchema) -> None:
-    """Turn a constant into an enum, and a null among the values into a type."""
     if "const" in schema and _is_plain(schema["const"]) and "enum" not in schema:
         schema["enum"] = [schema.pop("const")]
     values = schema.get("enum")
