@@ -46,29 +46,35 @@ class Provider(Protocol):
         tool. ``problems`` gives the reason for each tool that is not strict, and notes an API
         without these modes.
         """
+        ...
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         """Return the calls in a response, or in a message of the model. See `read_calls`.
 
         Raises `UsageError` for anything else.
         """
+        ...
 
     def results(
         self, pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None = None
     ) -> list[dict[str, Any]]:
         """Return the messages to append, with a result for every call."""
+        ...
 
     def messages(self, prompt: GetPromptResult) -> list[dict[str, Any]]:
         """Return the messages of a prompt."""
+        ...
 
     def request(self, sampling: SamplingRequest, model: str) -> dict[str, Any]:
         """Return the arguments of the SDK's function for a sampling request.
 
         Options that the API does not support are left out.
         """
+        ...
 
     def answer(self, response: object, sampling: SamplingRequest) -> dict[str, Any]:
         """Return a response as the result of a sampling request."""
+        ...
 
 
 class ModelApi(Provider, ABC):

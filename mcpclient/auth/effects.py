@@ -229,6 +229,7 @@ class CredentialStore(Protocol):
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
         """Return a lock that excludes every task and process that uses the same store."""
+        ...
 
 
 class AuthProvider(CredentialStore, Protocol):
@@ -236,6 +237,7 @@ class AuthProvider(CredentialStore, Protocol):
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
         """Return the redirect URI that leads back here (see `effects.OpenRedirect`)."""
+        ...
 
     async def authorize(self, request: Authorize) -> Callback | None:
         """Lead the user to ``request.url`` and return the callback.

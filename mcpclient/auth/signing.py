@@ -85,6 +85,7 @@ class Signer(Protocol):
     @property
     def algorithm(self) -> str:
         """The JWS name of the signature algorithm (RFC 7518 section 3.1)."""
+        ...
 
     @property
     def key_id(self) -> str | None:
@@ -92,6 +93,7 @@ class Signer(Protocol):
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of ``message`` in the form of JWS (for ECDSA: r and s, not DER)."""
+        ...
 
 
 def _forbid_under_fips() -> None:

@@ -28,6 +28,7 @@ class Waiter(Protocol):
 
     def done(self) -> bool:
         """Whether there is an outcome already."""
+        ...
 
     def set_result(self, result: Message, /) -> None:
         """Wake the waiter with the response."""

@@ -32,6 +32,7 @@ class PausableClocks(Protocol):
 
     def held(self) -> AbstractContextManager[None]:
         """Pause them during a block. Blocks may nest and overlap."""
+        ...
 
 
 def timestamp() -> str:

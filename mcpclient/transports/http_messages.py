@@ -248,12 +248,14 @@ class RequestAuthorization(Protocol):
 
     def headers(self, url: str | None = None) -> Mapping[str, str] | Awaitable[Mapping[str, str]]:
         """The headers of the next sending, plain or async, to ``url`` after a redirect."""
+        ...
 
     def note(self, head: ResponseHead) -> None:
         """Handle a response that is not a refusal."""
 
     async def recover(self, head: ResponseHead) -> bool:
         """Get other credentials after a 401 or 403; return whether to send the request again."""
+        ...
 
 
 class Authorizer(Protocol):
@@ -263,6 +265,7 @@ class Authorizer(Protocol):
 
     def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
         """The authorization of a request. For a ``passive`` one nothing new is obtained."""
+        ...
 
     async def close(self) -> None:
         """Cancel logins in progress. Idempotent."""

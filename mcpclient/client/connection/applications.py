@@ -23,9 +23,11 @@ class ServerObject(Protocol):
     @property
     def name(self) -> str:
         """Its name."""
+        ...
 
     def run(self, *arguments: Any, **options: Any) -> Any:
         """Serve."""
+        ...
 
 
 @dataclass(frozen=True)

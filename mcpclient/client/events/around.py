@@ -93,6 +93,7 @@ class Around(Protocol):
 
     def __call__(self, call: Call, proceed: Proceed, /) -> Awaitable[CallToolResult]:
         """Return the result of ``call``."""
+        ...
 
 
 class Refused(dict[str, Any]):
@@ -111,6 +112,7 @@ class Watcher(Around, Protocol):
 
     def session_observer(self, describe: Callable[[], Call], /) -> Observer:
         """Return an observer of the sessions of one client, which ``describe`` describes."""
+        ...
 
 
 def refusal(reason: str) -> CallToolResult:
