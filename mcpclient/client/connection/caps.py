@@ -35,7 +35,7 @@ class Caps:
     methods of requests that are calls.
     """
 
-    counted = frozenset({"tools/call", "prompts/get", "resources/read"})
+    counted: frozenset[str] = frozenset({"tools/call", "prompts/get", "resources/read"})
 
     def __init__(self, limits: ServerLimits, server: str) -> None:
         self.limits = limits
