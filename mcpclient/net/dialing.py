@@ -210,11 +210,16 @@ def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     return LossKind.DROPPED, str(error or "closed by the server")
 
 
-def lost_connection(error: Exception | None, url: Url, closed: str = "") -> ConnectionLost:
-    """Return the error for a connection that ended; ``closed``: how, where the server closed it."""
+def lost_connection(
+    error: Exception | None, url: Url, closed: str = "", *, shown: str = ""
+) -> ConnectionLost:
+    """Return the error for a connection that ended.
+
+    ``closed``: how, where the server closed it. ``shown``: the user's name for the URL.
+    """
     kind, reason = explain_loss(error, url)
     reason += closed if error is None else ""
-    return ConnectionLost(f"the connection to {url.shown} was lost: {reason}", kind)
+    return ConnectionLost(f"the connection to {shown or url.shown} was lost: {reason}", kind)
 
 
 def explain_failure(

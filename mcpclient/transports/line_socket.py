@@ -50,4 +50,4 @@ class LineSocketTransport(LineTransport):
     def stream_ended(self, error: Exception | None) -> None:
         if self._ended is None:
             self._end_lines()
-            self.connection_lost(lost_connection(error, self.url))
+            self.connection_lost(lost_connection(error, self.url, shown=self.description))
