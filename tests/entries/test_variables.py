@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpclient.entries.entry import EntryError
 from mcpclient.entries.variables import (
     Inputs,
     InputSpec,
     Variables,
     folders_of,
+    has_references,
     input_specs,
     literal,
     parse_dotenv,
     references,
+    with_values,
 )
 from mcpclient.errors import UsageError
 from tests.support.strategies import texts
@@ -235,3 +239,31 @@ def test_an_input_of_a_file_may_be_needed() -> None:
     (spec,) = input_specs([{"id": "a", "required": True, "kept": "key"}, {"no": "id"}, 3])
     assert (spec.id, spec.need, spec.kept) == ("a", "required", "")
     assert input_specs("x") == []
+
+
+def test_values_between_what_stays() -> None:
+    """F-MANY-18: what looks like a variable in a bundle's own text stays as it is."""
+    pattern = re.compile("<(.)>")
+    text = with_values(pattern, "${A} <x> {env:A} <y>", _known)
+    assert variables().expand(text).text == "${A} value {env:A} <y>"
+
+
+def _known(match: re.Match[str]) -> str | None:
+    return "${A}" if match[1] == "x" else None
+
+
+def test_a_path_that_lacks_a_value() -> None:
+    """F-MANY-8: every variable without one is named, and an optional input is none of them."""
+    given = variables(Inputs([InputSpec("may", need="optional")], None))
+    assert given.required("~/x${input:may}", "cwd") == "/h/x"
+    with pytest.raises(EntryError, match=r"\$\{X\}, \$\{Y\} has no value"):
+        given.required("${X}/${Y}", "cwd")
+
+
+def test_values_that_are_too_long_together() -> None:
+    """F-MANY-8, F-SAFE-1: nothing that a file repeats fills the memory."""
+    many = Variables({"A": "x" * 2**20}, Inputs(None, None), FOLDERS, read)
+    with pytest.raises(EntryError, match="too long"):
+        many.expand("${A}" * 17)
+    assert has_references("${A}")
+    assert not has_references("{A}")
