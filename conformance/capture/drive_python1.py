@@ -21,7 +21,7 @@ from mcp.client.websocket import websocket_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import AnyUrl
 
-from conformance.capture.python_steps import ScriptedUser, note, reporting, wire
+from conformance.capture.python_steps import ScriptedUser, note, wire
 
 TIMED_OUT, CLOSED = 408, -32000
 
@@ -40,36 +40,13 @@ class User(ScriptedUser):
     async def ping(self, step: Any, progress: Any) -> Any:
         return wire(await self.client.send_ping())
 
-    async def _pages(self, method: Callable[..., Any], items: str) -> list[Any]:
-        found: list[Any] = []
-        cursor = None
-        while True:
-            params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
-            page = await method(params=params)
-            found += [wire(item) for item in getattr(page, items)]
-            cursor = page.nextCursor
-            if cursor is None:
-                return found
+    async def page(self, method: Callable[..., Any], cursor: str | None) -> tuple[Any, str | None]:
+        params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+        page = await method(params=params)
+        return page, page.nextCursor
 
-    async def list_tools(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_tools, "tools")
-
-    async def list_resources(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_resources, "resources")
-
-    async def list_resource_templates(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_resource_templates, "resourceTemplates")
-
-    async def list_prompts(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_prompts, "prompts")
-
-    async def call_tool(self, step: Any, progress: list[dict[str, Any]]) -> Any:
-        options: dict[str, Any] = {}
-        if step.get("progress"):
-            options["progress_callback"] = reporting(progress)
-        if "timeout" in step:
-            options["read_timeout_seconds"] = timedelta(seconds=step["timeout"])
-        return wire(await self.client.call_tool(step["name"], step["arguments"], **options))
+    def timeout(self, seconds: float) -> timedelta:
+        return timedelta(seconds=seconds)
 
     async def read_resource(self, step: Any, progress: Any) -> Any:
         return wire(await self.client.read_resource(AnyUrl(step["uri"])))

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters, types
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from conformance.capture.python_steps import ScriptedUser, note, reporting, wire
+from conformance.capture.python_steps import ScriptedUser, note, wire
 
 
 class User(ScriptedUser):
@@ -29,35 +29,9 @@ class User(ScriptedUser):
             if str(told.get("method")).startswith("notifications/"):
                 self.is_told(told)
 
-    async def _pages(self, method: Callable[..., Any], items: str) -> list[Any]:
-        found: list[Any] = []
-        cursor = None
-        while True:
-            page = await method(cursor=cursor)
-            found += [wire(item) for item in getattr(page, items)]
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
-
-    async def list_tools(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_tools, "tools")
-
-    async def list_resources(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_resources, "resources")
-
-    async def list_resource_templates(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_resource_templates, "resource_templates")
-
-    async def list_prompts(self, step: Any, progress: Any) -> Any:
-        return await self._pages(self.client.list_prompts, "prompts")
-
-    async def call_tool(self, step: Any, progress: list[dict[str, Any]]) -> Any:
-        options: dict[str, Any] = {}
-        if step.get("progress"):
-            options["progress_callback"] = reporting(progress)
-        if "timeout" in step:
-            options["read_timeout_seconds"] = step["timeout"]
-        return wire(await self.client.call_tool(step["name"], step["arguments"], **options))
+    async def page(self, method: Callable[..., Any], cursor: str | None) -> tuple[Any, str | None]:
+        page = await method(cursor=cursor)
+        return page, page.next_cursor
 
     async def read_resource(self, step: Any, progress: Any) -> Any:
         return wire(await self.client.read_resource(step["uri"]))

@@ -110,6 +110,44 @@ class ScriptedUser:
             outcome["progress"] = progress
         note({"step": number, "outcome": outcome})
 
+    async def page(self, method: Callable[..., Any], cursor: str | None) -> tuple[Any, str | None]:
+        """Ask for one page of a list; return it, and the cursor of the next."""
+        raise NotImplementedError
+
+    def timeout(self, seconds: float) -> Any:
+        """Return seconds as the client takes them."""
+        return seconds
+
+    async def _pages(self, kind: str) -> list[Any]:
+        found: list[Any] = []
+        cursor = None
+        while True:
+            page, cursor = await self.page(getattr(self.client, f"list_{kind}"), cursor)
+            # Named as on the wire, whatever the attribute is called.
+            found += next(value for value in wire(page).values() if isinstance(value, list))
+            if cursor is None:
+                return found
+
+    async def list_tools(self, step: Any, progress: Any) -> Any:
+        return await self._pages("tools")
+
+    async def list_resources(self, step: Any, progress: Any) -> Any:
+        return await self._pages("resources")
+
+    async def list_resource_templates(self, step: Any, progress: Any) -> Any:
+        return await self._pages("resource_templates")
+
+    async def list_prompts(self, step: Any, progress: Any) -> Any:
+        return await self._pages("prompts")
+
+    async def call_tool(self, step: Any, progress: list[dict[str, Any]]) -> Any:
+        options: dict[str, Any] = {}
+        if step.get("progress"):
+            options["progress_callback"] = _reporting(progress)
+        if "timeout" in step:
+            options["read_timeout_seconds"] = self.timeout(step["timeout"])
+        return wire(await self.client.call_tool(step["name"], step["arguments"], **options))
+
     async def get_prompt(self, step: Any, progress: Any) -> Any:
         return wire(await self.client.get_prompt(step["name"], step.get("arguments")))
 
@@ -133,7 +171,7 @@ class ScriptedUser:
         return {}
 
 
-def reporting(progress: list[dict[str, Any]]) -> Any:
+def _reporting(progress: list[dict[str, Any]]) -> Any:
     """Return a callback that notes the progress of a call."""
 
     async def report(done: float, total: float | None, message: str | None) -> None:
