@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_DEPTH = 100
-"""How deep a value may be nested."""
+"""The deepest nesting of a value."""
 _MAX_NUMBER_LENGTH = 300
 
 _GAP = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)

@@ -91,7 +91,7 @@ class ResponseCache:
 
     def __init__(self, entries: int = 500, size: int = 16 * 1024 * 1024) -> None:
         self.invalidations: int = 0
-        """How often results were dropped; one that was requested before that must not be kept."""
+        """The number of drops of results; one requested before the last must not be kept."""
         self._limit = entries
         self._size_limit = size
         self._size = 0

@@ -66,7 +66,7 @@ class Converted(Field[T]):
 
 
 class WireObjectList(Converted[list[R]]):
-    """A property that reads ``key`` as a list of records; what is not an object is left out."""
+    """A property that reads ``key`` as a list of records; others than objects are left out."""
 
     def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
         super().__init__(key, lambda value: list(map(make, objects_in(value))), doc)

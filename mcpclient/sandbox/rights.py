@@ -63,7 +63,7 @@ _RUNNERS = {
 
 @dataclass(frozen=True, repr=False)
 class Sandbox:
-    """The rights of a server process; what is not granted is denied by the operating system.
+    """The rights of a server process; all others are denied by the operating system.
 
     ``Sandbox()`` grants the least: the system's folders, the interpreter's and the program's own
     can be read, a private temporary folder can be written, and there is no network, no device, no

@@ -227,7 +227,7 @@ def _url_of(transcripts: Sequence[Transcript]) -> Url:
 
 
 MAX_RECORDING_SIZE = 512 * 1024 * 1024
-"""How many bytes of a recording are read; in memory it is several times as large."""
+"""The most bytes of a recording that are read; in memory it is several times as large."""
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[Transcript]:

@@ -76,7 +76,7 @@ class Connection(LoopBound):
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
         self.decode: Callable[[bytes | str], Any] = decode
-        """How the messages of the server are decoded."""
+        """The decoding of the messages of the server."""
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._opening: asyncio.Lock  # made for the loop it lives in
