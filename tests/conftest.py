@@ -6,7 +6,9 @@ the test as well.
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import logging
 import os
 import signal
@@ -18,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mcpclient.client.connection.options import EraMemory
-from tests.support import properties
+from tests.support import properties, virtual_time
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS
 from tests.support.settings import changed_since, settings_now
@@ -101,6 +103,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
     lost = "loses_an_exception: makes a task of the library fail, which it can only log"
     config.addinivalue_line("markers", lost)
+    virtual = "virtual_time: the coroutine runs on a clock that waits for nobody, see virtual_time"
+    config.addinivalue_line("markers", virtual)
     slow = "slow: one of the few that `make test` leaves out and `make check` runs"
     config.addinivalue_line("markers", slow)
 
@@ -111,6 +115,18 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     measuring = coverage and coverage.Coverage.current()
     if measuring:
         measuring.switch_context(nodeid.partition("[")[0])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine function, in virtual time where it is marked so."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    coroutine = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    is_virtual = pyfuncitem.get_closest_marker("virtual_time") is not None
+    (virtual_time.run if is_virtual else asyncio.run)(coroutine)
+    return True
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -65,6 +65,16 @@ TESTS = """
     def test_means_to_lose_one_and_does_not():
         pass
 
+    @pytest.mark.parametrize("seconds", [0, 3600])
+    @pytest.mark.virtual_time
+    async def test_a_coroutine(seconds, tmp_path):
+        await asyncio.sleep(seconds)
+        assert asyncio.get_running_loop().time() == seconds and tmp_path.exists()
+
+    async def test_a_coroutine_that_fails():
+        await asyncio.sleep(0)
+        raise AssertionError("after a step")
+
     @pytest.mark.needs_browser
     def test_without_browser():
         raise AssertionError("not reached")
@@ -132,6 +142,12 @@ def test_a_change_of_the_process_is_an_error_of_the_test_that_made_it(report: st
 
 def test_ctrl_c_works_in_tests_that_were_started_with_it_ignored(report: str) -> None:
     assert "PASSED test_sample.py::test_ctrl_c_interrupts" in report
+
+
+def test_a_coroutine_is_run_to_its_end(report: str) -> None:
+    for seconds in (0, 3600):
+        assert f"PASSED test_sample.py::test_a_coroutine[{seconds}]" in report
+    assert "FAILED test_sample.py::test_a_coroutine_that_fails - AssertionError: after a" in report
 
 
 def test_an_exception_lost_in_the_loop_is_an_error(report: str) -> None:
