@@ -391,11 +391,12 @@ class EntryReader:
 
     def _limits(self) -> ServerLimits | None:
         given = self._given(*(each.name for each in fields(ServerLimits)))
-        try:
-            return ServerLimits(**given) if given else None
-        except UsageError as error:
-            names = [self.names[name] for name in given if name in str(error)]
-            raise EntryError(str(error), *(names or [self.names["timeouts"]])[:1]) from None
+        for name, value in given.items():
+            try:
+                ServerLimits(**{name: value})
+            except UsageError as error:
+                raise EntryError(str(error), self.names[name]) from None
+        return ServerLimits(**given) if given else None
 
 
 READERS: dict[str, Callable[[EntryReader, Any, str], Any]] = {

@@ -63,6 +63,8 @@ def test_mistakes_in_an_entry_are_problems_of_their_fields(tmp_path: Path) -> No
     for entry, field in (
         ({"per_minute": 0}, "per_minute"),
         ({"timeouts": {"x": "soon"}}, "timeouts"),
+        ({"breaker": 5, "breakerSeconds": -1}, "breakerSeconds"),
+        ({"at_once": 2, "timeouts": {"at_once": "soon"}}, "timeouts"),
     ):
         config = load_config(file_of(tmp_path, **entry))
         assert config.servers == {}
