@@ -226,13 +226,14 @@ def _exited(error: Any) -> str:
 
 
 _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
-# Hints by a pattern in the server's stderr or its other output; {0}: the pattern's first group.
+# Hints by a pattern in the server's stderr or its other output; {0}: the pattern's first group. A
+# server chooses that text, so no pattern may take time that is quadratic in its length.
 _BY_STDERR = {
     r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'": (
         "The sandbox lacks the right {0}; grant it with {grant}."
     ),
     r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file": _CRLF_NAMED,
-    r"([\w./-]+)(?:\^M|\\r|\r): bad interpreter": _CRLF_NAMED,
+    r"(?<![\w./-])([\w./-]+)(?:\^M|\\r|\r): bad interpreter": _CRLF_NAMED,
     r"No module named '?([\w.]+)": (
         "Install what has the module {0} for this Python, or run the server with another one."
     ),
@@ -248,10 +249,10 @@ _BY_STDERR = {
         "Check the name of the package: there is none of that name."
     ),
     rf"KeyError: '{_VARIABLE}'": _GIVE_VARIABLE,
-    rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}": (
+    rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]{{0,200}}?{_VARIABLE}": (
         _GIVE_VARIABLE
     ),
-    rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)": (
+    rf"{_VARIABLE}[^\n]{{0,200}}(?i:missing|required|must|need|not set|not defined|undefined)": (
         _GIVE_VARIABLE
     ),
     r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"

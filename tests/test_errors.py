@@ -420,6 +420,8 @@ def test_every_error_has_a_hint_and_shows_it_when_nobody_catches_it() -> None:
     assert error.hint == error.cure != ""
     assert error.advise("Try {timeout}.") is error
     assert error.hint == "Try timeout=."
+    quoting = ProcessExited(["python"], 2, "can't open file 'x\x1b[2J\u202e'")
+    assert quoting.hint == r"Check the path of the script: x\x1b[2J\u202e is not there."
     notes: list[str] = getattr(error, "__notes__")  # noqa: B009 - a property here
     assert notes == ["Hint: Try timeout=."]
     assert getattr(UsageError("plain"), "__notes__") == []  # noqa: B009

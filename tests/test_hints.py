@@ -6,6 +6,7 @@ import copy
 import inspect
 import re
 from collections.abc import Mapping
+from time import process_time
 
 import pytest
 
@@ -167,6 +168,14 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
         "its stdout is not JSON-RPC:\nStarting…\n"
         "last stderr output:\nwarming up"
     )
+
+
+@pytest.mark.parametrize("word", ["A_", "A_B ", "need ", "[mcpclient sandbox] ", "env: "])
+def test_no_stderr_of_a_server_takes_a_hint_long(word: str) -> None:
+    """F-SHOW-15: a server may write what it likes; a quadratic pattern takes minutes for this."""
+    began = process_time()
+    assert ProcessExited(["x"], 1, word * (32 * 1024 // len(word))).hint
+    assert process_time() - began < 5
 
 
 def test_better_advice_stays_with_the_error() -> None:

@@ -57,6 +57,7 @@ class McpError(Exception):
         return super().__str__()
 
     @property
+    @_escaped
     def hint(self) -> str:
         """The next step, in one sentence; empty where the message says it.
 
