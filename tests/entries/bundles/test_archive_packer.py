@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any
 import pytest
 
 import mcpclient
+from conformance import peers
+from conformance.peers.install import node_and_npm
 from tests.entries.bundles.making import SERVER, in_loop, manifest, option
 
 NODE = """
@@ -34,13 +35,13 @@ require('readline').createInterface({input: process.stdin}).on('line', line => {
 });
 """
 PROGRAM = f"#!{sys.executable}\n{SERVER}"
-PACKER = shutil.which("mcpb")
+PACKER = peers.node_module("@anthropic-ai/mcpb/dist/cli/cli.js", "node-packer")
 
 pytestmark = [
     pytest.mark.needs_posix,
     pytest.mark.skipif(
-        PACKER is None or shutil.which("node") is None,
-        reason="needs node, and mcpb on PATH (npm install @anthropic-ai/mcpb)",
+        not peers.is_installed("node-packer"),
+        reason="needs node and mcpb (python -m conformance.peers install node-packer)",
     ),
 ]
 
@@ -183,7 +184,7 @@ def pack(folder: Path, described: dict[str, Any], files: dict[str, str]) -> str:
 
 
 def run_packer(*words: str) -> None:
-    done = subprocess.run([str(PACKER), *words], capture_output=True, text=True)
+    done = subprocess.run(["node", str(PACKER), *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -191,6 +192,8 @@ def run_packer(*words: str) -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    node_folder = os.path.dirname(node_and_npm()[0])
+    monkeypatch.setenv("PATH", os.pathsep.join((os.environ["PATH"], node_folder)))
     return tmp_path
 
 
