@@ -179,6 +179,11 @@ class Workshop:
         yield [str(Path("tests", *folders))]
         if len(folders) > 1:
             yield [str(Path("tests", *folders[:1]))]
+        # Those of the whole package: costs, imports, interrupts.
+        yield sorted(
+            str(path.relative_to(self._copy.root))
+            for path in self._copy.root.glob("tests/test_*.py")
+        )
         yield _ALL
 
     def _write(self, path: Path, text: str) -> None:
