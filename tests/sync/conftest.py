@@ -11,5 +11,6 @@ from mcpclient.sync.loop_thread import end_loop_thread
 
 @pytest.fixture(autouse=True)
 def _ends_the_loop_thread() -> Iterator[None]:
+    end_loop_thread()  # of a test elsewhere
     yield
     end_loop_thread()
