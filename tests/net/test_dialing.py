@@ -52,20 +52,16 @@ def failure(dialer: Dialer, url: str) -> str:
     return asyncio.run(scenario())
 
 
-def test_one_dialer_connects_with_and_without_tls(tmp_path: Path) -> None:
+async def test_one_dialer_connects_with_and_without_tls(tmp_path: Path) -> None:
     """F-HTTP-12: one dialer for every scheme; TLS with an own authority."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        dialer = dialer_with(ca_file=authority.file)
-        async with serve(echo) as plain, serve(echo, tls=authority.server_context()) as secure:
-            for scheme in ("http", "ws", "tcp"):
-                await greet(dialer, f"{scheme}://127.0.0.1:{plain}")
-            for scheme in ("https", "wss"):
-                await greet(dialer, f"{scheme}://localhost:{secure}")
-                await greet(dialer, f"{scheme}://127.0.0.1:{secure}")
-
-    asyncio.run(scenario())
+    dialer = dialer_with(ca_file=authority.file)
+    async with serve(echo) as plain, serve(echo, tls=authority.server_context()) as secure:
+        for scheme in ("http", "ws", "tcp"):
+            await greet(dialer, f"{scheme}://127.0.0.1:{plain}")
+        for scheme in ("https", "wss"):
+            await greet(dialer, f"{scheme}://localhost:{secure}")
+            await greet(dialer, f"{scheme}://127.0.0.1:{secure}")
 
 
 @pytest.mark.needs_posix
@@ -191,20 +187,16 @@ CERTIFICATES: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str]] = {
 
 
 @pytest.mark.parametrize("kind", CERTIFICATES)
-def test_a_certificate_that_is_no_good(kind: str, tmp_path: Path) -> None:
+async def test_a_certificate_that_is_no_good(kind: str, tmp_path: Path) -> None:
     """F-HTTP-12: each fault by its name, with what would change it; verify=False takes all."""
     authority, other = Authority(tmp_path), Authority(tmp_path, "other")
     make_context, expected = CERTIFICATES[kind]
     trusted = other if kind in ("self-signed", "unknown authority") else authority
-
-    async def scenario() -> None:
-        async with serve(echo, tls=make_context(authority)) as port:
-            url = f"https://localhost:{port}"
-            with pytest.raises(ConnectFailed, match=expected):
-                await greet(dialer_with(ca_file=trusted.file), url)
-            await greet(dialer_with(verify=False), url)
-
-    asyncio.run(scenario())
+    async with serve(echo, tls=make_context(authority)) as port:
+        url = f"https://localhost:{port}"
+        with pytest.raises(ConnectFailed, match=expected):
+            await greet(dialer_with(ca_file=trusted.file), url)
+        await greet(dialer_with(verify=False), url)
 
 
 @pytest.mark.parametrize("is_tunnelled", [False, True])
@@ -310,7 +302,7 @@ def test_an_encrypted_connection_can_be_dropped_after_its_loop_is_closed(tmp_pat
         stream.abort()
 
 
-def test_a_server_without_tls_is_noticed() -> None:
+async def test_a_server_without_tls_is_noticed() -> None:
     """F-HTTP-12: https where http is spoken."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -322,14 +314,11 @@ def test_a_server_without_tls_is_noticed() -> None:
     async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100_000)
 
-    async def scenario() -> None:
-        async with serve(answer) as talks, serve(close) as closes:
-            with pytest.raises(ConnectFailed, match="does not speak TLS"):
-                await greet(dialer_with(), f"https://localhost:{talks}")
-            with pytest.raises(ConnectFailed, match=r"it may not speak TLS|during TLS"):
-                await greet(dialer_with(), f"https://localhost:{closes}")
-
-    asyncio.run(scenario())
+    async with serve(answer) as talks, serve(close) as closes:
+        with pytest.raises(ConnectFailed, match="does not speak TLS"):
+            await greet(dialer_with(), f"https://localhost:{talks}")
+        with pytest.raises(ConnectFailed, match=r"it may not speak TLS|during TLS"):
+            await greet(dialer_with(), f"https://localhost:{closes}")
 
 
 def test_a_plain_request_is_for_the_proxy_itself() -> None:
@@ -342,36 +331,28 @@ def test_a_plain_request_is_for_the_proxy_itself() -> None:
     assert dialer_with().request_target(parse_url("http://server.test/mcp")) == ("/mcp", [])
 
 
-def test_a_plain_request_goes_to_the_proxy() -> None:
+async def test_a_plain_request_goes_to_the_proxy() -> None:
     """F-HTTP-12: without CONNECT, which many proxies allow for TLS only."""
-
-    async def scenario() -> None:
-        proxy = Proxy(answer=GREETING)
-        async with serve(proxy.handle) as port:
-            recorder = Recorder()
-            dialer = dialer_with(f"http://127.0.0.1:{port}")
-            url = parse_url("http://server.test/mcp")
-            stream = await dialer.dial(url, lambda: Stream(recorder))
-            stream.write(b"GET http://server.test/mcp HTTP/1.1\r\n\r\n")
-            await recorder.has(GREETING)
-            stream.abort()
-            await recorder.has_ended()
-        assert proxy.requests == ["GET http://server.test/mcp HTTP/1.1"]
-
-    asyncio.run(scenario())
+    proxy = Proxy(answer=GREETING)
+    async with serve(proxy.handle) as port:
+        recorder = Recorder()
+        dialer = dialer_with(f"http://127.0.0.1:{port}")
+        url = parse_url("http://server.test/mcp")
+        stream = await dialer.dial(url, lambda: Stream(recorder))
+        stream.write(b"GET http://server.test/mcp HTTP/1.1\r\n\r\n")
+        await recorder.has(GREETING)
+        stream.abort()
+        await recorder.has_ended()
+    assert proxy.requests == ["GET http://server.test/mcp HTTP/1.1"]
 
 
-def test_an_unusable_file_fails_the_dialing(tmp_path: Path) -> None:
+async def test_an_unusable_file_fails_the_dialing(tmp_path: Path) -> None:
     """F-HTTP-12: and closes what was open already."""
-
-    async def scenario() -> None:
-        async with serve(Proxy().handle) as proxy, serve(echo) as port:
-            for through in (False, f"http://127.0.0.1:{proxy}"):
-                dialer = dialer_with(through, ca_file=str(tmp_path / "none.pem"))
-                with pytest.raises(UsageError, match="holds no certificates"):
-                    await greet(dialer, f"https://localhost:{port}")
-
-    asyncio.run(scenario())
+    async with serve(Proxy().handle) as proxy, serve(echo) as port:
+        for through in (False, f"http://127.0.0.1:{proxy}"):
+            dialer = dialer_with(through, ca_file=str(tmp_path / "none.pem"))
+            with pytest.raises(UsageError, match="holds no certificates"):
+                await greet(dialer, f"https://localhost:{port}")
 
 
 def test_the_end_of_a_connection_is_explained() -> None:
@@ -385,20 +366,16 @@ def test_the_end_of_a_connection_is_explained() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="addresses are tried otherwise there")
-def test_an_ipv6_address_in_brackets_is_connected_to(tmp_path: Path) -> None:
+async def test_an_ipv6_address_in_brackets_is_connected_to(tmp_path: Path) -> None:
     """F-HTTP-12: an address in brackets."""
-
-    async def scenario() -> None:
-        try:
-            server = await asyncio.start_server(lambda reader, writer: writer.close(), "::1", 0)
-        except OSError:
-            pytest.skip("this machine has no IPv6")
-        port = server.sockets[0].getsockname()[1]
-        recorder = Recorder()
-        url = parse_url(f"http://[::1]:{port}/")
-        await dialer_with().dial(url, lambda: Stream(recorder))
-        await recorder.has_ended()
-        server.close()
-        await server.wait_closed()
-
-    asyncio.run(scenario())
+    try:
+        server = await asyncio.start_server(lambda reader, writer: writer.close(), "::1", 0)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    port = server.sockets[0].getsockname()[1]
+    recorder = Recorder()
+    url = parse_url(f"http://[::1]:{port}/")
+    await dialer_with().dial(url, lambda: Stream(recorder))
+    await recorder.has_ended()
+    server.close()
+    await server.wait_closed()

@@ -137,23 +137,20 @@ def test_a_second_winner_is_closed(
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("turns", range(8))
-def test_cancelling_leaves_no_socket(
+@pytest.mark.virtual_time
+async def test_cancelling_leaves_no_socket(
     count: int, turns: int, servers: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-API-8: at whichever turn; the guard of the test suite looks for what is left."""
     monkeypatch.setattr(dialing, "_NEXT_ADDRESS_AFTER", 0)
     Host(monkeypatch, *map(port_of, servers[:count]))
-
-    async def main() -> None:
-        connecting = asyncio.ensure_future(connect_socket("host", 0))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        connecting.cancel()
-        await asyncio.wait({connecting})
-        if not connecting.cancelled():
-            connecting.result().close()
-
-    run(main())
+    connecting = asyncio.ensure_future(connect_socket("host", 0))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    connecting.cancel()
+    await asyncio.wait({connecting})
+    if not connecting.cancelled():
+        connecting.result().close()
 
 
 def test_families_alternate() -> None:

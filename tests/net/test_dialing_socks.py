@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from mcpclient.errors import ConnectKind, McpError
@@ -14,36 +12,30 @@ from tests.net.test_proxies_socks import refusal, resolving
 from tests.net.test_proxies_tunnel import through
 
 
-def test_socks5_resolves_names_here(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_socks5_resolves_names_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-HTTP-15: the proxy is asked for one address after another until it reaches one."""
     resolving(monkeypatch, "fd00::1", "10.0.0.1", "10.0.0.2")
+    proxy = SocksProxy(replies={"fd00::1": 8, "10.0.0.1": 5})
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        await through(f"socks5://127.0.0.1:{port}", f"tcp://server.test:{server}")
+    assert proxy.asked == ["fd00::1", "10.0.0.1", "10.0.0.2"]
 
-    async def scenario() -> None:
-        proxy = SocksProxy(replies={"fd00::1": 8, "10.0.0.1": 5})
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            await through(f"socks5://127.0.0.1:{port}", f"tcp://server.test:{server}")
-        assert proxy.asked == ["fd00::1", "10.0.0.1", "10.0.0.2"]
-
-        proxy = SocksProxy(replies={"fd00::1": 4, "10.0.0.1": 2})
-        error = await refusal(proxy, "ws://server.test:81", "socks5://")
-        assert proxy.asked == ["fd00::1", "10.0.0.1"]  # a rule holds for all
-        assert "cannot reach server.test (fd00::1) port 81 (SOCKS reply 4)" in str(error)
-
-    asyncio.run(scenario())
+    proxy = SocksProxy(replies={"fd00::1": 4, "10.0.0.1": 2})
+    error = await refusal(proxy, "ws://server.test:81", "socks5://")
+    assert proxy.asked == ["fd00::1", "10.0.0.1"]  # a rule holds for all
+    assert "cannot reach server.test (fd00::1) port 81 (SOCKS reply 4)" in str(error)
 
 
-def test_a_name_that_does_not_resolve_here_is_told() -> None:
+async def test_a_name_that_does_not_resolve_here_is_told() -> None:
     """F-HTTP-15"""
-
-    async def scenario() -> None:
-        error = await refusal(SocksProxy(), "https://nobody.invalid", "socks5://")
-        assert error.kind is ConnectKind.UNKNOWN_HOST
-        assert "'nobody.invalid' cannot be resolved" in str(error)
-
-    asyncio.run(scenario())
+    error = await refusal(SocksProxy(), "https://nobody.invalid", "socks5://")
+    assert error.kind is ConnectKind.UNKNOWN_HOST
+    assert "'nobody.invalid' cannot be resolved" in str(error)
 
 
-def test_addresses_that_are_resolved_here_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_addresses_that_are_resolved_here_are_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-HTTP-15: as without a proxy; where the proxy resolves, it decides."""
     resolving(monkeypatch, "10.0.0.1", "8.8.8.8")
 
@@ -51,17 +43,14 @@ def test_addresses_that_are_resolved_here_are_checked(monkeypatch: pytest.Monkey
         if address.startswith("10."):
             raise McpError(f"{address} is private")
 
-    async def scenario() -> None:
-        proxy = SocksProxy()
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            url = parse_url(f"tcp://server.test:{server}")
-            for scheme in ("socks5", "socks5h"):
-                dialer = dialer_with(f"{scheme}://127.0.0.1:{port}")
-                (await dialer.dial(url, lambda: Stream(Recorder()), check)).abort()
-            resolving(monkeypatch, "10.0.0.1")
-            dialer = dialer_with(f"socks5://127.0.0.1:{port}")
-            with pytest.raises(McpError, match=r"10\.0\.0\.1 is private"):
-                await dialer.dial(url, lambda: Stream(Recorder()), check)
-        assert proxy.asked == ["8.8.8.8", "server.test"]
-
-    asyncio.run(scenario())
+    proxy = SocksProxy()
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        url = parse_url(f"tcp://server.test:{server}")
+        for scheme in ("socks5", "socks5h"):
+            dialer = dialer_with(f"{scheme}://127.0.0.1:{port}")
+            (await dialer.dial(url, lambda: Stream(Recorder()), check)).abort()
+        resolving(monkeypatch, "10.0.0.1")
+        dialer = dialer_with(f"socks5://127.0.0.1:{port}")
+        with pytest.raises(McpError, match=r"10\.0\.0\.1 is private"):
+            await dialer.dial(url, lambda: Stream(Recorder()), check)
+    assert proxy.asked == ["8.8.8.8", "server.test"]

@@ -41,18 +41,14 @@ def test_tasks_take_turns(tmp_path: Path) -> None:
     assert [event[:1] for event in events[::2]] == [event[:1] for event in events[1::2]]
 
 
-def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
+async def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
     """F-AUTH-9"""
-
-    async def main() -> None:
-        folder = LockFolder(tmp_path)
-        async with folder.lock("one"), folder.lock("another"):
-            pass
-
-    asyncio.run(main())
+    folder = LockFolder(tmp_path)
+    async with folder.lock("one"), folder.lock("another"):
+        pass
 
 
-def test_processes_take_turns(tmp_path: Path) -> None:
+async def test_processes_take_turns(tmp_path: Path) -> None:
     """F-AUTH-9: a lock held here keeps another process out, and is free again afterwards."""
     code = f"""
         import asyncio
@@ -74,33 +70,25 @@ def test_processes_take_turns(tmp_path: Path) -> None:
 
         asyncio.run(hurry())
         """
-
-    async def main() -> None:
-        async with LockFolder(tmp_path).lock("name"):
-            assert run_python(code).strip() == "kept out"
-        assert run_python(code).strip() == "locked"
-
-    asyncio.run(main())
+    async with LockFolder(tmp_path).lock("name"):
+        assert run_python(code).strip() == "kept out"
+    assert run_python(code).strip() == "locked"
 
 
-def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
+async def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
     """F-AUTH-9"""
-
-    async def main() -> None:
-        folder = LockFolder(tmp_path)
-        async with LockFolder(tmp_path).lock("name"):
-            waiting = asyncio.ensure_future(hold(folder.lock("name"), [], "a"))
-            await asyncio.sleep(0.02)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-        async with folder.lock("name"):
-            pass
-
-    asyncio.run(main())
+    folder = LockFolder(tmp_path)
+    async with LockFolder(tmp_path).lock("name"):
+        waiting = asyncio.ensure_future(hold(folder.lock("name"), [], "a"))
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    async with folder.lock("name"):
+        pass
 
 
-def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
+async def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-9: another process may hold it while a human logs in, and it is looked at often."""
@@ -115,28 +103,20 @@ def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
 
     monkeypatch.setattr(files, "lock_descriptor", held_by_another)
     monkeypatch.setattr(files, "_FIRST_DELAY", 0)
-
-    async def main() -> None:
-        async with LockFolder(tmp_path).lock("name"):
-            assert len(opened) == 4
-        with pytest.raises(OSError, match=r"(?i)bad file descriptor|invalid|handle"):
-            os.fstat(opened[-1])
-
-    asyncio.run(main())
+    async with LockFolder(tmp_path).lock("name"):
+        assert len(opened) == 4
+    with pytest.raises(OSError, match=r"(?i)bad file descriptor|invalid|handle"):
+        os.fstat(opened[-1])
 
 
-def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
     """F-AUTH-9: nobody else could share it."""
     (tmp_path / "file").write_text("")
     events: list[str] = []
-
-    async def main() -> None:
-        folder = LockFolder(tmp_path / "file" / "locks")
-        await asyncio.gather(
-            hold(folder.lock("name"), events, "a"), hold(folder.lock("name"), events, "b")
-        )
-
-    asyncio.run(main())
+    folder = LockFolder(tmp_path / "file" / "locks")
+    await asyncio.gather(
+        hold(folder.lock("name"), events, "a"), hold(folder.lock("name"), events, "b")
+    )
     assert events == ["a in", "a out", "b in", "b out"]
 
 
@@ -210,52 +190,40 @@ def test_locks_by_existence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nei
     assert not list(tmp_path.glob("*.held"))
 
 
-def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> None:
+async def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> None:
     """F-AUTH-9: a lock by existence is only for file systems without locks, and leaves no file."""
-
-    async def main() -> None:
-        folder = LockFolder(tmp_path)
-        folder.path_of("name").mkdir()
-        planted = folder.path_of("name").with_suffix(".held")
-        async with folder.lock("name"):
-            assert not planted.exists()
-        planted.write_text("")
-        await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
-        assert planted.exists()
-
-    asyncio.run(main())
+    folder = LockFolder(tmp_path)
+    folder.path_of("name").mkdir()
+    planted = folder.path_of("name").with_suffix(".held")
+    async with folder.lock("name"):
+        assert not planted.exists()
+    planted.write_text("")
+    await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
+    assert planted.exists()
 
 
-def test_a_lock_by_existence_that_was_left_behind(
+async def test_a_lock_by_existence_that_was_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-9: its owner was killed."""
     monkeypatch.setattr(files, "fcntl", Unsupported())
-
-    async def main() -> None:
-        folder = LockFolder(tmp_path)
-        held = folder.path_of("name").with_suffix(".held")
-        held.write_text("")
-        os.utime(held, (time.time() - 3600,) * 2)
-        async with folder.lock("name"):
-            assert time.time() - held.stat().st_mtime < 60
-
-    asyncio.run(main())
+    folder = LockFolder(tmp_path)
+    held = folder.path_of("name").with_suffix(".held")
+    held.write_text("")
+    os.utime(held, (time.time() - 3600,) * 2)
+    async with folder.lock("name"):
+        assert time.time() - held.stat().st_mtime < 60
 
 
-def test_a_lock_by_existence_that_cannot_be_made(
+async def test_a_lock_by_existence_that_cannot_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-9"""
     monkeypatch.setattr(files, "fcntl", Unsupported())
-
-    async def main() -> None:
-        lock = LockFolder(tmp_path).lock("name")
-        monkeypatch.setattr(os, "open", refusing_to_create(os.open))
-        async with lock:
-            assert not held_in(tmp_path)
-
-    asyncio.run(main())
+    lock = LockFolder(tmp_path).lock("name")
+    monkeypatch.setattr(os, "open", refusing_to_create(os.open))
+    async with lock:
+        assert not held_in(tmp_path)
 
 
 def held_in(folder: Path) -> list[Path]:

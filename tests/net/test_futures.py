@@ -18,44 +18,36 @@ from mcpclient.net.futures import (
     gather_outcomes,
     resolve,
 )
-from tests.support.virtual_time import run
 
 
-def test_what_is_disregarded_is_not_complained_of() -> None:
+async def test_what_is_disregarded_is_not_complained_of() -> None:
     """F-LIFE-5: neither before nor after it fails; the guard of the suite hears of complaints."""
-
-    async def main() -> None:
-        early: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        early.add_done_callback(consume_exception)
-        early.set_exception(LookupError())
-        late: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        late.set_exception(LookupError())
-        consume_exception(late)
-        await asyncio.sleep(0)
-        del early, late
-        gc.collect()
-
-    asyncio.run(main())
+    early: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    early.add_done_callback(consume_exception)
+    early.set_exception(LookupError())
+    late: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    late.set_exception(LookupError())
+    consume_exception(late)
+    await asyncio.sleep(0)
+    del early, late
+    gc.collect()
 
 
-def test_other_outcomes_are_left_alone() -> None:
+async def test_other_outcomes_are_left_alone() -> None:
     """F-API-8"""
-
-    async def main() -> None:
-        pending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        consume_exception(pending)
-        pending.set_result(1)
-        consume_exception(pending)
-        assert await pending == 1
-        cancelled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        cancelled.cancel()
-        consume_exception(cancelled)
-        assert cancelled.cancelled()
-
-    asyncio.run(main())
+    pending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    consume_exception(pending)
+    pending.set_result(1)
+    consume_exception(pending)
+    assert await pending == 1
+    cancelled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+    consume_exception(cancelled)
+    assert cancelled.cancelled()
 
 
-def test_outcomes_of_work_done_side_by_side() -> None:
+@pytest.mark.virtual_time
+async def test_outcomes_of_work_done_side_by_side() -> None:
     """F-API-2: in order, an error in the place of what it kept from coming."""
 
     async def give(value: object, delay: float) -> object:
@@ -64,16 +56,14 @@ def test_outcomes_of_work_done_side_by_side() -> None:
             raise value
         return value
 
-    async def main() -> None:
-        lost = ConnectionLost("gone")
-        assert await gather_outcomes([give(1, 3), give(lost, 1), give(2, 2)]) == [1, lost, 2]
-        assert asyncio.get_running_loop().time() < 4
-        assert await gather_outcomes([]) == []
-
-    run(main())
+    lost = ConnectionLost("gone")
+    assert await gather_outcomes([give(1, 3), give(lost, 1), give(2, 2)]) == [1, lost, 2]
+    assert asyncio.get_running_loop().time() < 4
+    assert await gather_outcomes([]) == []
 
 
-def test_a_bug_in_one_ends_the_others() -> None:
+@pytest.mark.virtual_time
+async def test_a_bug_in_one_ends_the_others() -> None:
     """F-API-8"""
     ended: list[str] = []
 
@@ -87,13 +77,10 @@ def test_a_bug_in_one_ends_the_others() -> None:
         await asyncio.sleep(1)
         raise LookupError
 
-    async def main() -> None:
-        with pytest.raises(LookupError):
-            await gather_outcomes([wait(), fail()])
-        assert ended == ["waiting"]
-        await cancel_all([])
-
-    run(main())
+    with pytest.raises(LookupError):
+        await gather_outcomes([wait(), fail()])
+    assert ended == ["waiting"]
+    await cancel_all([])
 
 
 def test_a_task_is_cancelled_unless_its_loop_is_gone() -> None:
@@ -115,20 +102,17 @@ def test_a_task_is_cancelled_unless_its_loop_is_gone() -> None:
     late._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def test_a_change_wakes_everyone_who_waits() -> None:
+@pytest.mark.virtual_time
+async def test_a_change_wakes_everyone_who_waits() -> None:
     """F-MANY-21: one that comes later waits for the next; and a limit is a limit."""
-
-    async def main() -> None:
-        loop, change = asyncio.get_running_loop(), NextChange()
-        change.notify()  # nobody waits
-        waiting = [asyncio.ensure_future(change.wait()) for _ in range(3)]
-        await asyncio.sleep(1)
-        change.notify()
-        await asyncio.gather(*waiting)
-        await change.wait(5)
-        assert loop.time() == 6
-
-    run(main())
+    loop, change = asyncio.get_running_loop(), NextChange()
+    change.notify()  # nobody waits
+    waiting = [asyncio.ensure_future(change.wait()) for _ in range(3)]
+    await asyncio.sleep(1)
+    change.notify()
+    await asyncio.gather(*waiting)
+    await change.wait(5)
+    assert loop.time() == 6
 
 
 def test_a_change_is_awaited_in_another_loop_after_the_first_has_ended() -> None:

@@ -49,21 +49,17 @@ def test_another_thread_has_no_part_in_it() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_ctrl_c_can_call_a_function_for_a_while() -> None:
+async def test_ctrl_c_can_call_a_function_for_a_while() -> None:
     """F-SHOW-5: within the block it cancels nothing, and after it the task again."""
     pressed: list[int] = []
-
-    async def main() -> None:
-        cancel_on_ctrl_c()
-        with ctrl_c_calls(lambda: pressed.append(1)):
-            signal.raise_signal(signal.SIGINT)
-            await asyncio.sleep(0.01)
-            assert pressed == [1]
+    cancel_on_ctrl_c()
+    with ctrl_c_calls(lambda: pressed.append(1)):
         signal.raise_signal(signal.SIGINT)
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.sleep(60)
-
-    asyncio.run(main())
+        await asyncio.sleep(0.01)
+        assert pressed == [1]
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(60)
 
 
 def test_another_thread_hears_no_ctrl_c() -> None:

@@ -110,60 +110,48 @@ async def cancellation(server: McpServer) -> None:
 # Several tasks and threads
 
 
-def test_closing_from_another_task_ends_each_call_with_client_closed() -> None:
+async def test_closing_from_another_task_ends_each_call_with_client_closed() -> None:
     """F-LIFE-5, F-LIFE-6: twice, and at once."""
     server = McpServer()
-
-    async def main() -> None:
-        client = await inside(server)
-        calls = [asyncio.ensure_future(client.call_tool("never")) for _ in range(20)]
-        await calls_in_flight(server, 20)
-        await asyncio.gather(client.close(), client.close())
-        errors = await asyncio.gather(*calls, return_exceptions=True)
-        assert [type(error) for error in errors] == [ClientClosed] * 20
-        with pytest.raises(ClientClosed):
-            await client.ping()
-        await client.close()
-
-    asyncio.run(main())
+    client = await inside(server)
+    calls = [asyncio.ensure_future(client.call_tool("never")) for _ in range(20)]
+    await calls_in_flight(server, 20)
+    await asyncio.gather(client.close(), client.close())
+    errors = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(error) for error in errors] == [ClientClosed] * 20
+    with pytest.raises(ClientClosed):
+        await client.ping()
+    await client.close()
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
-def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
+async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
     """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""
-
-    async def main() -> None:
-        client = stdio()
-        connecting = [asyncio.ensure_future(client.connect()) for _ in range(3)]
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        await asyncio.gather(client.close(), client.close())
-        errors = await asyncio.gather(*connecting, return_exceptions=True)
-        assert turns == 0 or [type(error) for error in errors] == [ClientClosed] * 3
-        await client.close()
-        assert not client.is_connected
-        async with client:
-            await client.ping()
-
-    asyncio.run(main())
+    client = stdio()
+    connecting = [asyncio.ensure_future(client.connect()) for _ in range(3)]
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await asyncio.gather(client.close(), client.close())
+    errors = await asyncio.gather(*connecting, return_exceptions=True)
+    assert turns == 0 or [type(error) for error in errors] == [ClientClosed] * 3
+    await client.close()
+    assert not client.is_connected
+    async with client:
+        await client.ping()
 
 
-def test_what_keeps_a_client_connected_stops_when_it_is_closed() -> None:
+async def test_what_keeps_a_client_connected_stops_when_it_is_closed() -> None:
     """F-LIFE-5: a subscription that waits to connect anew does not do so after the close."""
     server = McpServer()
-
-    async def main() -> None:
-        client = await inside(server)
-        connection = client._connection
-        async with connection._opening:
-            restoring = asyncio.ensure_future(connection.open())
-            await asyncio.sleep(0)
-            await client.close()
-        with pytest.raises(ClientClosed):
-            await restoring
-        assert len(server.messages("initialize")) == 1
-
-    asyncio.run(main())
+    client = await inside(server)
+    connection = client._connection
+    async with connection._opening:
+        restoring = asyncio.ensure_future(connection.open())
+        await asyncio.sleep(0)
+        await client.close()
+    with pytest.raises(ClientClosed):
+        await restoring
+    assert len(server.messages("initialize")) == 1
 
 
 def test_closing_from_another_thread_ends_each_call_with_client_closed() -> None:
@@ -413,22 +401,18 @@ def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
 # Functions of the caller
 
 
-def test_what_is_the_callers_runs_in_its_loop() -> None:
+async def test_what_is_the_callers_runs_in_its_loop() -> None:
     """F-AUTH-9: a host's own store may know no other."""
+    home = asyncio.get_running_loop()
 
-    async def main() -> None:
-        home = asyncio.get_running_loop()
+    async def where() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
 
-        async def where() -> asyncio.AbstractEventLoop:
-            return asyncio.get_running_loop()
+    async def work() -> asyncio.AbstractEventLoop:
+        assert asyncio.get_running_loop() is not home
+        return await run_in_owner_loop(home, where)
 
-        async def work() -> asyncio.AbstractEventLoop:
-            assert asyncio.get_running_loop() is not home
-            return await run_in_owner_loop(home, where)
-
-        assert await run_shielded(work()) is home
-
-    asyncio.run(main())
+    assert await run_shielded(work()) is home
 
 
 def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:

@@ -52,38 +52,31 @@ class Work:
         await asyncio.get_running_loop().run_in_executor(None, self.begun.wait, 10)
 
 
-def test_the_result_and_the_failure_reach_the_caller() -> None:
+async def test_the_result_and_the_failure_reach_the_caller() -> None:
     """F-AUTH-5"""
 
     async def fail() -> None:
         raise ValueError("why")
 
-    async def main() -> None:
-        work = Work()
-        work.go_on.set()
-        assert await run_shielded(work.run()) == "result"
-        with pytest.raises(ValueError, match="why"):
-            await run_shielded(fail())
-
-    asyncio.run(main())
+    work = Work()
+    work.go_on.set()
+    assert await run_shielded(work.run()) == "result"
+    with pytest.raises(ValueError, match="why"):
+        await run_shielded(fail())
 
 
-def test_a_cancelled_caller_waits_for_the_end() -> None:
+async def test_a_cancelled_caller_waits_for_the_end() -> None:
     """F-AUTH-5: so that what it holds is held until then; however often it is cancelled."""
     work = Work()
-
-    async def main() -> None:
-        task = asyncio.ensure_future(run_shielded(work.run()))
-        await work.has_begun()
-        for _ in range(3):
-            task.cancel()
-            await asyncio.sleep(0)
-            assert not task.done()
-        work.go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
+    task = asyncio.ensure_future(run_shielded(work.run()))
+    await work.has_begun()
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+    work.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert work.became == ["done"]
 
 
@@ -107,7 +100,7 @@ def test_ctrl_c_within_the_caller_waits_for_the_end(monkeypatch: pytest.MonkeyPa
     asyncio.run(main())
 
 
-def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:
+async def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:
     """F-AUTH-5: the cancelled caller hears of its cancelling only."""
     work = Work()
 
@@ -115,29 +108,22 @@ def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:
         await work.run()
         raise ValueError
 
-    async def main() -> None:
-        task = asyncio.ensure_future(run_shielded(fail()))
-        await work.has_begun()
-        task.cancel()
-        work.go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
+    task = asyncio.ensure_future(run_shielded(fail()))
+    await work.has_begun()
+    task.cancel()
+    work.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
-def test_work_without_end_is_given_up() -> None:
+async def test_work_without_end_is_given_up() -> None:
     """F-AUTH-5: it has so many seconds and no more."""
     work = Work()
-
-    async def main() -> None:
-        task = asyncio.ensure_future(run_shielded(work.run(), grace=0.01))
-        await work.has_begun()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
+    task = asyncio.ensure_future(run_shielded(work.run(), grace=0.01))
+    await work.has_begun()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert work.became == ["cancelled"]
 
 
@@ -206,17 +192,14 @@ def test_a_loop_that_is_closed_gives_it_so_many_seconds() -> None:
     task.get_coro().close()
 
 
-def test_without_threads_the_work_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_threads_the_work_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-5: the error is the caller's, and nothing is left behind."""
     work = Work()
 
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    async def main() -> None:
-        monkeypatch.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(RuntimeError, match="thread"):
-            await run_shielded(work.run())
-
-    asyncio.run(main())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="thread"):
+        await run_shielded(work.run())
     assert not work.begun.is_set()

@@ -11,17 +11,13 @@ from mcpclient.net.futures import call_in_thread
 from tests.support.subprocesses import run_python
 
 
-def test_what_a_function_returns_and_raises() -> None:
+async def test_what_a_function_returns_and_raises() -> None:
     """F-SHOW-5"""
-
-    async def main() -> None:
-        thread = await call_in_thread(threading.current_thread)
-        assert thread is not threading.current_thread()
-        assert thread.daemon
-        with pytest.raises(ZeroDivisionError):
-            await call_in_thread(lambda: 1 // 0)
-
-    asyncio.run(main())
+    thread = await call_in_thread(threading.current_thread)
+    assert thread is not threading.current_thread()
+    assert thread.daemon
+    with pytest.raises(ZeroDivisionError):
+        await call_in_thread(lambda: 1 // 0)
 
 
 def test_a_cancelled_wait_leaves_the_thread_to_itself() -> None:

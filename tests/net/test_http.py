@@ -28,7 +28,6 @@ from mcpclient.net.http_connection import HttpConnection
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, with_server
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
-from tests.support.virtual_time import run
 
 # The pool
 
@@ -192,31 +191,28 @@ def test_a_connection_is_idle_from_the_end_of_a_long_request_on() -> None:
     with_server(handler, work)
 
 
-def test_a_request_of_which_nothing_was_accepted_goes_again(
+@pytest.mark.virtual_time
+async def test_a_request_of_which_nothing_was_accepted_goes_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-HTTP-16: the system refuses it at once, so that no server can have seen it."""
-
-    async def main() -> None:
-        client, loop = HttpClient(Dialer()), asyncio.get_running_loop()
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            listening.setblocking(False)
-            url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
-            for number in (1, 2):
-                fetching = asyncio.ensure_future(fetch(client, url, "POST", b"x", repeatable=False))
-                accepted, _ = await loop.sock_accept(listening)
-                with accepted:
-                    assert (await loop.sock_recv(accepted, 1000)).startswith(b"POST / ")
-                    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % number
-                    await loop.sock_sendall(accepted, answer)
-                    assert (await fetching).body == b"%d" % number
-                    # A reset arrives at once, and nothing looks for it before the next request.
-                    linger = struct.pack("ii", 1, 0)
-                    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                monkeypatch.setattr(HttpConnection, "is_usable", lambda self: True)
-        await client.close()
-
-    run(main())
+    client, loop = HttpClient(Dialer()), asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        for number in (1, 2):
+            fetching = asyncio.ensure_future(fetch(client, url, "POST", b"x", repeatable=False))
+            accepted, _ = await loop.sock_accept(listening)
+            with accepted:
+                assert (await loop.sock_recv(accepted, 1000)).startswith(b"POST / ")
+                answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % number
+                await loop.sock_sendall(accepted, answer)
+                assert (await fetching).body == b"%d" % number
+                # A reset arrives at once, and nothing looks for it before the next request.
+                linger = struct.pack("ii", 1, 0)
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            monkeypatch.setattr(HttpConnection, "is_usable", lambda self: True)
+    await client.close()
 
 
 def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:
@@ -525,17 +521,14 @@ def test_no_server_is_a_failure_to_connect() -> None:
     with_server(hello, work)
 
 
-def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
+@pytest.mark.virtual_time
+async def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
     """F-HTTP-12: whatever goes wrong while connecting, the request ends."""
-
-    async def main() -> None:
-        client = HttpClient(Dialer(NetworkOptions(ca_file=5)))  # type: ignore[arg-type]
-        sink = await fetch(client, parse_url("https://localhost:1/"))
-        await client.close()
-        assert isinstance(sink.error, ConnectFailed)
-        assert "TypeError" in sink.error.reason
-
-    run(main())
+    client = HttpClient(Dialer(NetworkOptions(ca_file=5)))  # type: ignore[arg-type]
+    sink = await fetch(client, parse_url("https://localhost:1/"))
+    await client.close()
+    assert isinstance(sink.error, ConnectFailed)
+    assert "TypeError" in sink.error.reason
 
 
 def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:

@@ -323,20 +323,17 @@ def test_a_stream_is_ended_when_its_reader_goes_in_the_middle_of_a_piece() -> No
     serve(work)
 
 
-def test_a_connection_that_comes_while_the_server_is_closed_is_not_served() -> None:
-    async def main() -> None:
-        server = LocalHttpServer(refuse, echo)
-        await server.open()
-        await server.close()
-        ours, theirs = socket.socketpair()
-        reader, writer = await asyncio.open_connection(sock=theirs)
-        with ours:
-            ours.sendall(get(host=server.authority))
-            await asyncio.ensure_future(server._accept(reader, writer))
-            with suppress(ConnectionResetError):
-                assert await asyncio.get_running_loop().run_in_executor(None, ours.recv, 1) == b""
-
-    asyncio.run(main())
+async def test_a_connection_that_comes_while_the_server_is_closed_is_not_served() -> None:
+    server = LocalHttpServer(refuse, echo)
+    await server.open()
+    await server.close()
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=theirs)
+    with ours:
+        ours.sendall(get(host=server.authority))
+        await asyncio.ensure_future(server._accept(reader, writer))
+        with suppress(ConnectionResetError):
+            assert await asyncio.get_running_loop().run_in_executor(None, ours.recv, 1) == b""
 
 
 def test_a_stream_may_end_by_itself() -> None:
@@ -370,7 +367,7 @@ def test_it_can_be_closed_before_it_was_opened() -> None:
     asyncio.run(LocalHttpServer(refuse, echo).close())
 
 
-def test_no_write_waits_for_what_the_browser_acknowledges() -> None:
+async def test_no_write_waits_for_what_the_browser_acknowledges() -> None:
     """F-SHOW-10: on Windows the second part of every response waited."""
     flags: list[int] = []
 
@@ -381,15 +378,12 @@ def test_no_write_waits_for_what_the_browser_acknowledges() -> None:
             send_at_once(writer)
         writer.close()
 
-    async def main() -> None:
-        # What it accepts has no named protocol, as what asyncio accepts has on Windows.
-        listening = socket.create_server(("127.0.0.1", 0))
-        server = await asyncio.start_server(accepted, sock=listening)
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
-        await reader.read()
-        writer.close()
-        server.close()
-
-    asyncio.run(main())
+    # What it accepts has no named protocol, as what asyncio accepts has on Windows.
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = await asyncio.start_server(accepted, sock=listening)
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    await reader.read()
+    writer.close()
+    server.close()
     assert flags[0] == 0
     assert flags[1] != 0

@@ -40,36 +40,28 @@ async def refusal(proxy: SocksProxy, url: str, scheme: str = "socks5h://") -> Co
     return caught.value
 
 
-def test_socks5h_has_the_proxy_resolve_names() -> None:
+async def test_socks5h_has_the_proxy_resolve_names() -> None:
     """F-HTTP-15: names go to the proxy; addresses go as addresses."""
-
-    async def scenario() -> None:
-        proxy = SocksProxy()
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            for host in ("server.invalid", "10.0.0.7", "[fd00::7]"):
-                await through(f"socks5h://127.0.0.1:{port}", f"ws://{host}:{server}")
-        assert proxy.asked == ["server.invalid", "10.0.0.7", "fd00::7"]
-
-    asyncio.run(scenario())
+    proxy = SocksProxy()
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        for host in ("server.invalid", "10.0.0.7", "[fd00::7]"):
+            await through(f"socks5h://127.0.0.1:{port}", f"ws://{host}:{server}")
+    assert proxy.asked == ["server.invalid", "10.0.0.7", "fd00::7"]
 
 
-def test_user_and_password() -> None:
+async def test_user_and_password() -> None:
     """F-HTTP-15: those of the URL, unescaped; no error shows them."""
-
-    async def scenario() -> None:
-        proxy = SocksProxy(login=b"us er:sec:ret")
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            url = f"ws://server.test:{server}"
-            await through(f"socks5h://us%20er:sec%3Aret@127.0.0.1:{port}", url)
-            with pytest.raises(ConnectFailed, match="does not accept the cred") as caught:
-                await through(f"socks5h://user:wrong@127.0.0.1:{port}", url)
-            assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
-            assert "wrong" not in f"{caught.value} {caught.value!r}"
-            with pytest.raises(ConnectFailed, match="asks for credentials") as caught:
-                await through(f"socks5h://127.0.0.1:{port}", url)
-            assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
-
-    asyncio.run(scenario())
+    proxy = SocksProxy(login=b"us er:sec:ret")
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        url = f"ws://server.test:{server}"
+        await through(f"socks5h://us%20er:sec%3Aret@127.0.0.1:{port}", url)
+        with pytest.raises(ConnectFailed, match="does not accept the cred") as caught:
+            await through(f"socks5h://user:wrong@127.0.0.1:{port}", url)
+        assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
+        assert "wrong" not in f"{caught.value} {caught.value!r}"
+        with pytest.raises(ConnectFailed, match="asks for credentials") as caught:
+            await through(f"socks5h://127.0.0.1:{port}", url)
+        assert caught.value.kind is ConnectKind.PROXY_CREDENTIALS
 
 
 REPLIES = [
@@ -86,18 +78,14 @@ REPLIES = [
 
 
 @pytest.mark.parametrize(("code", "kind", "reason"), REPLIES)
-def test_each_reply_of_the_proxy_is_named(code: int, kind: ConnectKind, reason: str) -> None:
+async def test_each_reply_of_the_proxy_is_named(code: int, kind: ConnectKind, reason: str) -> None:
     """F-HTTP-15: with the proxy, the server and the number."""
-
-    async def scenario() -> None:
-        proxy = SocksProxy(replies={"server.test": code})
-        error = await refusal(proxy, "ws://server.test:81")
-        assert error.kind is kind
-        assert "the proxy socks5h://127.0.0.1:" in error.reason
-        assert reason in error.reason
-        assert error.reason.endswith(f"(SOCKS reply {code})")
-
-    asyncio.run(scenario())
+    proxy = SocksProxy(replies={"server.test": code})
+    error = await refusal(proxy, "ws://server.test:81")
+    assert error.kind is kind
+    assert "the proxy socks5h://127.0.0.1:" in error.reason
+    assert reason in error.reason
+    assert error.reason.endswith(f"(SOCKS reply {code})")
 
 
 @pytest.mark.parametrize(
@@ -109,41 +97,29 @@ def test_each_reply_of_the_proxy_is_named(code: int, kind: ConnectKind, reason: 
         (b"\x05\x00\x05\x00", "sent bytes that it was not asked for"),
     ],
 )
-def test_a_proxy_that_does_not_speak_socks_is_named(answer: bytes, reason: str) -> None:
+async def test_a_proxy_that_does_not_speak_socks_is_named(answer: bytes, reason: str) -> None:
     """F-HTTP-15"""
-
-    async def scenario() -> None:
-        error = await refusal(SocksProxy(answer=answer), "wss://server.test")
-        assert error.kind is ConnectKind.PROXY
-        assert reason in error.reason
-
-    asyncio.run(scenario())
+    error = await refusal(SocksProxy(answer=answer), "wss://server.test")
+    assert error.kind is ConnectKind.PROXY
+    assert reason in error.reason
 
 
-def test_a_proxy_that_is_down_is_told() -> None:
+async def test_a_proxy_that_is_down_is_told() -> None:
     """F-HTTP-15"""
-
-    async def scenario() -> None:
-        async with serve(echo) as port:
-            pass
-        with pytest.raises(ConnectFailed, match="its proxy cannot be reached: nothing listens"):
-            await through(f"socks5h://127.0.0.1:{port}", "ws://server.test")
-
-    asyncio.run(scenario())
+    async with serve(echo) as port:
+        pass
+    with pytest.raises(ConnectFailed, match="its proxy cannot be reached: nothing listens"):
+        await through(f"socks5h://127.0.0.1:{port}", "ws://server.test")
 
 
-def test_bytes_behind_the_reply_are_refused() -> None:
+async def test_bytes_behind_the_reply_are_refused() -> None:
     """F-HTTP-15: they could be lost where TLS begins."""
-
-    async def scenario() -> None:
-        tunnel = SocksTunnel(parse_url("tcp://p:1"), parse_url("ws://server.test"), "server.test")
-        tunnel.connection_made(Transport())
-        tunnel.data_received(b"\x05\x00")
-        tunnel.data_received(b"\x05\x00\x00\x01" + bytes(6) + b"early")
-        with pytest.raises(ConnectFailed, match="sent bytes behind its answer"):
-            await tunnel.establish()
-
-    asyncio.run(scenario())
+    tunnel = SocksTunnel(parse_url("tcp://p:1"), parse_url("ws://server.test"), "server.test")
+    tunnel.connection_made(Transport())
+    tunnel.data_received(b"\x05\x00")
+    tunnel.data_received(b"\x05\x00\x00\x01" + bytes(6) + b"early")
+    with pytest.raises(ConnectFailed, match="sent bytes behind its answer"):
+        await tunnel.establish()
 
 
 class Transport(asyncio.Transport):
@@ -156,30 +132,28 @@ async def session(url: str, **options: Any) -> None:
         assert (await client.call_tool("echo", {"text": "through"})).text == "through"
 
 
-def test_sessions_over_http_and_https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sessions_over_http_and_https(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-HTTP-15: by option and by environment; http is tunnelled too, its targets stay paths."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        proxy, mcp = SocksProxy(), McpOverHttp()
-        tls = authority.server_context()
-        async with serve(mcp.handle) as plain, serve(mcp.handle, tls=tls) as secure:
-            http, https = f"http://server.test:{plain}/mcp", f"https://localhost:{secure}/mcp"
-            async with serve(proxy.handle) as port:
-                address = f"127.0.0.1:{port}"
-                await session(http, proxy=f"socks5h://{address}")
-                assert mcp.heads[0].startswith("POST /mcp HTTP/1.1\r\n")
-                assert proxy.asked
-                await session(https, proxy=f"socks5://{address}", ca_file=authority.file)
-                assert proxy.asked[-1] in ("127.0.0.1", "::1")
-                monkeypatch.setenv("ALL_PROXY", f"socks://{address}/")
-                monkeypatch.setenv("SSL_CERT_FILE", authority.file)
-                before = len(proxy.asked)
-                await session(https)
-                assert proxy.asked[before:]
-                monkeypatch.setenv("NO_PROXY", "localhost")
-                before = len(proxy.asked)
-                await session(https)
-                assert not proxy.asked[before:]
-
-    asyncio.run(scenario())
+    proxy, mcp = SocksProxy(), McpOverHttp()
+    tls = authority.server_context()
+    async with serve(mcp.handle) as plain, serve(mcp.handle, tls=tls) as secure:
+        http, https = f"http://server.test:{plain}/mcp", f"https://localhost:{secure}/mcp"
+        async with serve(proxy.handle) as port:
+            address = f"127.0.0.1:{port}"
+            await session(http, proxy=f"socks5h://{address}")
+            assert mcp.heads[0].startswith("POST /mcp HTTP/1.1\r\n")
+            assert proxy.asked
+            await session(https, proxy=f"socks5://{address}", ca_file=authority.file)
+            assert proxy.asked[-1] in ("127.0.0.1", "::1")
+            monkeypatch.setenv("ALL_PROXY", f"socks://{address}/")
+            monkeypatch.setenv("SSL_CERT_FILE", authority.file)
+            before = len(proxy.asked)
+            await session(https)
+            assert proxy.asked[before:]
+            monkeypatch.setenv("NO_PROXY", "localhost")
+            before = len(proxy.asked)
+            await session(https)
+            assert not proxy.asked[before:]

@@ -40,103 +40,79 @@ def refusal(answer: bytes, proxy_credentials: str = "", url: str = "ws://server.
     return asyncio.run(scenario())
 
 
-def test_a_tunnel_carries_plain_bytes() -> None:
+async def test_a_tunnel_carries_plain_bytes() -> None:
     """F-HTTP-12: CONNECT names host and port, and then any protocol runs."""
-
-    async def scenario() -> None:
-        proxy = Proxy()
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            await through(f"http://127.0.0.1:{port}", f"ws://server.test:{server}")
-            await through(f"http://127.0.0.1:{port}", f"tcp://[::1]:{server}")
-        assert proxy.requests == [
-            f"CONNECT server.test:{server} HTTP/1.1",
-            f"CONNECT [::1]:{server} HTTP/1.1",
-        ]
-
-    asyncio.run(scenario())
+    proxy = Proxy()
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        await through(f"http://127.0.0.1:{port}", f"ws://server.test:{server}")
+        await through(f"http://127.0.0.1:{port}", f"tcp://[::1]:{server}")
+    assert proxy.requests == [
+        f"CONNECT server.test:{server} HTTP/1.1",
+        f"CONNECT [::1]:{server} HTTP/1.1",
+    ]
 
 
 @pytest.mark.parametrize(("scheme", "made"), [("http", Proxy), ("socks5h", SocksProxy)])
-def test_a_tunnel_carries_tls(
+async def test_a_tunnel_carries_tls(
     scheme: str, made: type[Proxy] | type[SocksProxy], tmp_path: Path
 ) -> None:
     """F-HTTP-12 F-HTTP-15: the server's certificate comes through, and its name is checked."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        tls = authority.server_context("server.test")
-        async with serve(echo, tls=tls) as server, serve(made().handle) as port:
-            proxy = f"{scheme}://127.0.0.1:{port}"
-            await through(proxy, f"https://server.test:{server}", ca_file=authority.file)
-            await through(proxy, f"wss://server.test:{server}", ca_file=authority.file)
-            with pytest.raises(ConnectFailed, match=r"not one for other\.test"):
-                await through(proxy, f"https://other.test:{server}", ca_file=authority.file)
-
-    asyncio.run(scenario())
+    tls = authority.server_context("server.test")
+    async with serve(echo, tls=tls) as server, serve(made().handle) as port:
+        proxy = f"{scheme}://127.0.0.1:{port}"
+        await through(proxy, f"https://server.test:{server}", ca_file=authority.file)
+        await through(proxy, f"wss://server.test:{server}", ca_file=authority.file)
+        with pytest.raises(ConnectFailed, match=r"not one for other\.test"):
+            await through(proxy, f"https://other.test:{server}", ca_file=authority.file)
 
 
-def test_a_proxy_may_itself_be_reached_by_tls(tmp_path: Path) -> None:
+async def test_a_proxy_may_itself_be_reached_by_tls(tmp_path: Path) -> None:
     """F-HTTP-12: an https proxy, its own certificate checked too."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        tls = authority.server_context("localhost")
-        async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
-            proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
-            await through(proxy, url, ca_file=authority.file)
-            with pytest.raises(ConnectFailed, match="its proxy cannot be reached: the certif"):
-                await through(proxy, url)
-
-    asyncio.run(scenario())
+    tls = authority.server_context("localhost")
+    async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
+        proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
+        await through(proxy, url, ca_file=authority.file)
+        with pytest.raises(ConnectFailed, match="its proxy cannot be reached: the certif"):
+            await through(proxy, url)
 
 
-def test_a_proxy_is_not_shown_the_client_certificate(tmp_path: Path) -> None:
+async def test_a_proxy_is_not_shown_the_client_certificate(tmp_path: Path) -> None:
     """F-HTTP-12, F-AUTH-13: it is for the server; here, a proxy that demands one goes without."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        tls = authority.server_context("localhost", client_authority=authority)
-        async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
-            proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
-            own = authority.client_file()
-            with pytest.raises(ConnectFailed):
-                await through(proxy, url, ca_file=authority.file, client_cert=own)
-
-    asyncio.run(scenario())
+    tls = authority.server_context("localhost", client_authority=authority)
+    async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
+        proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
+        own = authority.client_file()
+        with pytest.raises(ConnectFailed):
+            await through(proxy, url, ca_file=authority.file, client_cert=own)
 
 
-def test_tls_inside_tls(tmp_path: Path) -> None:
+async def test_tls_inside_tls(tmp_path: Path) -> None:
     """F-HTTP-12: an https proxy for an https server, where Python can do it."""
     authority = Authority(tmp_path)
-
-    async def scenario() -> None:
-        tls = authority.server_context("localhost")
-        async with serve(echo, tls=tls) as server, serve(Proxy().handle, tls=tls) as port:
-            proxy, url = f"https://localhost:{port}", f"wss://localhost:{server}"
-            if sys.version_info >= (3, 11):
+    tls = authority.server_context("localhost")
+    async with serve(echo, tls=tls) as server, serve(Proxy().handle, tls=tls) as port:
+        proxy, url = f"https://localhost:{port}", f"wss://localhost:{server}"
+        if sys.version_info >= (3, 11):
+            await through(proxy, url, ca_file=authority.file)
+        else:
+            with pytest.raises(ConnectFailed, match=r"needs Python 3\.11; use an http://"):
                 await through(proxy, url, ca_file=authority.file)
-            else:
-                with pytest.raises(ConnectFailed, match=r"needs Python 3\.11; use an http://"):
-                    await through(proxy, url, ca_file=authority.file)
-
-    asyncio.run(scenario())
 
 
-def test_credentials_are_sent_to_the_proxy() -> None:
+async def test_credentials_are_sent_to_the_proxy() -> None:
     """F-HTTP-12: those of its URL, and a proxy that wants others says so."""
-
-    async def scenario() -> None:
-        proxy = Proxy(credentials="Basic dXNlcjpzZWNyZXQ=")
-        async with serve(echo) as server, serve(proxy.handle) as port:
-            url = f"ws://server.test:{server}"
-            await through(f"http://user:secret@127.0.0.1:{port}", url)
-            with pytest.raises(ConnectFailed, match="does not accept the credentials") as caught:
-                await through(f"http://user:wrong@127.0.0.1:{port}", url)
-            assert "wrong" not in str(caught.value)
-            with pytest.raises(ConnectFailed, match="asks for credentials"):
-                await through(f"http://127.0.0.1:{port}", url)
-
-    asyncio.run(scenario())
+    proxy = Proxy(credentials="Basic dXNlcjpzZWNyZXQ=")
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        url = f"ws://server.test:{server}"
+        await through(f"http://user:secret@127.0.0.1:{port}", url)
+        with pytest.raises(ConnectFailed, match="does not accept the credentials") as caught:
+            await through(f"http://user:wrong@127.0.0.1:{port}", url)
+        assert "wrong" not in str(caught.value)
+        with pytest.raises(ConnectFailed, match="asks for credentials"):
+            await through(f"http://127.0.0.1:{port}", url)
     assert proxy_headers(parse_url("http://proxy.test")) == []
 
 
@@ -171,29 +147,25 @@ def test_a_proxy_may_close_where_the_server_should_speak_tls() -> None:
     assert "closed the connection during" in refusal(OK, url="wss://server.test:81")
 
 
-def test_giving_up_closes_the_connection() -> None:
+async def test_giving_up_closes_the_connection() -> None:
     """F-HTTP-12: cancelling leaves nothing open, whatever the proxy does."""
+    asked, closed = asyncio.Event(), asyncio.Event()
 
-    async def scenario() -> None:
-        asked, closed = asyncio.Event(), asyncio.Event()
+    async def never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await reader.read()
+        closed.set()
 
-        async def never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            asked.set()
-            await reader.read()
-            closed.set()
-
-        async with serve(never_answer) as port:
-            url = parse_url("wss://server.test")
-            dialing = asyncio.ensure_future(
-                dialer_with(f"http://127.0.0.1:{port}").dial(url, lambda: Stream(Recorder()))
-            )
-            await asked.wait()
-            dialing.cancel()
-            await asyncio.wait({dialing})
-            await closed.wait()
-
-    asyncio.run(scenario())
+    async with serve(never_answer) as port:
+        url = parse_url("wss://server.test")
+        dialing = asyncio.ensure_future(
+            dialer_with(f"http://127.0.0.1:{port}").dial(url, lambda: Stream(Recorder()))
+        )
+        await asked.wait()
+        dialing.cancel()
+        await asyncio.wait({dialing})
+        await closed.wait()
 
 
 class Transport(asyncio.Transport):
@@ -216,32 +188,24 @@ class Transport(asyncio.Transport):
         self.told.append("resume_reading")
 
 
-def test_what_the_server_says_first_is_for_the_next_protocol() -> None:
+async def test_what_the_server_says_first_is_for_the_next_protocol() -> None:
     """F-HTTP-12: from the proxy's answer until the connection is handed over, nothing is read."""
-
-    async def scenario() -> None:
-        tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("tcp://server.test:1"))
-        transport = Transport()
-        tunnel.connection_made(transport)
-        establishing = asyncio.ensure_future(tunnel.establish())
-        await asyncio.sleep(0)
-        tunnel.data_received(OK)
-        assert transport.told == ["write", "pause_reading"]
-        await establishing
-        await tunnel.hand_over(asyncio.Protocol, None)
-        assert transport.told[2:] == ["set_protocol", "resume_reading"]
-
-    asyncio.run(scenario())
+    tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("tcp://server.test:1"))
+    transport = Transport()
+    tunnel.connection_made(transport)
+    establishing = asyncio.ensure_future(tunnel.establish())
+    await asyncio.sleep(0)
+    tunnel.data_received(OK)
+    assert transport.told == ["write", "pause_reading"]
+    await establishing
+    await tunnel.hand_over(asyncio.Protocol, None)
+    assert transport.told[2:] == ["set_protocol", "resume_reading"]
 
 
-def test_an_alert_that_comes_early_is_not_lost() -> None:
+async def test_an_alert_that_comes_early_is_not_lost() -> None:
     """F-HTTP-12: a connection that ends before it is handed over is never handed over."""
-
-    async def scenario() -> None:
-        tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("wss://server.test"))
-        tunnel.abort()  # before there is anything to close
-        tunnel.connection_lost(ConnectionResetError("an alert"))
-        with pytest.raises(ConnectFailed):
-            await tunnel._established
-
-    asyncio.run(scenario())
+    tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("wss://server.test"))
+    tunnel.abort()  # before there is anything to close
+    tunnel.connection_lost(ConnectionResetError("an alert"))
+    with pytest.raises(ConnectFailed):
+        await tunnel._established

@@ -205,20 +205,16 @@ def test_a_process_in_the_background(capfd: pytest.CaptureFixture[str]) -> None:
     assert asyncio.run(start_in_background(failing, {"ROLE": "1"})) == (3, "no\n")
 
 
-def test_a_process_in_the_background_is_cancelled() -> None:
+async def test_a_process_in_the_background_is_cancelled() -> None:
     """F-SHOW-12: as by Ctrl-C, which does not reach it by itself."""
     source = "import sys, time; sys.stderr.close(); time.sleep(600)"
-
-    async def run() -> None:
-        starting = asyncio.ensure_future(
-            start_in_background([sys.executable, "-c", source], {"ROLE": "1"})
-        )
-        await asyncio.sleep(0)
-        starting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await starting
-
-    asyncio.run(run())
+    starting = asyncio.ensure_future(
+        start_in_background([sys.executable, "-c", source], {"ROLE": "1"})
+    )
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
 
 
 def test_letting_go_of_the_streams(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

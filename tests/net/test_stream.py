@@ -16,42 +16,34 @@ async def connect(port: int) -> tuple[Stream, Recorder]:
     return stream, recorder
 
 
-def test_bytes_go_both_ways_and_the_end_is_told_once() -> None:
+async def test_bytes_go_both_ways_and_the_end_is_told_once() -> None:
     """F-WS-1, F-STD-8: data as it comes, then the end without an error."""
-
-    async def scenario() -> None:
-        async with serve(echo) as port:
-            stream, recorder = await connect(port)
-            stream.write(b"hello")
-            await recorder.has(b"hello")
-            assert not stream.ended
-            stream.close()
-            await recorder.has_ended()
-            assert recorder.ends == [None]
-            assert stream.ended
-            stream.write(b"ignored")
-            stream.close()
-            stream.abort()
-
-    asyncio.run(scenario())
+    async with serve(echo) as port:
+        stream, recorder = await connect(port)
+        stream.write(b"hello")
+        await recorder.has(b"hello")
+        assert not stream.ended
+        stream.close()
+        await recorder.has_ended()
+        assert recorder.ends == [None]
+        assert stream.ended
+        stream.write(b"ignored")
+        stream.close()
+        stream.abort()
 
 
-def test_a_reset_is_told() -> None:
+async def test_a_reset_is_told() -> None:
     """F-LIFE-7: the error of the operating system is passed on."""
-
-    async def scenario() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            _stream, recorder = await connect(server.getsockname()[1])
-            # No transport of asyncio: those of Windows send a proper end before they close.
-            peer, _ = server.accept()
-            # Without any lingering, the end of a connection is a reset.
-            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            peer.close()
-            await recorder.has_ended()
-            assert len(recorder.ends) == 1
-            assert isinstance(recorder.ends[0], OSError)
-
-    asyncio.run(scenario())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        _stream, recorder = await connect(server.getsockname()[1])
+        # No transport of asyncio: those of Windows send a proper end before they close.
+        peer, _ = server.accept()
+        # Without any lingering, the end of a connection is a reset.
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.close()
+        await recorder.has_ended()
+        assert len(recorder.ends) == 1
+        assert isinstance(recorder.ends[0], OSError)
 
 
 def test_a_peer_that_does_not_read_is_noticed() -> None:
@@ -96,33 +88,25 @@ def test_a_thread_reads_into_one_buffer() -> None:
         assert other_thread.submit(read_buffer).result() is not read_buffer()
 
 
-def test_the_end_is_waited_for_and_then_made() -> None:
+async def test_the_end_is_waited_for_and_then_made() -> None:
     """F-STD-8: a peer that does not read what was written cannot keep a connection open."""
-
-    async def scenario() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            stream, recorder = await connect(server.getsockname()[1])
-            stream.write(b"x" * 50_000_000)
-            stream.close()
-            assert not stream.ended
-            await asyncio.wait_for(stream.wait_closed(0.01), PATIENCE)
-            assert stream.ended and len(recorder.ends) == 1
-            await asyncio.wait_for(stream.wait_closed(PATIENCE), PATIENCE)
-
-    asyncio.run(scenario())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stream, recorder = await connect(server.getsockname()[1])
+        stream.write(b"x" * 50_000_000)
+        stream.close()
+        assert not stream.ended
+        await asyncio.wait_for(stream.wait_closed(0.01), PATIENCE)
+        assert stream.ended and len(recorder.ends) == 1
+        await asyncio.wait_for(stream.wait_closed(PATIENCE), PATIENCE)
 
 
-def test_a_connection_without_tls_has_no_certificate() -> None:
+async def test_a_connection_without_tls_has_no_certificate() -> None:
     """F-HTTP-15: nothing binds a login to it."""
     held = HeldTransport()
     assert held.certificate == b""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        ours, theirs = socket.socketpair()
-        _, stream = await loop.create_connection(lambda: Stream(Recorder()), sock=ours)
-        assert stream.certificate == b""
-        stream.abort()
-        theirs.close()
-
-    asyncio.run(main())
+    loop = asyncio.get_running_loop()
+    ours, theirs = socket.socketpair()
+    _, stream = await loop.create_connection(lambda: Stream(Recorder()), sock=ours)
+    assert stream.certificate == b""
+    stream.abort()
+    theirs.close()

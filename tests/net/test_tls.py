@@ -227,18 +227,14 @@ def test_a_tool_that_fails_adds_nothing(macos: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.needs_posix
-def test_a_certificate_of_a_keychain_is_trusted_at_the_second_attempt(macos: Path) -> None:
+async def test_a_certificate_of_a_keychain_is_trusted_at_the_second_attempt(macos: Path) -> None:
     """F-HTTP-15: OpenSSL does not know it; the connection succeeds all the same."""
-
-    async def main() -> None:
-        server = trustme_context(macos)
-        async with serve(echo, tls=server) as port:
-            stream = await Dialer().dial(
-                parse_url(f"https://localhost:{port}"), lambda: Stream(Recorder())
-            )
-            stream.abort()
-
-    asyncio.run(main())
+    server = trustme_context(macos)
+    async with serve(echo, tls=server) as port:
+        stream = await Dialer().dial(
+            parse_url(f"https://localhost:{port}"), lambda: Stream(Recorder())
+        )
+        stream.abort()
 
 
 def trustme_context(folder: Path) -> ssl.SSLContext:

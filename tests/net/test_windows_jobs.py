@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -125,44 +124,36 @@ def is_held(path: Path) -> bool:
 
 
 @pytest.mark.needs_windows
-def test_no_descendant_survives_the_end_of_its_server(tmp_path: Path) -> None:
+async def test_no_descendant_survives_the_end_of_its_server(tmp_path: Path) -> None:
     """F-STD-2 F-STD-6: not even one whose parent ended long ago; taskkill would miss it."""
     path = tmp_path / "held"
-
-    async def scenario() -> None:
-        recorder = Recorder()
-        server = await spawn([*python(SERVER), BETWEEN, HELPER, str(path)], recorder)
-        assert await recorder.lines(1) == ["up"]
-        assert is_held(path)
-        server.write(b"\n")
-        error = await recorder.end()
-        assert error.exit_code == 0
-        await until(lambda: not is_held(path), "the helper is gone")
-        await server.stop()
-
-    asyncio.run(scenario())
+    recorder = Recorder()
+    server = await spawn([*python(SERVER), BETWEEN, HELPER, str(path)], recorder)
+    assert await recorder.lines(1) == ["up"]
+    assert is_held(path)
+    server.write(b"\n")
+    error = await recorder.end()
+    assert error.exit_code == 0
+    await until(lambda: not is_held(path), "the helper is gone")
+    await server.stop()
 
 
 @pytest.mark.needs_windows
 @pytest.mark.parametrize("way", ["stop", "abort"])
-def test_stopping_a_server_ends_its_descendants(tmp_path: Path, way: str) -> None:
+async def test_stopping_a_server_ends_its_descendants(tmp_path: Path, way: str) -> None:
     """F-STD-2 F-STD-6"""
     path = tmp_path / "held"
-
-    async def scenario() -> None:
-        recorder = Recorder()
-        deaf = SERVER.replace("sys.stdin.readline()", "__import__('time').sleep(60)")
-        command = [*python(deaf), BETWEEN, HELPER, str(path)]
-        server = await spawn(command, recorder, ladder=StopLadder(close_input=0.01))
-        assert await recorder.lines(1) == ["up"]
-        if way == "stop":
-            await server.stop()
-            assert not is_held(path)
-        else:
-            server.abort()
-            await until(lambda: not is_held(path), "the helper is gone")
-
-    asyncio.run(scenario())
+    recorder = Recorder()
+    deaf = SERVER.replace("sys.stdin.readline()", "__import__('time').sleep(60)")
+    command = [*python(deaf), BETWEEN, HELPER, str(path)]
+    server = await spawn(command, recorder, ladder=StopLadder(close_input=0.01))
+    assert await recorder.lines(1) == ["up"]
+    if way == "stop":
+        await server.stop()
+        assert not is_held(path)
+    else:
+        server.abort()
+        await until(lambda: not is_held(path), "the helper is gone")
 
 
 OWNER = """

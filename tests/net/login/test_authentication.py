@@ -167,37 +167,29 @@ def test_a_missing_option_is_a_usage_error() -> None:
 @pytest.mark.parametrize(
     "auth", ["SECRET", BearerToken("SECRET"), ApiKey("SECRET", "Authorization")]
 )
-def test_a_token_goes_with_every_request(auth: Any) -> None:
+async def test_a_token_goes_with_every_request(auth: Any) -> None:
     """F-AUTH-13: a string is a bearer token; it goes before a header of the same name."""
     endpoint = StreamableEndpoint(McpServer(), session="s", listens=True)
     protected = Protected(endpoint.routes)
     protected.tokens.update({"SECRET": "", "": ""})
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            options = {"headers": {"authorization": "Basic x"}, "auth": auth}
-            async with Client(str(server.url()), **options) as client:
-                await client.list_tools()
-            provider = {"headers": lambda: {"Authorization": "Basic x"}, "auth": auth}
-            async with Client(str(server.url()), **provider) as client:
-                await client.list_tools()
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        options = {"headers": {"authorization": "Basic x"}, "auth": auth}
+        async with Client(str(server.url()), **options) as client:
+            await client.list_tools()
+        provider = {"headers": lambda: {"Authorization": "Basic x"}, "auth": auth}
+        async with Client(str(server.url()), **provider) as client:
+            await client.list_tools()
     assert len(protected.headers_seen) > 8
     assert len(set(protected.headers_seen)) == 1
     assert "SECRET" in str(protected.headers_seen[0])
 
 
-def test_a_wrong_token_is_an_http_error() -> None:
+async def test_a_wrong_token_is_an_http_error() -> None:
     """F-AUTH-13, F-HTTP-7"""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            with pytest.raises(HttpError, match="401"):
-                await Client(str(server.url()), auth="SECRET")
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        with pytest.raises(HttpError, match="401"):
+            await Client(str(server.url()), auth="SECRET")
 
 
 @pytest.mark.parametrize(
@@ -223,28 +215,24 @@ def protected_server(**options: Any) -> Protected:
     return Protected(StreamableEndpoint(McpServer()).routes, **options)
 
 
-def test_logging_in_and_out_by_hand() -> None:
+async def test_logging_in_and_out_by_hand() -> None:
     """F-SHOW-1, F-AUTH-5: before a client exists; out again, and it has to be done anew."""
     protected = protected_server()
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            url = str(server.url())
-            user = User(protected)
-            auth = OAuth(local_development=True, provider=user)
-            await log_in(url, auth)
-            assert await authorizer_for(auth, url).stored_grant() is not None
-            async with Client(url, auth=auth) as client:
-                await client.list_tools()
-            assert len(user.asked) == 1
-            await log_in(url, auth)
-            assert len(user.asked) == 2
-            await log_out(url, auth)
-            assert await authorizer_for(auth, url).stored_grant() is None
-            async with Client(url, auth=auth):
-                assert len(user.asked) == 3
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        url = str(server.url())
+        user = User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        await log_in(url, auth)
+        assert await authorizer_for(auth, url).stored_grant() is not None
+        async with Client(url, auth=auth) as client:
+            await client.list_tools()
+        assert len(user.asked) == 1
+        await log_in(url, auth)
+        assert len(user.asked) == 2
+        await log_out(url, auth)
+        assert await authorizer_for(auth, url).stored_grant() is None
+        async with Client(url, auth=auth):
+            assert len(user.asked) == 3
 
 
 @pytest.mark.parametrize("answers", [True, False])
@@ -294,19 +282,13 @@ def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> 
         assert b"token=SECRET-refresh-1" in revoked[0]
 
 
-def test_logging_out_of_a_programs_credentials() -> None:
+async def test_logging_out_of_a_programs_credentials() -> None:
     """F-AUTH-2: the options say which; whom they were first given to is forgotten."""
-
-    async def main() -> None:
-        store = MemoryStore()
-        auth = ClientCredentials(
-            client_id="c", client_secret="s", trust_first_issuer=True, store=store
-        )
-        await store.save("credential c", {"issuer": "https://wrong.example"})
-        await log_out("https://mcp.example/mcp", auth)
-        assert await store.load("credential c") is None
-
-    asyncio.run(main())
+    store = MemoryStore()
+    auth = ClientCredentials(client_id="c", client_secret="s", trust_first_issuer=True, store=store)
+    await store.save("credential c", {"issuer": "https://wrong.example"})
+    await log_out("https://mcp.example/mcp", auth)
+    assert await store.load("credential c") is None
 
 
 @pytest.mark.parametrize(
@@ -335,7 +317,7 @@ def test_tokens_are_asked_for_with_a_context_of_their_own(
     assert [(mine is network, its is context) for mine, its in made] == [(True, True)]
 
 
-def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
+async def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
     """F-AUTH-11: for whoever has many of them, before any request is sent."""
     loads: list[str] = []
 
@@ -344,145 +326,119 @@ def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
             loads.append(key)
             return await super().load(key)
 
-    async def main() -> None:
-        store = Counting()
-        memory = memory_of(store)
-        await memory.mark("https://1.example/mcp")
-        loads.clear()
-        urls = [f"https://{number}.example/mcp" for number in range(20)]
-        auths = [OAuth(provider=TwoStepLogin(store)) for _ in urls]
-        found = await asyncio.gather(*map(awaits_login, urls, auths))
-        assert [url for url, is_found in zip(urls, found) if is_found] == [urls[1]]
-        assert not loads, "it was read just now"
-
-    asyncio.run(main())
+    store = Counting()
+    memory = memory_of(store)
+    await memory.mark("https://1.example/mcp")
+    loads.clear()
+    urls = [f"https://{number}.example/mcp" for number in range(20)]
+    auths = [OAuth(provider=TwoStepLogin(store)) for _ in urls]
+    found = await asyncio.gather(*map(awaits_login, urls, auths))
+    assert [url for url, is_found in zip(urls, found) if is_found] == [urls[1]]
+    assert not loads, "it was read just now"
 
 
-def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
+async def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
     """F-AUTH-11: that is what it is for."""
     protected = protected_server()
 
     async def nobody(request: object) -> None:
         return None
 
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            user = User(protected, nobody)
-            auth = OAuth(local_development=True, provider=user)
-            for _ in range(2):
-                with pytest.raises(AuthorizationRequired):
-                    await log_in(str(server.url()), auth)
-            assert len(user.asked) == 2
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        user = User(protected, nobody)
+        auth = OAuth(local_development=True, provider=user)
+        for _ in range(2):
+            with pytest.raises(AuthorizationRequired):
+                await log_in(str(server.url()), auth)
+        assert len(user.asked) == 2
 
 
-def test_logging_in_where_nothing_is_refused() -> None:
+async def test_logging_in_where_nothing_is_refused() -> None:
     """F-SHOW-1: a server may want a login later; where, its metadata tells."""
     endpoint = StreamableEndpoint(McpServer())
     protected = protected_server()
-
-    async def main() -> None:
-        async with HttpServer({**protected.routes, **endpoint.routes}) as server:
-            auth = OAuth(local_development=True, provider=User(protected))
-            await log_in(str(server.url()), auth)
-            assert await authorizer_for(auth, str(server.url())).stored_grant() is not None
-
-    asyncio.run(main())
+    async with HttpServer({**protected.routes, **endpoint.routes}) as server:
+        auth = OAuth(local_development=True, provider=User(protected))
+        await log_in(str(server.url()), auth)
+        assert await authorizer_for(auth, str(server.url())).stored_grant() is not None
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_two_steps(whole: bool) -> None:
+async def test_two_steps(whole: bool) -> None:
     """F-AUTH-8, F-AUTH-11: another object with the same store goes on, and nothing is needed."""
     protected = protected_server()
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            url = str(server.url())
-            store = MemoryStore()
-            with pytest.raises(AuthorizationRequired) as caught:
-                await Client(url, auth=OAuth(local_development=True, provider=TwoStepLogin(store)))
-            callback = protected.authorize(caught.value.url)
-            again = OAuth(local_development=True, provider=TwoStepLogin(store))
-            await NeedsAuthMemory(store).mark(url)
-            if whole:
-                await finish_auth(url, callback, auth=again)
-            else:
-                query = dict(pair.split("=") for pair in callback.partition("?")[2].split("&"))
-                await finish_auth(url, query["code"], query["state"], auth=again)
-            assert not await awaits_login(url, again)
-            async with Client(url, auth=again) as client:
-                await client.list_tools()
-            with pytest.raises(AuthError, match="belongs to no login that was begun here"):
-                await finish_auth(url, callback, auth=again)
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        url = str(server.url())
+        store = MemoryStore()
+        with pytest.raises(AuthorizationRequired) as caught:
+            await Client(url, auth=OAuth(local_development=True, provider=TwoStepLogin(store)))
+        callback = protected.authorize(caught.value.url)
+        again = OAuth(local_development=True, provider=TwoStepLogin(store))
+        await NeedsAuthMemory(store).mark(url)
+        if whole:
+            await finish_auth(url, callback, auth=again)
+        else:
+            query = dict(pair.split("=") for pair in callback.partition("?")[2].split("&"))
+            await finish_auth(url, query["code"], query["state"], auth=again)
+        assert not await awaits_login(url, again)
+        async with Client(url, auth=again) as client:
+            await client.list_tools()
+        with pytest.raises(AuthError, match="belongs to no login that was begun here"):
+            await finish_auth(url, callback, auth=again)
 
 
-def test_finishing_with_the_answer_of_another_issuer() -> None:
+async def test_finishing_with_the_answer_of_another_issuer() -> None:
     """F-AUTH-3: mix-up."""
     protected = protected_server()
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            url = str(server.url())
-            auth = OAuth(local_development=True, provider=TwoStepLogin(MemoryStore()))
-            with pytest.raises(AuthorizationRequired) as caught:
-                await Client(url, auth=auth)
-            state = protected.authorize(caught.value.url).partition("state=")[2]
-            with pytest.raises(AuthError, match="another issuer"):
-                await finish_auth(url, "code", state, iss="https://evil.example", auth=auth)
-            assert protected.counts["authorization_code"] == 0
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        url = str(server.url())
+        auth = OAuth(local_development=True, provider=TwoStepLogin(MemoryStore()))
+        with pytest.raises(AuthorizationRequired) as caught:
+            await Client(url, auth=auth)
+        state = protected.authorize(caught.value.url).partition("state=")[2]
+        with pytest.raises(AuthError, match="another issuer"):
+            await finish_auth(url, "code", state, iss="https://evil.example", auth=auth)
+        assert protected.counts["authorization_code"] == 0
 
 
-def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-5: the opening request is refused, authorized, and sent again."""
     protected = protected_server()
     seen: list[bytes] = []
+    async with HttpServer(protected.routes) as server:
 
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-
-            async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                head = await reader.readuntil(b"\r\n\r\n")
-                seen.append(head)
-                if b"GET /mcp" in head:
-                    status = b"401 No" if b"SECRET-token" not in head else b"418 Teapot"
-                    writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
-                    await writer.drain()
-                    return
-                other, back = await asyncio.open_connection("127.0.0.1", server.url().port)
-                back.write(head)
-                length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-                back.write(await reader.readexactly(int(length or b"0")))
-                writer.write(await other.read(65536))
+        async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = await reader.readuntil(b"\r\n\r\n")
+            seen.append(head)
+            if b"GET /mcp" in head:
+                status = b"401 No" if b"SECRET-token" not in head else b"418 Teapot"
+                writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
                 await writer.drain()
-                back.close()
+                return
+            other, back = await asyncio.open_connection("127.0.0.1", server.url().port)
+            back.write(head)
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            back.write(await reader.readexactly(int(length or b"0")))
+            writer.write(await other.read(65536))
+            await writer.drain()
+            back.close()
 
-            async with serve(relay) as port:
-                user = User(protected)
-                auth = OAuth(local_development=True, provider=user)
-                with pytest.raises(HttpError, match="418"):
-                    await Client(f"ws://127.0.0.1:{port}/mcp", auth=auth)
-                assert len(user.asked) == 1
-
-    asyncio.run(main())
+        async with serve(relay) as port:
+            user = User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            with pytest.raises(HttpError, match="418"):
+                await Client(f"ws://127.0.0.1:{port}/mcp", auth=auth)
+            assert len(user.asked) == 1
     assert sum(b"GET /mcp" in head for head in seen) == 2
     assert any(b"Authorization: Bearer SECRET-token-1" in head for head in seen)
 
 
-def test_a_login_that_is_wanted_after_all() -> None:
+async def test_a_login_that_is_wanted_after_all() -> None:
     """F-AUTH-11: the user may ask for it before the 15 minutes are over."""
-
-    async def main() -> None:
-        url = "http://127.0.0.1:9/mcp"
-        auth = OAuth(provider=TwoStepLogin(MemoryStore()))
-        assert auth.provider is not None
-        await memory_of(auth.provider).mark(url)
-        assert await awaits_login(url, auth)
-        await expect_login(url, auth)
-        assert not await awaits_login(url, auth)
-
-    asyncio.run(main())
+    url = "http://127.0.0.1:9/mcp"
+    auth = OAuth(provider=TwoStepLogin(MemoryStore()))
+    assert auth.provider is not None
+    await memory_of(auth.provider).mark(url)
+    assert await awaits_login(url, auth)
+    await expect_login(url, auth)
+    assert not await awaits_login(url, auth)

@@ -45,7 +45,6 @@ from mcpclient.net.login import authentication as runner_module
 from mcpclient.net.login.authentication import FlowRunner, result_at_once
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.net.process_helpers import until
-from tests.support import virtual_time
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -365,7 +364,7 @@ def test_closing_with_a_login_that_is_over_asks_nobody(
     play(scene, client={"protocol_version": "2025-11-25"})
 
 
-def test_a_channel_that_is_refused_asks_nobody() -> None:
+async def test_a_channel_that_is_refused_asks_nobody() -> None:
     """F-AUTH-8: a server may want more for GET than for anything it offers."""
     endpoint = StreamableEndpoint(McpServer(), session="s")
     protected = Protected(endpoint.routes)
@@ -375,38 +374,30 @@ def test_a_channel_that_is_refused_asks_nobody() -> None:
         answer.full(401, {"WWW-Authenticate": "Bearer"})
 
     routes["GET /mcp"] = refuse
-
-    async def main() -> None:
-        async with HttpServer(routes) as server:
-            user = User(protected)
-            auth = OAuth(local_development=True, provider=user)
-            async with Client(str(server.url()), auth=auth) as client:
-                assert await echo(client) == "hi"
-            assert len(user.asked) == 1
-
-    asyncio.run(main())
+    async with HttpServer(routes) as server:
+        user = User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        async with Client(str(server.url()), auth=auth) as client:
+            assert await echo(client) == "hi"
+        assert len(user.asked) == 1
 
 
-def test_a_login_over_legacy_sse() -> None:
+async def test_a_login_over_legacy_sse() -> None:
     """F-AUTH-5, F-HTTP-10: the stream and the messages."""
     endpoint = LegacyEndpoint(McpServer())
     protected = Protected(endpoint.routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            user = User(protected)
-            auth = OAuth(local_development=True, provider=user)
-            async with Client(str(server.url()), auth=auth, transport="sse") as client:
-                assert await echo(client) == "hi"
-                protected.revoke()
-                assert await echo(client) == "hi"
-            assert len(user.asked) == 1
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        user = User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        async with Client(str(server.url()), auth=auth, transport="sse") as client:
+            assert await echo(client) == "hi"
+            protected.revoke()
+            assert await echo(client) == "hi"
+        assert len(user.asked) == 1
     assert protected.counts["refresh_token"] == 1
 
 
-def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
+async def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
     """F-AUTH-13: once; then the refusal is the caller's to see."""
     endpoint = StreamableEndpoint(McpServer())
     protected = Protected(endpoint.routes)
@@ -416,33 +407,27 @@ def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
         given.append(f"token-{len(given)}")
         return given[-1]
 
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            with pytest.raises(HttpError, match="401"):
-                async with Client(str(server.url()), auth=BearerToken(token)):
-                    pass
-            assert len(protected.headers_seen) == 2
-            protected.tokens[f"token-{len(given)}"] = ""
-            async with Client(
-                str(server.url()), auth=BearerToken(lambda: next(iter(protected.tokens)))
-            ) as client:
-                assert await echo(client) == "hi"
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        with pytest.raises(HttpError, match="401"):
+            async with Client(str(server.url()), auth=BearerToken(token)):
+                pass
+        assert len(protected.headers_seen) == 2
+        protected.tokens[f"token-{len(given)}"] = ""
+        async with Client(
+            str(server.url()), auth=BearerToken(lambda: next(iter(protected.tokens)))
+        ) as client:
+            assert await echo(client) == "hi"
 
 
-def test_a_function_that_fails_is_an_error_and_no_endless_wait() -> None:
+async def test_a_function_that_fails_is_an_error_and_no_endless_wait() -> None:
     """F-AUTH-13"""
 
     def token() -> str:
         raise ValueError("SECRET")
 
-    async def main() -> None:
-        with pytest.raises(AuthError, match="Ask failed with ValueError") as caught:
-            await Client("http://127.0.0.1:9/mcp", auth=BearerToken(token))
-        assert "SECRET" not in str(caught.value)
-
-    asyncio.run(main())
+    with pytest.raises(AuthError, match="Ask failed with ValueError") as caught:
+        await Client("http://127.0.0.1:9/mcp", auth=BearerToken(token))
+    assert "SECRET" not in str(caught.value)
 
 
 # The runner alone
@@ -455,7 +440,7 @@ async def runner(provider: Any = None) -> AsyncIterator[FlowRunner]:
     await made.close()
 
 
-def test_effects_are_performed() -> None:
+async def test_effects_are_performed() -> None:
     """F-AUTH-5"""
 
     async def function() -> str:
@@ -466,43 +451,31 @@ def test_effects_are_performed() -> None:
         yield from Wait(0)
         return (yield from Load("key")), (yield from Ask(function)), (yield from Ask(lambda: 5))
 
-    async def main() -> None:
-        async with runner() as made:
-            assert await made.run(flow()) == ({"a": 1}, "asked", 5)
-
-    asyncio.run(main())
+    async with runner() as made:
+        assert await made.run(flow()) == ({"a": 1}, "asked", 5)
 
 
-def test_a_mere_store_leads_no_user() -> None:
+async def test_a_mere_store_leads_no_user() -> None:
     """F-AUTH-9: where a user is needed, that is said."""
-
-    async def main() -> None:
-        async with runner() as made:
-            with pytest.raises(AuthError, match="needs an AuthProvider"):
-                await made.run(
-                    iter(Authorize("https://auth.example/a", "state", "http://127.0.0.1/c"))
-                )
-
-    asyncio.run(main())
+    async with runner() as made:
+        with pytest.raises(AuthError, match="needs an AuthProvider"):
+            await made.run(iter(Authorize("https://auth.example/a", "state", "http://127.0.0.1/c")))
 
 
-def test_a_device_code_goes_to_the_provider() -> None:
+async def test_a_device_code_goes_to_the_provider() -> None:
     """F-AUTH-8"""
     code = ShowDeviceCode("CODE", "https://auth.example/device", None, 60)
 
     def flow() -> Flow[None]:
         yield code
 
-    async def main() -> None:
-        user = User(Protected({}))
-        async with runner(user) as made:
-            await made.run(flow())
-        assert user.codes == [code]
-
-    asyncio.run(main())
+    user = User(Protected({}))
+    async with runner(user) as made:
+        await made.run(flow())
+    assert user.codes == [code]
 
 
-def test_a_passive_flow_obtains_nothing() -> None:
+async def test_a_passive_flow_obtains_nothing() -> None:
     """F-AUTH-5"""
 
     def flow() -> Flow[str]:
@@ -512,12 +485,9 @@ def test_a_passive_flow_obtains_nothing() -> None:
             return "refused"
         return "obtained"
 
-    async def main() -> None:
-        async with runner() as made:
-            assert await made.run(flow(), passive=True) == "refused"
-            assert await made.run(flow()) == "obtained"
-
-    asyncio.run(main())
+    async with runner() as made:
+        assert await made.run(flow(), passive=True) == "refused"
+        assert await made.run(flow()) == "obtained"
 
 
 def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
@@ -570,17 +540,14 @@ def test_it_is_said_why_a_call_waits(
     asyncio.run(main())
 
 
-def test_a_call_that_need_not_wait_any_more_says_nothing(
+@pytest.mark.virtual_time
+async def test_a_call_that_need_not_wait_any_more_says_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """F-AUTH-5"""
-
-    async def main() -> None:
-        async with runner() as made:
-            await made.run(iter(Exclusive("name", iter(Wait(0)))))
-            await asyncio.sleep(10)
-
-    virtual_time.run(main())
+    async with runner() as made:
+        await made.run(iter(Exclusive("name", iter(Wait(0)))))
+        await asyncio.sleep(10)
     assert "waiting for" not in caplog.text
 
 
@@ -678,7 +645,7 @@ def test_a_login_of_another_process_counts_against_connecting(
     play_with_another_process(tmp_path, scene)
 
 
-def test_a_flow_ends_with_its_cancelled_run() -> None:
+async def test_a_flow_ends_with_its_cancelled_run() -> None:
     """F-API-8"""
     ended: list[bool] = []
 
@@ -688,36 +655,30 @@ def test_a_flow_ends_with_its_cancelled_run() -> None:
         finally:
             ended.append(True)
 
-    async def main() -> None:
-        async with runner() as made:
-            task = asyncio.ensure_future(made.run(flow()))
-            await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-
-    asyncio.run(main())
+    async with runner() as made:
+        task = asyncio.ensure_future(made.run(flow()))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
     assert ended == [True]
 
 
-def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> None:
+async def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> None:
     """F-AUTH-8: whether it was closed, or something that the provider waits for was cancelled."""
 
     async def cancelled() -> None:
         raise asyncio.CancelledError
 
-    async def main() -> None:
-        async with runner() as made:
-            with pytest.raises(AuthError, match="given up"):
-                await made.run(iter(Exclusive("name", token_from(cancelled))))
-            waiting = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(60))))))
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            made.abort()
-            with pytest.raises(AuthError, match="given up"):
-                await waiting
-
-    asyncio.run(main())
+    async with runner() as made:
+        with pytest.raises(AuthError, match="given up"):
+            await made.run(iter(Exclusive("name", token_from(cancelled))))
+        waiting = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(60))))))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        made.abort()
+        with pytest.raises(AuthError, match="given up"):
+            await waiting
 
 
 def test_aborting_is_safe_after_the_loop() -> None:

@@ -182,52 +182,41 @@ def test_a_redirect_to_somewhere_else() -> None:
     assert log_in(ScriptedBrowser(), terminal, configured=elsewhere) == Callback("c", "s")
 
 
-def test_a_redirect_to_this_machine() -> None:
+async def test_a_redirect_to_this_machine() -> None:
     """F-AUTH-8: the caller's own port."""
-
-    async def main() -> None:
-        first = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
-        uri = await first.open_redirect(None, ())
-        with pytest.raises(AuthError, match="cannot listen on"):
-            await first.open_redirect(uri, ())
-
-    asyncio.run(main())
+    first = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
+    uri = await first.open_redirect(None, ())
+    with pytest.raises(AuthError, match="cannot listen on"):
+        await first.open_redirect(uri, ())
 
 
-def test_the_port_of_a_registration_is_used_again() -> None:
+async def test_the_port_of_a_registration_is_used_again() -> None:
     """F-AUTH-2: which saves another one, unless somebody else has the port now."""
 
     async def in_own_task(login: BrowserLogin, registered: tuple[str, ...]) -> str:
         return await asyncio.ensure_future(login.open_redirect(None, registered))
 
-    async def main() -> None:
-        login = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
-        uri = await in_own_task(login, ())
-        await asyncio.sleep(0)  # the listener ends with its task
-        assert await in_own_task(login, ("https://app.example/", uri)) == uri
-        await asyncio.sleep(0)
-        held = await BrowserLogin(MemoryStore()).open_redirect(uri, ())
-        assert held == uri
-        assert await in_own_task(login, (uri,)) != uri
-
-    asyncio.run(main())
+    login = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
+    uri = await in_own_task(login, ())
+    await asyncio.sleep(0)  # the listener ends with its task
+    assert await in_own_task(login, ("https://app.example/", uri)) == uri
+    await asyncio.sleep(0)
+    held = await BrowserLogin(MemoryStore()).open_redirect(uri, ())
+    assert held == uri
+    assert await in_own_task(login, (uri,)) != uri
 
 
-def test_the_listener_ends_with_the_task_that_wanted_it() -> None:
+async def test_the_listener_ends_with_the_task_that_wanted_it() -> None:
     """F-AUTH-8: also when no login came of it."""
-
-    async def main() -> None:
-        login = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
-        uri = await asyncio.ensure_future(login.open_redirect(None, ()))
-        await asyncio.sleep(0)
-        with pytest.raises(OSError, match=r"Connect call failed|refused"):
-            await asyncio.open_connection("127.0.0.1", urlsplit(uri).port)
-        assert not login._listeners
-
-    asyncio.run(main())
+    login = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
+    uri = await asyncio.ensure_future(login.open_redirect(None, ()))
+    await asyncio.sleep(0)
+    with pytest.raises(OSError, match=r"Connect call failed|refused"):
+        await asyncio.open_connection("127.0.0.1", urlsplit(uri).port)
+    assert not login._listeners
 
 
-def test_logins_come_one_after_the_other() -> None:
+async def test_logins_come_one_after_the_other() -> None:
     """F-AUTH-11: many servers do not open many pages at once."""
     open_now: list[str] = []
     order: list[str] = []
@@ -240,15 +229,12 @@ def test_logins_come_one_after_the_other() -> None:
         open_now.clear()
         return False
 
-    async def main() -> None:
-        login = BrowserLogin(
-            MemoryStore(), open_browser=browse, terminal=ScriptedTerminal(interactive=False)
-        )
-        await asyncio.gather(
-            *(login.authorize(Authorize(f"https://{n}.example/", "s", "r")) for n in range(3))
-        )
-
-    asyncio.run(main())
+    login = BrowserLogin(
+        MemoryStore(), open_browser=browse, terminal=ScriptedTerminal(interactive=False)
+    )
+    await asyncio.gather(
+        *(login.authorize(Authorize(f"https://{n}.example/", "s", "r")) for n in range(3))
+    )
     assert len(order) == 3
 
 
@@ -264,18 +250,14 @@ def test_a_device_code_is_shown(complete: str | None) -> None:
     assert (complete or "") in text
 
 
-def test_the_store_is_the_callers() -> None:
+async def test_the_store_is_the_callers() -> None:
     """F-AUTH-9"""
-
-    async def main() -> None:
-        store = MemoryStore()
-        for login in (BrowserLogin(store), TwoStepLogin(store)):
-            await login.save("key", {"a": 1})
-            assert await store.load("key") == await login.load("key") == {"a": 1}
-            async with login.lock("name"):
-                pass
-
-    asyncio.run(main())
+    store = MemoryStore()
+    for login in (BrowserLogin(store), TwoStepLogin(store)):
+        await login.save("key", {"a": 1})
+        assert await store.load("key") == await login.load("key") == {"a": 1}
+        async with login.lock("name"):
+            pass
 
 
 def test_the_default_store_is_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -284,18 +266,14 @@ def test_the_default_store_is_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "c.json" in repr(BrowserLogin().store)
 
 
-def test_two_steps_lead_nobody_anywhere() -> None:
+async def test_two_steps_lead_nobody_anywhere() -> None:
     """F-AUTH-8"""
-
-    async def main() -> None:
-        login = TwoStepLogin(MemoryStore())
-        assert await login.authorize(Authorize(PAGE, "s", "r")) is None
-        assert await login.open_redirect("https://app.example/c", ("http://x",)) == (
-            "https://app.example/c"
-        )
-        assert await login.open_redirect(None, ("http://127.0.0.1:5/c",)) == "http://127.0.0.1:5/c"
-        assert await login.open_redirect(None, ()) == "http://127.0.0.1/callback"
-        with pytest.raises(AuthorizationRequired):
-            await login.show_device_code(ShowDeviceCode("C", "https://auth.example/d", None, 1))
-
-    asyncio.run(main())
+    login = TwoStepLogin(MemoryStore())
+    assert await login.authorize(Authorize(PAGE, "s", "r")) is None
+    assert await login.open_redirect("https://app.example/c", ("http://x",)) == (
+        "https://app.example/c"
+    )
+    assert await login.open_redirect(None, ("http://127.0.0.1:5/c",)) == "http://127.0.0.1:5/c"
+    assert await login.open_redirect(None, ()) == "http://127.0.0.1/callback"
+    with pytest.raises(AuthorizationRequired):
+        await login.show_device_code(ShowDeviceCode("C", "https://auth.example/d", None, 1))

@@ -34,43 +34,35 @@ def status(response: bytes) -> int:
     return int(response.split(b" ", 2)[1])
 
 
-def test_the_callback_with_the_state_is_taken() -> None:
+async def test_the_callback_with_the_state_is_taken() -> None:
     """F-AUTH-8: on 127.0.0.1, on a free port, with a clear page."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        parts = urlsplit(listener.redirect_uri)
-        assert (parts.hostname, parts.path) == ("127.0.0.1", "/callback")
-        server: Any = listener._server._server
-        assert [each.getsockname()[0] for each in server.sockets] == ["127.0.0.1"]
-        waiting = asyncio.ensure_future(listener.wait_for("state"))
-        await asyncio.sleep(0)
-        page = await fetch(listener.redirect_uri, get("/callback?code=c&state=state&iss=i"))
-        assert await waiting == Callback("c", "state", "i")
-        assert status(page) == 200
-        assert b"<h1>You are logged in</h1>" in page
-        for header in (b"no-store", b"default-src 'none'", b"no-referrer", b"nosniff"):
-            assert header in page
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    parts = urlsplit(listener.redirect_uri)
+    assert (parts.hostname, parts.path) == ("127.0.0.1", "/callback")
+    server: Any = listener._server._server
+    assert [each.getsockname()[0] for each in server.sockets] == ["127.0.0.1"]
+    waiting = asyncio.ensure_future(listener.wait_for("state"))
+    await asyncio.sleep(0)
+    page = await fetch(listener.redirect_uri, get("/callback?code=c&state=state&iss=i"))
+    assert await waiting == Callback("c", "state", "i")
+    assert status(page) == 200
+    assert b"<h1>You are logged in</h1>" in page
+    for header in (b"no-store", b"default-src 'none'", b"no-referrer", b"nosniff"):
+        assert header in page
+    listener.close()
 
 
-def test_an_error_is_an_answer_too() -> None:
+async def test_an_error_is_an_answer_too() -> None:
     """F-AUTH-8: the page says so, and repeats nothing of what came."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0)
-        target = "/callback?error=access_denied&error_description=%3Cscript%3E&state=s"
-        page = await fetch(listener.redirect_uri, get(target))
-        assert (await waiting).error == "access_denied"
-        assert b"You are not logged in" in page
-        assert b"script" not in page
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0)
+    target = "/callback?error=access_denied&error_description=%3Cscript%3E&state=s"
+    page = await fetch(listener.redirect_uri, get(target))
+    assert (await waiting).error == "access_denied"
+    assert b"You are not logged in" in page
+    assert b"script" not in page
+    listener.close()
 
 
 @pytest.mark.parametrize(
@@ -90,119 +82,93 @@ def test_an_error_is_an_answer_too() -> None:
         (b"\xff\xff\r\n\r\n", 400),
     ],
 )
-def test_anything_else_is_answered_and_ignored(request_bytes: bytes, expected: int) -> None:
+async def test_anything_else_is_answered_and_ignored(request_bytes: bytes, expected: int) -> None:
     """F-AUTH-8: a stray or forged request cannot end the login, nor take its place."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0)
-        assert status(await fetch(listener.redirect_uri, request_bytes)) == expected
-        assert not waiting.done()
-        await fetch(listener.redirect_uri, get("/callback?code=right&state=s"))
-        assert (await waiting).code == "right"
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0)
+    assert status(await fetch(listener.redirect_uri, request_bytes)) == expected
+    assert not waiting.done()
+    await fetch(listener.redirect_uri, get("/callback?code=right&state=s"))
+    assert (await waiting).code == "right"
+    listener.close()
 
 
-def test_nothing_counts_before_a_login_waits_or_after_it_was_answered() -> None:
+async def test_nothing_counts_before_a_login_waits_or_after_it_was_answered() -> None:
     """F-AUTH-8: one answer."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        target = get("/callback?code=c&state=")
-        assert status(await fetch(listener.redirect_uri, target)) == 400
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0)
-        first = await fetch(listener.redirect_uri, get("/callback?code=1&state=s"))
-        second = await fetch(listener.redirect_uri, get("/callback?code=2&state=s"))
-        assert (status(first), status(second)) == (200, 400)
-        assert (await waiting).code == "1"
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    target = get("/callback?code=c&state=")
+    assert status(await fetch(listener.redirect_uri, target)) == 400
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0)
+    first = await fetch(listener.redirect_uri, get("/callback?code=1&state=s"))
+    second = await fetch(listener.redirect_uri, get("/callback?code=2&state=s"))
+    assert (status(first), status(second)) == (200, 400)
+    assert (await waiting).code == "1"
+    listener.close()
 
 
-def test_what_is_too_long_or_incomplete_gets_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_too_long_or_incomplete_gets_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-AUTH-8: bounded in size."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        assert await fetch(listener.redirect_uri, b"GET /" + b"x" * 200_000 + b"\r\n\r\n") == b""
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    assert await fetch(listener.redirect_uri, b"GET /" + b"x" * 200_000 + b"\r\n\r\n") == b""
+    listener.close()
 
 
-def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8: bounded in time."""
     monkeypatch.setattr(local_http, "_REQUEST_TIMEOUT", 0.01)
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        assert await fetch(listener.redirect_uri, b"GET /callback") == b""
-        listener.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    assert await fetch(listener.redirect_uri, b"GET /callback") == b""
+    listener.close()
 
 
-def test_closing_ends_what_still_waits() -> None:
+async def test_closing_ends_what_still_waits() -> None:
     """F-AUTH-8: a browser that has opened a connection ahead holds nothing up."""
-
-    async def main() -> None:
-        listener = await LoopbackListener.open()
-        parts = urlsplit(listener.redirect_uri)
-        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0.01)
-        listener.close()
-        listener.close()
-        assert await asyncio.wait_for(reader.read(), 5) == b""
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        writer.close()
-
-    asyncio.run(main())
+    listener = await LoopbackListener.open()
+    parts = urlsplit(listener.redirect_uri)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0.01)
+    listener.close()
+    listener.close()
+    assert await asyncio.wait_for(reader.read(), 5) == b""
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    writer.close()
 
 
-def test_the_callers_own_address() -> None:
+async def test_the_callers_own_address() -> None:
     """F-AUTH-8: a registered redirect URI with its own port and path; taken, it is an error."""
-
-    async def main() -> None:
-        free = await LoopbackListener.open()
-        port = urlsplit(free.redirect_uri).port
-        free.close()
-        uri = f"http://localhost:{port}/back?x=1"
-        listener = await LoopbackListener.open(uri)
-        assert listener.redirect_uri == uri
-        with pytest.raises(AuthError, match=f"cannot listen on port {port} of localhost"):
-            await LoopbackListener.open(uri)
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0)
-        await fetch(f"http://127.0.0.1:{port}", get("/back?x=1&code=c&state=s"))
-        assert (await waiting).code == "c"
-        listener.close()
-
-    asyncio.run(main())
+    free = await LoopbackListener.open()
+    port = urlsplit(free.redirect_uri).port
+    free.close()
+    uri = f"http://localhost:{port}/back?x=1"
+    listener = await LoopbackListener.open(uri)
+    assert listener.redirect_uri == uri
+    with pytest.raises(AuthError, match=f"cannot listen on port {port} of localhost"):
+        await LoopbackListener.open(uri)
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0)
+    await fetch(f"http://127.0.0.1:{port}", get("/back?x=1&code=c&state=s"))
+    assert (await waiting).code == "c"
+    listener.close()
 
 
-def test_an_address_without_a_path() -> None:
+async def test_an_address_without_a_path() -> None:
     """F-AUTH-8: a browser asks for its root."""
-
-    async def main() -> None:
-        free = await LoopbackListener.open()
-        port = urlsplit(free.redirect_uri).port
-        free.close()
-        listener = await LoopbackListener.open(f"http://127.0.0.1:{port}")
-        waiting = asyncio.ensure_future(listener.wait_for("s"))
-        await asyncio.sleep(0)
-        page = await fetch(f"http://127.0.0.1:{port}", get("/?code=c&state=s"))
-        assert status(page) == 200
-        assert (await waiting).code == "c"
-        listener.close()
-
-    asyncio.run(main())
+    free = await LoopbackListener.open()
+    port = urlsplit(free.redirect_uri).port
+    free.close()
+    listener = await LoopbackListener.open(f"http://127.0.0.1:{port}")
+    waiting = asyncio.ensure_future(listener.wait_for("s"))
+    await asyncio.sleep(0)
+    page = await fetch(f"http://127.0.0.1:{port}", get("/?code=c&state=s"))
+    assert status(page) == 200
+    assert (await waiting).code == "c"
+    listener.close()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_any_mapping_is_a_record(kind: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_locks(kind: str, path: Path) -> None:
+async def test_locks(kind: str, path: Path) -> None:
     """F-AUTH-9: a lock of a store keeps other tasks out."""
     store = MemoryStore() if kind == "memory" else FileStore(path)
     inside: list[int] = []
@@ -77,10 +77,7 @@ def test_locks(kind: str, path: Path) -> None:
             await asyncio.sleep(0)
             inside.pop()
 
-    async def main() -> None:
-        await asyncio.gather(*(work() for _ in range(5)))
-
-    asyncio.run(main())
+    await asyncio.gather(*(work() for _ in range(5)))
 
 
 def test_the_file_is_the_owners_alone(path: Path) -> None:
@@ -107,37 +104,29 @@ def test_another_object_and_another_process_see_it(path: Path) -> None:
     assert printed.strip() == "[1, None]"
 
 
-def test_many_writers_undo_nothing(path: Path) -> None:
+async def test_many_writers_undo_nothing(path: Path) -> None:
     """F-AUTH-9: each change is made under a lock, to what is there then."""
-
-    async def main() -> None:
-        stores = [FileStore(path) for _ in range(4)]
-        await asyncio.gather(
-            *(stores[n % 4].save(f"key {n}", {"n": n}) for n in range(20)),
-        )
-        assert sorted(await stores[0].keys()) == sorted(f"key {n}" for n in range(20))
-
-    asyncio.run(main())
+    stores = [FileStore(path) for _ in range(4)]
+    await asyncio.gather(
+        *(stores[n % 4].save(f"key {n}", {"n": n}) for n in range(20)),
+    )
+    assert sorted(await stores[0].keys()) == sorted(f"key {n}" for n in range(20))
     assert [name for name in os.listdir(path.parent) if name.startswith(path.name)] == [path.name]
 
 
-def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
+async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
     """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
-
-    async def main() -> None:
-        store = FileStore(path)
-        async with store._locks.lock("file"):
-            saving = asyncio.ensure_future(store.save("a", RECORD))
-            for _ in range(20):
-                await asyncio.sleep(0)
-            assert await FileStore(path).load("a") is None
-            saving.cancel()
-            await asyncio.wait({saving})
-            assert await FileStore(path).load("a") is None
-        async with store._locks.lock("file"):
-            assert await FileStore(path).load("a") == RECORD
-
-    asyncio.run(main())
+    store = FileStore(path)
+    async with store._locks.lock("file"):
+        saving = asyncio.ensure_future(store.save("a", RECORD))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert await FileStore(path).load("a") is None
+        saving.cancel()
+        await asyncio.wait({saving})
+        assert await FileStore(path).load("a") is None
+    async with store._locks.lock("file"):
+        assert await FileStore(path).load("a") == RECORD
 
 
 @pytest.mark.parametrize(

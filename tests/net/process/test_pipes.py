@@ -144,7 +144,7 @@ def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
 
 
 @Readers
-def test_a_reader_may_be_closed_from_its_own_callback(make: type[PipeReader]) -> None:
+async def test_a_reader_may_be_closed_from_its_own_callback(make: type[PipeReader]) -> None:
     """F-LIFE-5"""
     readers: list[PipeReader] = []
 
@@ -154,15 +154,11 @@ def test_a_reader_may_be_closed_from_its_own_callback(make: type[PipeReader]) ->
             readers[0].close()
 
     pipe, ends = Pipe.open(), Closing()
-
-    async def main() -> None:
-        readers.append(make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end))
-        pipe.writing.write(b"x")
-        await until(lambda: ends.data == b"x", "the chunk")
-        pipe.writing.close()
-        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
-
-    asyncio.run(main())
+    readers.append(make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end))
+    pipe.writing.write(b"x")
+    await until(lambda: ends.data == b"x", "the chunk")
+    pipe.writing.close()
+    await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
     assert ends.ended == 0
 
 
@@ -197,7 +193,7 @@ def test_a_read_that_fails_is_the_end() -> None:
     assert ends.ended == 1
 
 
-def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
+async def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
     """F-STD-4: a flood is held back in the pipe, not in memory."""
     pipe, ends = Pipe.open(), Ends()
     total = 4 << 20
@@ -207,16 +203,13 @@ def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
             for _ in range(total >> 16):
                 pipe.writing.write(b"f" * 65536)
 
-    async def main() -> None:
-        ThreadedReader(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
-        writer = threading.Thread(target=flood)
-        writer.start()
-        writer.join(0.05)  # blocks the loop meanwhile
-        assert writer.is_alive()
-        await until(lambda: ends.ended == 1, "the end")
-        writer.join()
-
-    asyncio.run(main())
+    ThreadedReader(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
+    writer = threading.Thread(target=flood)
+    writer.start()
+    writer.join(0.05)  # blocks the loop meanwhile
+    assert writer.is_alive()
+    await until(lambda: ends.ended == 1, "the end")
+    writer.join()
     assert len(ends.data) == total
 
 
@@ -238,85 +231,71 @@ def _read_to_end(file: IO[bytes]) -> bytes:
 
 
 @Writers
-def test_a_writer_sends_in_order_and_closes_after_the_last_byte(make: type[PipeWriter]) -> None:
+async def test_a_writer_sends_in_order_and_closes_after_the_last_byte(
+    make: type[PipeWriter],
+) -> None:
     """F-STD-5"""
     chunks = [b"a", b"", b"b" * 300_000, b"c", b"d" * 100_000, b"e"]
-
-    async def main() -> None:
-        pipe, ends = Pipe.open(), Ends()
-        writer = writer_of(make, pipe, ends)
-        for chunk in chunks:
-            writer.write(chunk)
-        writer.finish()
-        writer.finish()
-        writer.write(b"ignored")
-        assert await read_all(pipe) == b"".join(chunks)
-        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
-        assert ends.changes == [True, False] and not ends.broken
-
-    asyncio.run(main())
+    pipe, ends = Pipe.open(), Ends()
+    writer = writer_of(make, pipe, ends)
+    for chunk in chunks:
+        writer.write(chunk)
+    writer.finish()
+    writer.finish()
+    writer.write(b"ignored")
+    assert await read_all(pipe) == b"".join(chunks)
+    await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
+    assert ends.changes == [True, False] and not ends.broken
 
 
 @Writers
-def test_a_writer_pauses_above_the_high_water_mark(make: type[PipeWriter]) -> None:
+async def test_a_writer_pauses_above_the_high_water_mark(make: type[PipeWriter]) -> None:
     """F-STD-5"""
-
-    async def main() -> None:
-        pipe, ends = Pipe.open(), Ends()
-        writer = writer_of(make, pipe, ends)
-        writer.write(b"x" * HIGH_WATER)
-        assert ends.changes == []
-        writer.write(b"y" * 2 * HIGH_WATER)
-        writer.write(b"z" * 2 * HIGH_WATER)
-        assert ends.changes == [True]
-        reading = asyncio.ensure_future(read_all(pipe))
-        await until(lambda: ends.changes == [True, False], "the buffer to empty")
-        writer.finish()
-        assert len(await reading) == 5 * HIGH_WATER
-        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
-
-    asyncio.run(main())
+    pipe, ends = Pipe.open(), Ends()
+    writer = writer_of(make, pipe, ends)
+    writer.write(b"x" * HIGH_WATER)
+    assert ends.changes == []
+    writer.write(b"y" * 2 * HIGH_WATER)
+    writer.write(b"z" * 2 * HIGH_WATER)
+    assert ends.changes == [True]
+    reading = asyncio.ensure_future(read_all(pipe))
+    await until(lambda: ends.changes == [True, False], "the buffer to empty")
+    writer.finish()
+    assert len(await reading) == 5 * HIGH_WATER
+    await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
 
 
 @Writers
-def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[PipeWriter]) -> None:
+async def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[PipeWriter]) -> None:
     """F-STD-5"""
+    pipe, ends = Pipe.open(), Ends()
+    writer = writer_of(make, pipe, ends)
+    writer.write(b"x" * 3 * HIGH_WATER)  # does not fit, so some of it waits
+    pipe.reading.close()
+    await until(lambda: ends.broken == 1, "the news")
+    writer.write(b"y")
+    writer.close()
+    assert pipe.writing.closed
 
-    async def main() -> None:
-        pipe, ends = Pipe.open(), Ends()
-        writer = writer_of(make, pipe, ends)
-        writer.write(b"x" * 3 * HIGH_WATER)  # does not fit, so some of it waits
-        pipe.reading.close()
-        await until(lambda: ends.broken == 1, "the news")
-        writer.write(b"y")
-        writer.close()
-        assert pipe.writing.closed
-
-        other = Pipe.open()
-        other.reading.close()
-        writer = writer_of(make, other, ends)
-        writer.write(b"x")
-        await until(lambda: ends.broken == 2, "the news about the other")
-
-    asyncio.run(main())
+    other = Pipe.open()
+    other.reading.close()
+    writer = writer_of(make, other, ends)
+    writer.write(b"x")
+    await until(lambda: ends.broken == 2, "the news about the other")
 
 
 @Writers
-def test_a_closed_writer_drops_what_waits(make: type[PipeWriter]) -> None:
+async def test_a_closed_writer_drops_what_waits(make: type[PipeWriter]) -> None:
     """F-LIFE-6: no reader is needed to get rid of it."""
-
-    async def main() -> None:
-        pipe, ends = Pipe.open(), Ends()
-        writer = writer_of(make, pipe, ends)
-        writer.write(b"x" * 3 * HIGH_WATER)
-        writer.close()
-        writer.close()
-        pipe.reading.close()
-        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
-        await asyncio.sleep(0)
-        assert not ends.broken
-
-    asyncio.run(main())
+    pipe, ends = Pipe.open(), Ends()
+    writer = writer_of(make, pipe, ends)
+    writer.write(b"x" * 3 * HIGH_WATER)
+    writer.close()
+    writer.close()
+    pipe.reading.close()
+    await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
+    await asyncio.sleep(0)
+    assert not ends.broken
 
 
 @Writers

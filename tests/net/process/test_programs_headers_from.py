@@ -164,70 +164,56 @@ class Guarded:
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-def test_it_is_asked_again_after_a_401(tmp_path: Path, transport: Any) -> None:
+async def test_it_is_asked_again_after_a_401(tmp_path: Path, transport: Any) -> None:
     """F-HTTP-15: once for all calls that were refused; a call's own headers stay."""
     mcp = McpServer()
     endpoint = StreamableEndpoint(mcp) if transport == "http" else LegacyEndpoint(mcp)
-
-    async def main() -> None:
-        guarded = Guarded(endpoint.routes, "2")
-        async with HttpServer(guarded.routes) as server:
-            url = str(server.url("/mcp"))
-            options = {"headers": counting(tmp_path), "transport": transport}
-            async with mcpclient.connect(url, **options) as client:
-                assert runs(tmp_path) == 2
-                guarded.token = "Bearer 3"
-                guarded.seen.clear()
-                calls = [client.call_tool("echo", {"text": str(n)}) for n in range(5)]
-                assert [done.text for done in await asyncio.gather(*calls)] == [*"01234"]
-                assert runs(tmp_path) == 3
-                await client.call_tool("echo", {"text": "x"}, headers={"X-URL": "own"})
-                assert guarded.seen[-1]["x-url"] == "own"
-                assert guarded.seen[0]["x-url"] == url
-                guarded.token = "Bearer 4"
-                await client.call_tool("echo", {"text": "x"}, headers={"X-URL": "own"})
-                assert guarded.seen[-1]["x-url"] == "own"
-
-    asyncio.run(main())
+    guarded = Guarded(endpoint.routes, "2")
+    async with HttpServer(guarded.routes) as server:
+        url = str(server.url("/mcp"))
+        options = {"headers": counting(tmp_path), "transport": transport}
+        async with mcpclient.connect(url, **options) as client:
+            assert runs(tmp_path) == 2
+            guarded.token = "Bearer 3"
+            guarded.seen.clear()
+            calls = [client.call_tool("echo", {"text": str(n)}) for n in range(5)]
+            assert [done.text for done in await asyncio.gather(*calls)] == [*"01234"]
+            assert runs(tmp_path) == 3
+            await client.call_tool("echo", {"text": "x"}, headers={"X-URL": "own"})
+            assert guarded.seen[-1]["x-url"] == "own"
+            assert guarded.seen[0]["x-url"] == url
+            guarded.token = "Bearer 4"
+            await client.call_tool("echo", {"text": "x"}, headers={"X-URL": "own"})
+            assert guarded.seen[-1]["x-url"] == "own"
 
 
-def test_headers_that_stay_the_same_are_refused_for_good(tmp_path: Path) -> None:
+async def test_headers_that_stay_the_same_are_refused_for_good(tmp_path: Path) -> None:
     """F-HTTP-15: a request is sent once, and the program runs twice at most."""
-
-    async def main() -> None:
-        guarded = Guarded(StreamableEndpoint(McpServer()).routes, "right")
-        async with HttpServer(guarded.routes) as server:
-            made = python(
-                "import json, sys; open(sys.argv[1], 'a').write('x'); print('{\"A\": \"b\"}')",
-                str(tmp_path / "ran"),
-            )
-            with pytest.raises(HttpError, match="401"):
-                async with mcpclient.connect(
-                    str(server.url("/mcp")), headers=made, transport="http"
-                ):
-                    pass
-        assert len(guarded.seen) == 1
-        assert runs(tmp_path) == 2
-
-    asyncio.run(main())
+    guarded = Guarded(StreamableEndpoint(McpServer()).routes, "right")
+    async with HttpServer(guarded.routes) as server:
+        made = python(
+            "import json, sys; open(sys.argv[1], 'a').write('x'); print('{\"A\": \"b\"}')",
+            str(tmp_path / "ran"),
+        )
+        with pytest.raises(HttpError, match="401"):
+            async with mcpclient.connect(str(server.url("/mcp")), headers=made, transport="http"):
+                pass
+    assert len(guarded.seen) == 1
+    assert runs(tmp_path) == 2
 
 
-def test_headers_that_change_are_tried_once_more(tmp_path: Path) -> None:
+async def test_headers_that_change_are_tried_once_more(tmp_path: Path) -> None:
     """F-HTTP-15: a server that refuses everything does not have the program run for ever."""
-
-    async def main() -> None:
-        guarded = Guarded(StreamableEndpoint(McpServer()).routes, "never")
-        async with HttpServer(guarded.routes) as server:
-            options: dict[str, Any] = {"headers": counting(tmp_path), "transport": "http"}
-            with pytest.raises(HttpError, match="401"):
-                async with mcpclient.connect(str(server.url("/mcp")), **options):
-                    pass
-        assert len(guarded.seen) == runs(tmp_path) == 2
-
-    asyncio.run(main())
+    guarded = Guarded(StreamableEndpoint(McpServer()).routes, "never")
+    async with HttpServer(guarded.routes) as server:
+        options: dict[str, Any] = {"headers": counting(tmp_path), "transport": "http"}
+        with pytest.raises(HttpError, match="401"):
+            async with mcpclient.connect(str(server.url("/mcp")), **options):
+                pass
+    assert len(guarded.seen) == runs(tmp_path) == 2
 
 
-def test_a_websocket_asks_again_too(tmp_path: Path) -> None:
+async def test_a_websocket_asks_again_too(tmp_path: Path) -> None:
     """F-HTTP-15"""
     requests: list[str] = []
 
@@ -240,13 +226,10 @@ def test_a_websocket_asks_again_too(tmp_path: Path) -> None:
             peer.send(1, json.dumps({"jsonrpc": "2.0", "id": 1}).encode())
         requests.append(peer.request)
 
-    async def main() -> None:
-        async with websocket_server(script) as url:
-            with pytest.raises(mcpclient.McpError):
-                async with mcpclient.connect(url, headers=counting(tmp_path)):
-                    pass
-
-    asyncio.run(main())
+    async with websocket_server(script) as url:
+        with pytest.raises(mcpclient.McpError):
+            async with mcpclient.connect(url, headers=counting(tmp_path)):
+                pass
     assert "Authorization: Bearer 1\r\n" in requests[0]
     assert "Authorization: Bearer 2\r\n" in requests[1]
 

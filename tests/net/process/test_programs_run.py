@@ -34,18 +34,14 @@ def test_one_that_is_not_there(name: str) -> None:
         asyncio.run(run_program([name], b""))
 
 
-def test_cancelling_kills_it() -> None:
+async def test_cancelling_kills_it() -> None:
     """F-SHOW-5: its end is not waited for."""
-
-    async def main() -> None:
-        source = "import time; time.sleep(60)"
-        running = asyncio.ensure_future(run_program([*PYTHON, source], b""))
-        await asyncio.sleep(0)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-
-    asyncio.run(main())
+    source = "import time; time.sleep(60)"
+    running = asyncio.ensure_future(run_program([*PYTHON, source], b""))
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 def read(source: str, *, limit: int = 100, seconds: float = 60) -> tuple[int, bytes]:

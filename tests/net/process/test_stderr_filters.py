@@ -7,53 +7,48 @@ import asyncio
 import pytest
 
 from mcpclient.net.process.stderr import ProbeFilter, StderrTee
-from tests.support import virtual_time
 
 COMPLAINT = b"1 validation error\nmethod\n  not known: 'server/discover'\n  see the manual\n"
 LINES = COMPLAINT.decode().splitlines()
 
 
 @pytest.mark.parametrize(("is_unknown", "shown"), [(True, []), (False, LINES)])
-def test_the_answer_decides_about_what_names_the_method(is_unknown: bool, shown: list[str]) -> None:
+@pytest.mark.virtual_time
+async def test_the_answer_decides_about_what_names_the_method(
+    is_unknown: bool, shown: list[str]
+) -> None:
     """F-STD-4: in memory it is kept in any case."""
     lines: list[str] = []
-
-    async def main() -> None:
-        held = ProbeFilter(lines.append, "server/discover")
-        tee = StderrTee(held)
-        tee.write(b"ready\n" + COMPLAINT)
-        tee.write(b"at work\n")
-        assert lines == []
-        held.decide(is_unknown=is_unknown)
-        assert lines == ["ready", *shown, "at work"]
-        tee.write(COMPLAINT)  # whatever that is, it is not about the probe
-        held.decide(is_unknown=is_unknown)
-        tee.write(b"")
-        assert lines == ["ready", *shown, "at work", *LINES]
-        assert tee.tail() == f"ready\n{COMPLAINT.decode()}at work\n{COMPLAINT.decode()}"
-
-    virtual_time.run(main())
+    held = ProbeFilter(lines.append, "server/discover")
+    tee = StderrTee(held)
+    tee.write(b"ready\n" + COMPLAINT)
+    tee.write(b"at work\n")
+    assert lines == []
+    held.decide(is_unknown=is_unknown)
+    assert lines == ["ready", *shown, "at work"]
+    tee.write(COMPLAINT)  # whatever that is, it is not about the probe
+    held.decide(is_unknown=is_unknown)
+    tee.write(b"")
+    assert lines == ["ready", *shown, "at work", *LINES]
+    assert tee.tail() == f"ready\n{COMPLAINT.decode()}at work\n{COMPLAINT.decode()}"
 
 
-def test_what_is_not_decided_soon_is_shown() -> None:
+@pytest.mark.virtual_time
+async def test_what_is_not_decided_soon_is_shown() -> None:
     """F-STD-4: a user may have to read it; nor is more held than 64 KiB."""
     lines: list[str] = []
-
-    async def main() -> None:
-        tee = StderrTee(ProbeFilter(lines.append, "server/discover"))
-        for text in (b"log in for server/discover: https://a.example\n", b"waiting\n"):
-            tee.write(text)
-            await asyncio.sleep(2.9)
-            assert lines == []
-            await asyncio.sleep(0.2)
-            assert lines == [text.decode().strip()]
-            lines.clear()
-        for _ in range(2):
-            assert lines == []
-            tee.write(b"x" * 60_000 + b"\n")
-        assert lines == ["x" * 60_000] * 2
-
-    virtual_time.run(main())
+    tee = StderrTee(ProbeFilter(lines.append, "server/discover"))
+    for text in (b"log in for server/discover: https://a.example\n", b"waiting\n"):
+        tee.write(text)
+        await asyncio.sleep(2.9)
+        assert lines == []
+        await asyncio.sleep(0.2)
+        assert lines == [text.decode().strip()]
+        lines.clear()
+    for _ in range(2):
+        assert lines == []
+        tee.write(b"x" * 60_000 + b"\n")
+    assert lines == ["x" * 60_000] * 2
 
 
 # Python writes each line by itself.
@@ -65,34 +60,30 @@ OWN = b"".join(TRACEBACK).decode().splitlines()
     ("last", "shown"),
     [(b"  | server/discover", []), (b"  | no database", [*OWN, "  | no database"])],
 )
-def test_a_traceback_is_shown_unless_it_is_about_the_method(last: bytes, shown: list[str]) -> None:
+@pytest.mark.virtual_time
+async def test_a_traceback_is_shown_unless_it_is_about_the_method(
+    last: bytes, shown: list[str]
+) -> None:
     """F-STD-4: it comes in pieces, of which few name the method."""
     lines: list[str] = []
-
-    async def main() -> None:
-        held = ProbeFilter(lines.append, "server/discover")
-        tee = StderrTee(held)
-        for piece in (b"ready\n", *TRACEBACK, last):
-            tee.write(piece)
-        tee.write(b"")
-        held.decide(is_unknown=True)
-
-    virtual_time.run(main())
+    held = ProbeFilter(lines.append, "server/discover")
+    tee = StderrTee(held)
+    for piece in (b"ready\n", *TRACEBACK, last):
+        tee.write(piece)
+    tee.write(b"")
+    held.decide(is_unknown=True)
     assert lines == ["ready", *shown]
 
 
-def test_what_a_second_start_repeats_is_not_shown_before() -> None:
+@pytest.mark.virtual_time
+async def test_what_a_second_start_repeats_is_not_shown_before() -> None:
     """F-STD-7: a server that ended over the probe writes the same again."""
     lines: list[str] = []
-
-    async def main() -> None:
-        held = ProbeFilter(lines.append, "server/discover")
-        tee = StderrTee(held)
-        tee.write(b"ready\nno database")
-        tee.write(b"")
-        held.restarted()
-        held.decide(is_unknown=True)
-        await asyncio.sleep(10)
-        assert lines == [] and tee.tail() == "ready\nno database"
-
-    virtual_time.run(main())
+    held = ProbeFilter(lines.append, "server/discover")
+    tee = StderrTee(held)
+    tee.write(b"ready\nno database")
+    tee.write(b"")
+    held.restarted()
+    held.decide(is_unknown=True)
+    await asyncio.sleep(10)
+    assert lines == [] and tee.tail() == "ready\nno database"

@@ -162,20 +162,15 @@ def test_a_leader_that_ends_after_sigterm_gives_the_others_their_time() -> None:
     ]
 
 
-def test_after_cancel_nothing_happens_any_more() -> None:
+@pytest.mark.virtual_time
+async def test_after_cancel_nothing_happens_any_more() -> None:
     """F-LIFE-5"""
     group = ScriptedGroup()
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        stopping = Stopping(
-            loop, StopLadder(), group, group.close_input, lambda: group.note("gone")
-        )
-        stopping.begin()
-        stopping.cancel()
-        stopping.leader_ended()
-        stopping.begin()
-        await asyncio.sleep(10)
-
-    virtual_time.run(main())
+    loop = asyncio.get_running_loop()
+    stopping = Stopping(loop, StopLadder(), group, group.close_input, lambda: group.note("gone"))
+    stopping.begin()
+    stopping.cancel()
+    stopping.leader_ended()
+    stopping.begin()
+    await asyncio.sleep(10)
     assert group.events == [(0.0, "close input")]

@@ -29,21 +29,17 @@ def let_end(process: subprocess.Popen[bytes]) -> None:
 
 
 @BothWays
-def test_the_exit_code_is_told_once(threads: bool) -> None:
+async def test_the_exit_code_is_told_once(threads: bool) -> None:
     """F-LIFE-7"""
     codes: list[int] = []
-
-    async def main() -> None:
-        process = start()
-        watch = ExitWatch(asyncio.get_running_loop(), process, codes.append, threads)
-        await asyncio.sleep(0)
-        assert not codes
-        let_end(process)
-        await until(lambda: bool(codes), "the exit code")
-        watch.close()
-        watch.close()
-
-    asyncio.run(main())
+    process = start()
+    watch = ExitWatch(asyncio.get_running_loop(), process, codes.append, threads)
+    await asyncio.sleep(0)
+    assert not codes
+    let_end(process)
+    await until(lambda: bool(codes), "the exit code")
+    watch.close()
+    watch.close()
     assert codes == [5]
 
 
@@ -63,37 +59,32 @@ def test_a_process_is_collected_when_nobody_watches_any_more(threads: bool) -> N
     assert not codes
 
 
-def test_closing_after_the_process_has_been_collected_starts_nothing() -> None:
+async def test_closing_after_the_process_has_been_collected_starts_nothing() -> None:
     """F-LIFE-5"""
-
-    async def main() -> None:
-        process = start()
-        watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
-        let_end(process)
-        process.wait()
-        before = threading.active_count()
-        watch.close()
-        assert threading.active_count() == before
-
-    asyncio.run(main())
+    process = start()
+    watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
+    let_end(process)
+    process.wait()
+    before = threading.active_count()
+    watch.close()
+    assert threading.active_count() == before
 
 
-def test_closing_while_the_interpreter_ends_does_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_while_the_interpreter_ends_does_not_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-LIFE-5: no thread can be started then."""
 
     def refused(thread: threading.Thread) -> None:
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
-    async def main() -> None:
-        process = start()
-        watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
-        with monkeypatch.context() as patch:
-            patch.setattr(threading.Thread, "start", refused)
-            watch.close()
-        let_end(process)
-        process.wait()
-
-    asyncio.run(main())
+    process = start()
+    watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        watch.close()
+    let_end(process)
+    process.wait()
 
 
 def test_without_a_process_descriptor_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,16 +106,12 @@ def test_without_a_process_descriptor_a_thread_waits(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs process descriptors")
-def test_a_process_descriptor_costs_no_thread() -> None:
+async def test_a_process_descriptor_costs_no_thread() -> None:
     """F-STD-2: Python warns programs that fork beside a thread."""
-
-    async def main() -> None:
-        process = start()
-        before = threading.active_count()
-        codes: list[int] = []
-        ExitWatch(asyncio.get_running_loop(), process, codes.append, False)
-        assert threading.active_count() == before
-        let_end(process)
-        await until(lambda: bool(codes), "the exit code")
-
-    asyncio.run(main())
+    process = start()
+    before = threading.active_count()
+    codes: list[int] = []
+    ExitWatch(asyncio.get_running_loop(), process, codes.append, False)
+    assert threading.active_count() == before
+    let_end(process)
+    await until(lambda: bool(codes), "the exit code")
