@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Callable
 
 from mcpclient.errors import McpError
@@ -13,7 +14,6 @@ from mcpclient.framing.uri import Url
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import HttpClient, HttpRequest
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with
-from tests.support.virtual_time import run
 
 hello = answer_with(200, {"Content-Type": "text/plain"}, b"hello")
 
@@ -67,21 +67,15 @@ async def fetch(
     return sink
 
 
-Work = Callable[[HttpServer, HttpClient], Awaitable[None]]
-
-
-def with_server(handler: Handler, work: Work) -> None:
-    """Run ``work`` with a server that gives all requests to ``handler``."""
-
-    async def main() -> None:
-        client = HttpClient(Dialer())
-        async with HttpServer(dict.fromkeys(("GET", "POST", "DELETE"), handler)) as server:
-            try:
-                await work(server, client)
-            finally:
-                await client.close()
-
-    run(main())
+@asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[tuple[HttpServer, HttpClient]]:
+    """Give a server that passes all requests to ``handler``, and a client."""
+    client = HttpClient(Dialer())
+    async with HttpServer(dict.fromkeys(("GET", "POST", "DELETE"), handler)) as server:
+        try:
+            yield server, client
+        finally:
+            await client.close()
 
 
 def raw(*pieces: bytes, cut: bool = True) -> Handler:

@@ -26,16 +26,17 @@ from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest
 from mcpclient.net.http_connection import HttpConnection
 from mcpclient.net.network_options import NetworkOptions
-from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, with_server
+from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+
+pytestmark = pytest.mark.virtual_time
 
 # The pool
 
 
-def test_a_request_arrives_as_it_was_meant() -> None:
+async def test_a_request_arrives_as_it_was_meant() -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         sink = await fetch(client, server.url("/a?b=c"), "POST", b"body", (("X-One", "1"),))
         assert (sink.status, sink.body, sink.error) == (200, b"hello", None)
         (request,) = server.requests
@@ -46,13 +47,10 @@ def test_a_request_arrives_as_it_was_meant() -> None:
             "content-length": "4",
         }
 
-    with_server(hello, work)
 
-
-def test_requests_in_sequence_share_a_connection_and_parallel_ones_do_not() -> None:
+async def test_requests_in_sequence_share_a_connection_and_parallel_ones_do_not() -> None:
     """F-WIRE-5: keep-alive."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         for _ in range(3):
             await fetch(client, server.url())
         assert server.connections == 1
@@ -61,38 +59,29 @@ def test_requests_in_sequence_share_a_connection_and_parallel_ones_do_not() -> N
         await asyncio.gather(*(fetch(client, server.url()) for _ in range(5)))
         assert server.connections == 5
 
-    with_server(hello, work)
 
-
-def test_headers_that_change_every_time_do_not_pile_up() -> None:
+async def test_headers_that_change_every_time_do_not_pile_up() -> None:
     """F-HTTP-1"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         request = HttpRequest("GET", server.url(), ())
         for number in range(1000):
             request = request._replace(headers=(("X-Token", str(number)),))
             assert f"X-Token: {number}\r\n".encode() in client.encode(request)
         assert client._encode_field.cache_info().currsize <= 256
 
-    with_server(hello, work)
-
 
 @pytest.mark.parametrize("header", [("Bad\r\nName", "x"), ("X", "a\r\nInjected: yes")])
-def test_a_header_that_cannot_be_sent_is_refused_at_once(header: tuple[str, str]) -> None:
+async def test_a_header_that_cannot_be_sent_is_refused_at_once(header: tuple[str, str]) -> None:
     """F-HTTP-1"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         with pytest.raises(UsageError):
             client.request(HttpRequest("GET", server.url(), (header,)), Recorder())
         assert server.connections == 0
 
-    with_server(hello, work)
 
-
-def test_a_connection_the_server_closes_while_idle_is_not_used_again() -> None:
+async def test_a_connection_the_server_closes_while_idle_is_not_used_again() -> None:
     """F-WIRE-5: also for a request that may not be repeated."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         await fetch(client, server.url())
         server.drop_connections()
         await asyncio.sleep(1)
@@ -100,19 +89,14 @@ def test_a_connection_the_server_closes_while_idle_is_not_used_again() -> None:
         assert sink.body == b"hello"
         assert server.connections == 2
 
-    with_server(hello, work)
 
-
-def test_the_pool_forgets_what_the_server_has_closed() -> None:
+async def test_the_pool_forgets_what_the_server_has_closed() -> None:
     """F-WIRE-5: it is not kept until another request looks for it."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         await fetch(client, server.url())
         server.drop_connections()
         await asyncio.sleep(1)
         assert not any(client._idle.values())
-
-    with_server(hello, work)
 
 
 @pytest.mark.parametrize(
@@ -127,11 +111,12 @@ def test_the_pool_forgets_what_the_server_has_closed() -> None:
         ("timeout=" + "9" * 5000, 5),
     ],
 )
-def test_an_idle_connection_is_dropped_in_time(keep_alive: str | None, seconds: float) -> None:
+async def test_an_idle_connection_is_dropped_in_time(
+    keep_alive: str | None, seconds: float
+) -> None:
     """F-HTTP-16: a second before the server closes it, after five where it does not say when."""
     headers = {} if keep_alive is None else {"Keep-Alive": keep_alive}
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(answer_with(200, headers, b"hello")) as (server, client):
         await fetch(client, server.url())
         await asyncio.sleep(seconds * 0.9)
         await fetch(client, server.url(), "POST", b"", repeatable=False)
@@ -143,55 +128,45 @@ def test_an_idle_connection_is_dropped_in_time(keep_alive: str | None, seconds: 
         await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert server.connections == 2
 
-    with_server(answer_with(200, headers, b"hello"), work)
 
-
-def test_each_idle_connection_has_its_own_time() -> None:
+async def test_each_idle_connection_has_its_own_time() -> None:
     """F-HTTP-16"""
 
     async def handler(request: Request, answer: Answer) -> None:
         answer.full(200, {"Keep-Alive": f"timeout={request.target[1:]}"}, b"")
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(handler) as (server, client):
         await asyncio.gather(*(fetch(client, server.url(f"/{n}")) for n in (21, 11, 3)))
         for seconds, left in ((25, 0), (1, 0)):
             await asyncio.sleep(seconds)
             assert server.open_connections == left
         assert not client._connections
 
-    with_server(handler, work)
 
-
-def test_a_connection_that_is_too_old_is_not_used_before_its_timer_comes() -> None:
+async def test_a_connection_that_is_too_old_is_not_used_before_its_timer_comes() -> None:
     """F-HTTP-16"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         await fetch(client, server.url())
         (connection,) = client._connections
         connection.expires_at = asyncio.get_running_loop().time()
         await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert (server.connections, server.open_connections) == (2, 1)
 
-    with_server(hello, work)
 
-
-def test_a_connection_is_idle_from_the_end_of_a_long_request_on() -> None:
+async def test_a_connection_is_idle_from_the_end_of_a_long_request_on() -> None:
     """F-HTTP-16: not from its beginning."""
 
     async def handler(request: Request, answer: Answer) -> None:
         await asyncio.sleep(float(request.target[1:]))
         answer.full(200, {}, b"")
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(handler) as (server, client):
         for seconds in (0, 8, 4, 1):
             await fetch(client, server.url(f"/{seconds}"))
             await asyncio.sleep(0.9)
         assert (server.connections, server.open_connections) == (1, 1)
 
-    with_server(handler, work)
 
-
-@pytest.mark.virtual_time
 async def test_a_request_of_which_nothing_was_accepted_goes_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -228,21 +203,18 @@ def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:
 
 
 @pytest.mark.parametrize("ending", [Answer.cut, Answer.reset])
-def test_a_stale_connection_is_replaced_once_for_a_repeatable_request(
+async def test_a_stale_connection_is_replaced_once_for_a_repeatable_request(
     ending: Callable[[Answer], None],
 ) -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(close_when_asked_again(ending)) as (server, client):
         await fetch(client, server.url())
         sink = await fetch(client, server.url("/again"), "POST", b"x")
         assert (sink.body, sink.error) == (b"hello", None)
         assert [request.connection for request in server.requests] == [1, 1, 2]
 
-    with_server(close_when_asked_again(ending), work)
 
-
-def test_a_second_idle_connection_is_not_tried() -> None:
+async def test_a_second_idle_connection_is_not_tried() -> None:
     """F-WIRE-5: what is repeated goes over a fresh one; the others may be as stale."""
 
     async def handler(request: Request, answer: Answer) -> None:
@@ -251,83 +223,67 @@ def test_a_second_idle_connection_is_not_tried() -> None:
         else:
             answer.full(200, {}, b"hello")
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(handler) as (server, client):
         await asyncio.gather(*(fetch(client, server.url()) for _ in range(2)))
         sink = await fetch(client, server.url("/again"))
         assert (sink.body, sink.error) == (b"hello", None)
         assert [request.connection for request in server.requests[2:]][1:] == [3]
 
-    with_server(handler, work)
 
-
-def test_a_stale_connection_is_never_replaced_where_repeating_is_not_safe() -> None:
+async def test_a_stale_connection_is_never_replaced_where_repeating_is_not_safe() -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(close_when_asked_again(Answer.cut)) as (server, client):
         await fetch(client, server.url())
         sink = await fetch(client, server.url("/again"), "POST", b"x", repeatable=False)
         assert isinstance(sink.error, ConnectionLost)
         assert len(server.requests) == 2
 
-    with_server(close_when_asked_again(Answer.cut), work)
 
-
-def test_nothing_is_repeated_once_a_byte_of_the_answer_has_come() -> None:
+async def test_nothing_is_repeated_once_a_byte_of_the_answer_has_come() -> None:
     """F-WIRE-5"""
 
     def half(answer: Answer) -> None:
         answer.raw(b"HTTP/1.1 2")
         answer.cut()
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(close_when_asked_again(half)) as (server, client):
         await fetch(client, server.url())
         sink = await fetch(client, server.url("/again"))
         assert isinstance(sink.error, ConnectionLost)
         assert len(server.requests) == 2
 
-    with_server(close_when_asked_again(half), work)
 
-
-def test_a_fresh_connection_that_fails_is_not_tried_again() -> None:
+async def test_a_fresh_connection_that_fails_is_not_tried_again() -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(raw()) as (server, client):
         sink = await fetch(client, server.url())
         assert isinstance(sink.error, ConnectionLost)
         assert len(server.requests) == 1
-
-    with_server(raw(), work)
 
 
 # Bodies
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_compressed_bodies_are_decoded(coding: str) -> None:
+async def test_compressed_bodies_are_decoded(coding: str) -> None:
     """F-WIRE-5: compressed bodies."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
-        assert (await fetch(client, server.url())).body == b"hello" * 1000
-
     body = compressed(b"hello" * 1000, coding)
-    with_server(answer_with(200, {"Content-Encoding": coding}, body), work)
+    async with serving(answer_with(200, {"Content-Encoding": coding}, body)) as (server, client):
+        assert (await fetch(client, server.url())).body == b"hello" * 1000
 
 
 @pytest.mark.parametrize(
     "body", [compressed(b"hello" * 1000, "gzip")[:-9], b"this is not gzip"], ids=["cut", "wrong"]
 )
-def test_a_broken_coding_fails_its_request_only(body: bytes) -> None:
+async def test_a_broken_coding_fails_its_request_only(body: bytes) -> None:
     """F-WIRE-5: compressed bodies."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    bad = answer_with(200, {"Content-Encoding": "gzip"}, body)
+    async with serving(in_turn(bad, hello)) as (server, client):
         assert isinstance((await fetch(client, server.url())).error, ProtocolViolation)
         assert (await fetch(client, server.url())).body == b"hello"
 
-    bad = answer_with(200, {"Content-Encoding": "gzip"}, body)
-    with_server(in_turn(bad, hello), work)
 
-
-def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> None:
+async def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> None:
     """F-WIRE-5: nothing is read any more of a body that has no meaning."""
 
     async def handler(request: Request, answer: Answer) -> None:
@@ -335,18 +291,16 @@ def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> None:
         answer.raw(b"this is not gzip")
         await answer.stall()
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(handler) as (server, client):
         assert isinstance((await fetch(client, server.url())).error, ProtocolViolation)
         await asyncio.sleep(1)
         assert server.open_connections == 0
 
-    with_server(handler, work)
 
-
-def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
+async def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
     """F-WIRE-5: decoding goes no further than somebody reads."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    bomb = compressed(bytes(2**26), "gzip")
+    async with serving(answer_with(200, {"Content-Encoding": "gzip"}, bomb)) as (server, client):
         sink = Recorder()
         exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
         stopped = asyncio.get_running_loop().create_future()
@@ -361,17 +315,13 @@ def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
         assert sink.pieces == 1
         assert len(sink.body) < 2**21
 
-    bomb = compressed(bytes(2**26), "gzip")
-    with_server(answer_with(200, {"Content-Encoding": "gzip"}, bomb), work)
-
 
 # Cookies
 
 
-def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
+async def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
     """F-HTTP-14: cookies of load balancers."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(answer_with(200, {"Set-Cookie": "node=b7; Path=/"})) as (server, client):
         await fetch(client, server.url())
         await fetch(client, server.url())
         await fetch(client, server.url(), headers=(("Cookie", "own=1"), ("X-One", "1")))
@@ -384,13 +334,13 @@ def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
         assert set(third.headers["cookie"].split("; ")) == {"own=1", "node=b7"}
         assert third.headers["x-one"] == "1"
 
-    with_server(answer_with(200, {"Set-Cookie": "node=b7; Path=/"}), work)
 
-
-def test_a_cookie_of_any_answer_is_kept() -> None:
+async def test_a_cookie_of_any_answer_is_kept() -> None:
     """F-HTTP-14: the request that a redirect leads to has it already."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    moved = answer_with(307, {"Location": "/new", "Set-Cookie": "node=b7; Path=/"})
+    async with serving(
+        in_turn(moved, answer_with(404, {"Set-Cookie": "node=b8; Path=/"}), hello)
+    ) as (server, client):
         await fetch(client, server.url())
         await fetch(client, server.url())
         assert [request.headers.get("cookie") for request in server.requests] == [
@@ -399,18 +349,15 @@ def test_a_cookie_of_any_answer_is_kept() -> None:
             "node=b8",
         ]
 
-    moved = answer_with(307, {"Location": "/new", "Set-Cookie": "node=b7; Path=/"})
-    with_server(in_turn(moved, answer_with(404, {"Set-Cookie": "node=b8; Path=/"}), hello), work)
-
 
 # Redirects
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) -> None:
+async def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) -> None:
     """F-HTTP-8: redirects never carry credentials elsewhere."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    redirect = answer_with(status, {"Location": "/new?x=1"}, b"moved")
+    async with serving(in_turn(redirect, hello)) as (server, client):
         headers = (("Authorization", "Bearer t"),)
         sink = Recorder()
         request = HttpRequest("POST", server.url("/old"), headers, b"body")
@@ -422,24 +369,19 @@ def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) 
         assert (second.method, second.target, second.body) == ("POST", "/new?x=1", b"body")
         assert second.headers == first.headers
 
-    redirect = answer_with(status, {"Location": "/new?x=1"}, b"moved")
-    with_server(in_turn(redirect, hello), work)
 
-
-def test_a_redirected_request_is_sent_as_it_was_renewed() -> None:
+async def test_a_redirected_request_is_sent_as_it_was_renewed() -> None:
     """F-AUTH-7: a proof that is good for one sending is not sent twice."""
 
     async def renew(request: HttpRequest) -> HttpRequest:
         return HttpRequest("POST", request.url, (("DPoP", "second"),), renew=renew)
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(in_turn(answer_with(307, {"Location": "/new"}), hello)) as (server, client):
         sink = Recorder()
         client.request(HttpRequest("POST", server.url(), (("DPoP", "first"),), renew=renew), sink)
         await sink.over
         sent = [(request.target, request.headers["dpop"]) for request in server.requests]
         assert sent == [("/mcp", "first"), ("/new", "second")]
-
-    with_server(in_turn(answer_with(307, {"Location": "/new"}), hello), work)
 
 
 @pytest.mark.parametrize(
@@ -455,16 +397,13 @@ def test_a_redirected_request_is_sent_as_it_was_renewed() -> None:
         (307, None),
     ],
 )
-def test_other_redirects_are_the_answer(status: int, location: str | None) -> None:
+async def test_other_redirects_are_the_answer(status: int, location: str | None) -> None:
     """F-HTTP-8: nobody else is told anything."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    headers = {"Location": location} if location is not None else {}
+    async with serving(answer_with(status, headers)) as (server, client):
         sink = await fetch(client, server.url(), "POST", b"body")
         assert sink.status == status
         assert len(server.requests) == 1
-
-    headers = {"Location": location} if location is not None else {}
-    with_server(answer_with(status, headers), work)
 
 
 @pytest.mark.parametrize("location", ["http://host.example/a", "http://host.example:443/a"])
@@ -483,45 +422,35 @@ def test_a_redirect_from_https_to_http_is_the_answer(location: str) -> None:
     client.abort()
 
 
-def test_a_redirect_loop_ends() -> None:
+async def test_a_redirect_loop_ends() -> None:
     """F-HTTP-8"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(answer_with(307, {"Location": "/mcp"})) as (server, client):
         sink = await fetch(client, server.url(), "POST", b"body")
         assert sink.status == 307
         assert len(server.requests) == 6
 
-    with_server(answer_with(307, {"Location": "/mcp"}), work)
 
-
-def test_a_redirect_cut_short_is_a_lost_connection() -> None:
+async def test_a_redirect_cut_short_is_a_lost_connection() -> None:
     """F-HTTP-8"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    answer = b"HTTP/1.1 307 Moved\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx"
+    async with serving(raw(answer)) as (server, client):
         sink = await fetch(client, server.url())
         assert isinstance(sink.error, ConnectionLost)
         assert sink.head is None
-
-    answer = b"HTTP/1.1 307 Moved\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx"
-    with_server(raw(answer), work)
 
 
 # Giving up
 
 
-def test_no_server_is_a_failure_to_connect() -> None:
+async def test_no_server_is_a_failure_to_connect() -> None:
     """F-LIFE-7"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (_, client):
         async with HttpServer() as other:
             nowhere = other.url()
         sink = await fetch(client, nowhere)
         assert isinstance(sink.error, ConnectFailed)
 
-    with_server(hello, work)
 
-
-@pytest.mark.virtual_time
 async def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
     """F-HTTP-12: whatever goes wrong while connecting, the request ends."""
     client = HttpClient(Dialer(NetworkOptions(ca_file=5)))  # type: ignore[arg-type]
@@ -531,7 +460,7 @@ async def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
     assert "TypeError" in sink.error.reason
 
 
-def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:
+async def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:
     """F-API-8"""
 
     async def handler(request: Request, answer: Answer) -> None:
@@ -539,7 +468,7 @@ def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:
         answer.event("x")
         await answer.stall()
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(handler) as (server, client):
         sink = Recorder()
         exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
         await asyncio.sleep(1)
@@ -550,14 +479,11 @@ def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:
         assert server.open_connections == 0
         assert not sink.over.done()
 
-    with_server(handler, work)
-
 
 @pytest.mark.parametrize("turns", range(12))
-def test_a_request_aborted_while_it_connects_leaves_nothing(turns: int) -> None:
+async def test_a_request_aborted_while_it_connects_leaves_nothing(turns: int) -> None:
     """F-API-8: at whichever turn of the loop that happens."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         sink = Recorder()
         exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
         for _ in range(turns):
@@ -568,10 +494,8 @@ def test_a_request_aborted_while_it_connects_leaves_nothing(turns: int) -> None:
         assert server.open_connections == len(client._connections)
         assert not client.tasks._tasks
 
-    with_server(hello, work)
 
-
-def test_a_sink_may_abort_at_the_head() -> None:
+async def test_a_sink_may_abort_at_the_head() -> None:
     """F-API-8: whatever else came with it is dropped."""
 
     class Impatient(Recorder):
@@ -581,23 +505,21 @@ def test_a_sink_may_abort_at_the_head() -> None:
             super().head_received(head)
             self.exchange.abort()
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         sink = Impatient()
         sink.exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
         await asyncio.sleep(1)
         assert sink.head is not None and sink.body == b""
         assert not client._connections
 
-    with_server(hello, work)
 
-
-def test_closing_ends_everything_and_is_silent() -> None:
+async def test_closing_ends_everything_and_is_silent() -> None:
     """F-LIFE-6"""
 
     async def stall(request: Request, answer: Answer) -> None:
         await answer.stall()
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(stall) as (server, client):
         running, connecting = Recorder(), Recorder()
         client.request(HttpRequest("GET", server.url(), ()), running)
         await asyncio.sleep(1)
@@ -610,13 +532,10 @@ def test_closing_ends_everything_and_is_silent() -> None:
         assert server.open_connections == 0
         assert not client._connections and not client.tasks._tasks
 
-    with_server(stall, work)
 
-
-def test_a_connection_that_ends_while_a_login_has_it_is_not_kept() -> None:
+async def test_a_connection_that_ends_while_a_login_has_it_is_not_kept() -> None:
     """F-HTTP-16: it comes back to the pool closed, and would stay there."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         connection = await client.new_connection(server.url())
         await asyncio.sleep(1)
         server.drop_connections()
@@ -624,8 +543,6 @@ def test_a_connection_that_ends_while_a_login_has_it_is_not_kept() -> None:
         assert not client._connections
         client.release(connection)
         assert not any(client._idle.values())
-
-    with_server(hello, work)
 
 
 def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:

@@ -10,21 +10,22 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
 from mcpclient.framing.uri import Url
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.http import HttpRequest
 from mcpclient.net.http_connection import HttpConnection
-from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, with_server
+from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
 from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.parametrize("way", ["poll", "select"])
-def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
+async def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-WIRE-5: the loop has had no turn to read the end, but the socket knows."""
     if way == "select":  # as on Windows
         monkeypatch.delattr(select, "poll", raising=False)
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(hello) as (server, client):
         await fetch(client, server.url())
         (connection,) = client._idle[server.url().origin]
         assert connection._transport is not None
@@ -34,8 +35,6 @@ def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
         sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert sink.body == b"hello"
         assert server.connections == 2
-
-    with_server(hello, work)
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -51,14 +50,11 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
     ],
 )
-def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
+async def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(raw(answer)) as (server, client):
         sink = await fetch(client, server.url())
         assert (sink.body, sink.error) == (body, None)
-
-    with_server(raw(answer), work)
 
 
 @pytest.mark.parametrize(
@@ -73,44 +69,35 @@ def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
         (b"", ConnectionLost),
     ],
 )
-def test_a_bad_answer_fails_its_request_and_the_next_one_works(
+async def test_a_bad_answer_fails_its_request_and_the_next_one_works(
     answer: bytes, error_type: type[McpError]
 ) -> None:
     """F-WIRE-5"""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(in_turn(raw(answer), hello)) as (server, client):
         sink = await fetch(client, server.url())
         assert type(sink.error) is error_type
         assert (await fetch(client, server.url())).body == b"hello"
 
-    with_server(in_turn(raw(answer), hello), work)
 
-
-def test_a_connection_that_is_not_to_be_kept_is_closed() -> None:
+async def test_a_connection_that_is_not_to_be_kept_is_closed() -> None:
     """F-WIRE-5: also when the server says so and leaves the closing to the client."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"
+    async with serving(raw(answer, cut=False)) as (server, client):
         assert (await fetch(client, server.url())).body == b"hello"
         await asyncio.sleep(1)
         assert server.open_connections == 0
 
-    answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"
-    with_server(raw(answer, cut=False), work)
 
-
-def test_bytes_that_answer_nothing_end_their_connection() -> None:
+async def test_bytes_that_answer_nothing_end_their_connection() -> None:
     """F-WIRE-5: an answer too many must never be taken for that to the next request."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    async with serving(in_turn(raw(extra + extra, cut=False), hello)) as (server, client):
         assert (await fetch(client, server.url())).body == b"hello"
         assert (await fetch(client, server.url())).body == b"hello"
         assert server.connections == 2
 
-    extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-    with_server(in_turn(raw(extra + extra, cut=False), hello), work)
 
-
-def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
+async def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
     """F-WIRE-5"""
 
     async def chatty(request: Request, answer: Answer) -> None:
@@ -118,20 +105,19 @@ def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
         await asyncio.sleep(1)
         answer.raw(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(in_turn(chatty, hello)) as (server, client):
         assert (await fetch(client, server.url())).body == b"hello"
         await asyncio.sleep(5)
         assert not client._connections
         assert (await fetch(client, server.url())).status == 200
 
-    with_server(in_turn(chatty, hello), work)
-
 
 BOMB = bytes(2**22)  # 64 pieces
 SQUEEZED = compressed(BOMB, "gzip")
+BOMBING = answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)
 
 
-def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
+async def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
     """F-WIRE-5: few bytes that become many hold up nothing else, and their connection is kept."""
     turns: list[int] = []
 
@@ -140,16 +126,13 @@ def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
             turns.append(sink.pieces)
             await asyncio.sleep(0)
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(in_turn(BOMBING, hello)) as (server, client):
         sink = Recorder()
         client.request(HttpRequest("GET", server.url(), ()), sink)
         await count(sink)
         assert (sink.body, sink.error) == (BOMB, None)
         assert (await fetch(client, server.url())).body == b"hello"
         assert [request.connection for request in server.requests] == [1, 1]
-
-    bomb = answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)
-    with_server(in_turn(bomb, hello), work)
     assert max(after - before for before, after in zip(turns, turns[1:])) <= 4
 
 
@@ -160,10 +143,12 @@ async def eight_pieces(sink: Recorder) -> None:
     await there.wait()
 
 
-def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
+async def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
     """F-WIRE-5, F-API-8: between two turns, too."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)) as (
+        server,
+        client,
+    ):
         sink = Recorder()
         exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
         await eight_pieces(sink)
@@ -172,18 +157,18 @@ def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
         assert sink.pieces == 8
         assert not client._connections
 
-    with_server(answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED), work)
-
 
 @pytest.mark.parametrize("length", [len(SQUEEZED), len(SQUEEZED) + 1], ids=["whole", "cut"])
-def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
+async def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
     """F-WIRE-5: as over TLS, where the end may be read with the answer. What is there counts."""
 
     async def handler(request: Request, answer: Answer) -> None:
         answer.head(200, {"Content-Encoding": "gzip", "Content-Length": str(length)})
         answer.raw(SQUEEZED)
 
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(
+        in_turn(handler, answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED))
+    ) as (server, client):
         sink = Recorder()
         client.request(HttpRequest("GET", server.url(), ()), sink)
         await eight_pieces(sink)
@@ -197,14 +182,22 @@ def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
             assert isinstance(sink.error, ConnectionLost)
         assert (await fetch(client, server.url())).pieces == 64
 
-    with_server(in_turn(handler, answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)), work)
+
+def greet(server: HttpServer) -> None:
+    for writer in server._tasks.values():
+        writer.write(b"220 mail.example ESMTP\r\n")
 
 
-def with_slow_dialer(meanwhile: Callable[[HttpServer], None]) -> list[McpError | None]:
-    """Make a request through a dialer that needs a second after it has connected."""
-    errors = []
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+@pytest.mark.parametrize(
+    ("meanwhile", "kind"),
+    [(HttpServer.drop_connections, ConnectionLost), (greet, ProtocolViolation)],
+    ids=["gone", "speaks first"],
+)
+async def test_what_comes_before_the_request_fails_it(
+    meanwhile: Callable[[HttpServer], None], kind: type[McpError]
+) -> None:
+    """F-LIFE-7, F-WIRE-5: a dialer may need more turns after connecting; others speak first."""
+    async with serving(hello) as (server, client):
         dial = client._dialer.dial
 
         async def slow_dial(
@@ -216,33 +209,12 @@ def with_slow_dialer(meanwhile: Callable[[HttpServer], None]) -> list[McpError |
             return connection
 
         client._dialer.dial = slow_dial  # type: ignore[method-assign,assignment]
-        errors.append((await fetch(client, server.url())).error)
-
-    with_server(hello, work)
-    return errors
+        assert isinstance((await fetch(client, server.url())).error, kind)
 
 
-def test_a_connection_that_is_gone_before_it_is_used_fails_its_request() -> None:
-    """F-LIFE-7: a dialer may need more turns after connecting, and the peer may not wait."""
-    (error,) = with_slow_dialer(HttpServer.drop_connections)
-    assert isinstance(error, ConnectionLost)
-
-
-def test_a_server_that_speaks_first_is_no_http_server() -> None:
-    """F-WIRE-5: SSH and SMTP servers do."""
-
-    def greet(server: HttpServer) -> None:
-        for writer in server._tasks.values():
-            writer.write(b"220 mail.example ESMTP\r\n")
-
-    (error,) = with_slow_dialer(greet)
-    assert isinstance(error, ProtocolViolation)
-
-
-def test_a_held_connection_delivers_nothing_until_it_is_released() -> None:
+async def test_a_held_connection_delivers_nothing_until_it_is_released() -> None:
     """F-BRIDGE-1: its server waits as long."""
-
-    async def work(server: HttpServer, client: HttpClient) -> None:
+    async with serving(in_turn(hello)) as (server, client):
         assert (await fetch(client, server.url())).body == b"hello"
         client.hold(is_held=True)
         sink = Recorder()
@@ -252,5 +224,3 @@ def test_a_held_connection_delivers_nothing_until_it_is_released() -> None:
         client.hold(is_held=False)
         await sink.over
         assert (sink.body, sink.error) == (b"hello", None)
-
-    with_server(in_turn(hello), work)

@@ -53,138 +53,112 @@ from tests.support.protected import Protected, User
 Events = partial(defaultdict[str, asyncio.Event], asyncio.Event)
 """Events by name, each made when it is first used, in the event loop."""
 
-Scene = Callable[["Client", Protected, User], Awaitable[None]]
 
-
-def play(scene: Scene, *, user: Any = None, client: Any = None, **options: Any) -> Protected:
-    """Run a scene with a client that logs in to a protected server; return the server."""
+@asynccontextmanager
+async def play(
+    *, user: Any = None, client: Any = None, **options: Any
+) -> AsyncIterator[tuple[Client, Protected, User]]:
+    """Give a client that logs in to a protected server, that server, and the user who is asked."""
     is_stateless = (client or {}).get("protocol_version") == "2026-07-28"
     session = None if is_stateless else "s"
     endpoint = StreamableEndpoint(McpServer("both"), session=session, listens=True)
     protected = Protected(endpoint.routes, **options)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            person = User(protected, user)
-            auth = OAuth(local_development=True, provider=person)
-            made = Client(str(server.url()), auth=auth, **(client or {}))
-            try:
-                await scene(made, protected, person)
-            finally:
-                await made.close()
-
-    asyncio.run(asyncio.wait_for(main(), 10_000))
-    return protected
+    async with HttpServer(protected.routes) as server:
+        person = User(protected, user)
+        auth = OAuth(local_development=True, provider=person)
+        made = Client(str(server.url()), auth=auth, **(client or {}))
+        try:
+            yield made, protected, person
+        finally:
+            await made.close()
 
 
 async def echo(client: Client, text: str = "hi") -> str:
     return (await client.call_tool("echo", {"text": text})).text
 
 
-def test_a_user_is_led_through_a_login_once() -> None:
+async def test_a_user_is_led_through_a_login_once() -> None:
     """F-AUTH-5: one login; every later request carries its token."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play() as (client, server, _):
         await client.connect()
         assert [await echo(client, str(number)) for number in range(3)] == ["0", "1", "2"]
-
-    server = play(scene)
     assert (server.counts["authorize"], server.counts["authorization_code"]) == (1, 1)
     assert server.headers_seen[0] is None
     assert set(server.headers_seen[1:]) == {"Bearer SECRET-token-1"}
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-def test_every_request_is_authorized_in_both_eras(version: str) -> None:
+async def test_every_request_is_authorized_in_both_eras(version: str) -> None:
     """F-AUTH-5: POST, GET and DELETE alike."""
 
     ended: list[str | None] = []
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(client={"protocol_version": version}) as (client, server, _):
         await client.connect()
         assert await echo(client) == "hi"
         seen = len(server.headers_seen)
         await client.close()
         ended.extend(server.headers_seen[seen:])
-
-    server = play(scene, client={"protocol_version": version})
     assert server.headers_seen.count(None) == 1
     has_session = version == "2025-11-25"
     assert ("Bearer SECRET-token-1" in ended) == has_session
 
 
-def test_a_second_client_with_the_same_store_needs_no_user() -> None:
+async def test_a_second_client_with_the_same_store_needs_no_user() -> None:
     """F-AUTH-5: a stored login is used."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play() as (client, server, _):
         await client.connect()
         await client.close()
         server.headers_seen.clear()
         await client.connect()
         assert await echo(client) == "hi"
-
-    server = play(scene)
     assert server.counts["authorize"] == 1
     assert None not in server.headers_seen
 
 
-def test_expired_tokens_are_refreshed_once_for_all_calls() -> None:
+async def test_expired_tokens_are_refreshed_once_for_all_calls() -> None:
     """F-AUTH-5: of many calls that meet the expiry, one refreshes."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(expires_in=0.0001) as (client, server, _):
         await client.connect()
         texts = await asyncio.gather(*(echo(client, str(number)) for number in range(20)))
         assert texts == [str(number) for number in range(20)]
-
-    server = play(scene, expires_in=0.0001)
     assert server.counts["refresh_token"] == 1
     assert server.counts["authorize"] == 1
 
 
-def test_revoked_tokens_are_refreshed_once_for_all_calls() -> None:
+async def test_revoked_tokens_are_refreshed_once_for_all_calls() -> None:
     """F-AUTH-5: many calls meet a 401, one refreshes, all are made again."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play() as (client, server, _):
         await client.connect()
         server.revoke()
         texts = await asyncio.gather(*(echo(client, str(number)) for number in range(20)))
         assert texts == [str(number) for number in range(20)]
-
-    server = play(scene)
     assert server.counts["refresh_token"] == 1
     assert server.counts["authorize"] == 1
 
 
-def test_a_refused_refresh_leads_to_a_login() -> None:
+async def test_a_refused_refresh_leads_to_a_login() -> None:
     """F-AUTH-5: what was rejected once is not tried again."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play() as (client, server, _):
         await client.connect()
         server.revoke()
         server.refresh_tokens.clear()
         assert await echo(client) == "hi"
         assert await echo(client) == "hi"
-
-    server = play(scene)
     assert (server.counts["refresh_token"], server.counts["authorize"]) == (1, 2)
 
 
-def test_a_403_for_want_of_scope_is_answered_with_more() -> None:
+async def test_a_403_for_want_of_scope_is_answered_with_more() -> None:
     """F-AUTH-4: step-up, and the same call again."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(scopes={"tools/call": "tools:call"}) as (client, server, user):
         await client.connect()
         assert await echo(client) == "hi"
         assert "scope=tools%3Acall" in user.asked[1].url
-
-    server = play(scene, scopes={"tools/call": "tools:call"})
     assert server.counts["authorize"] == 2
 
 
-def test_a_scope_that_never_suffices_is_an_error_of_its_own() -> None:
+async def test_a_scope_that_never_suffices_is_an_error_of_its_own() -> None:
     """F-AUTH-4: bounded, and distinct; what the server said is the cause."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play() as (client, server, _):
         await client.connect()
         server._scopes = {"tools/call": "more"}
         await echo(client)
@@ -194,11 +168,10 @@ def test_a_scope_that_never_suffices_is_an_error_of_its_own() -> None:
             await echo(client)
         assert isinstance(caught.value.__cause__, HttpError)
         assert caught.value.__cause__.status == 403
+    assert server.counts["authorize"] == 2
 
-    assert play(scene).counts["authorize"] == 2
 
-
-def test_the_time_of_the_user_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_time_of_the_user_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8: neither as the connect timeout nor as a call's."""
 
     async def slowly(request: Authorize) -> Callback:
@@ -206,36 +179,28 @@ def test_the_time_of_the_user_does_not_count(monkeypatch: pytest.MonkeyPatch) ->
         later = loop.time() + 1000 - time.monotonic()
         monkeypatch.setattr(loop, "time", lambda: time.monotonic() + later)
         await asyncio.sleep(0.001)  # every timer that is due goes off
-        return await User(servers[0]).yes(request)
+        return await User(server).yes(request)
 
-    servers: list[Protected] = []
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
-        servers.append(server)
+    async with play(user=slowly, client={"connect_timeout": 30}) as (client, server, _):
         await client.connect()
         server.revoke()
         server.refresh_tokens.clear()
         assert await client.call_tool("echo", {"text": "hi"}, timeout=30, max_timeout=30)
         with pytest.raises(CallTimeout):
             await client.call_tool("never", {}, timeout=0.01)
-
-    server = play(scene, user=slowly, client={"connect_timeout": 30})
     assert server.counts["authorize"] == 2
 
 
-def test_cancelling_a_call_gives_up_its_own_waiting_only() -> None:
+async def test_cancelling_a_call_gives_up_its_own_waiting_only() -> None:
     """F-AUTH-8: the login goes on for the others, who share it."""
     events = Events()
 
     async def when_told(request: Authorize) -> Callback:
         events["asked"].set()
         await events["go_on"].wait()
-        return await User(servers[0]).yes(request)
+        return await User(server).yes(request)
 
-    servers: list[Protected] = []
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
-        servers.append(server)
+    async with play(user=when_told) as (client, server, user):
         events["go_on"].set()
         await client.connect()
         events["go_on"].clear()
@@ -252,10 +217,8 @@ def test_cancelling_a_call_gives_up_its_own_waiting_only() -> None:
         assert await second == "second"
         assert len(user.asked) == 2
 
-    play(scene, user=when_told)
 
-
-def test_closing_gives_up_a_login() -> None:
+async def test_closing_gives_up_a_login() -> None:
     """F-AUTH-8: nothing is left running, and the call learns why."""
 
     async def never(request: Authorize) -> Callback:
@@ -264,18 +227,15 @@ def test_closing_gives_up_a_login() -> None:
         raise AssertionError("not reached")
 
     events = Events()
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(user=never) as (client, _, _):
         connecting = asyncio.ensure_future(client.connect())
         await events["started"].wait()
         await client.close()
         with pytest.raises(UsageError):
             await connecting
 
-    play(scene, user=never)
 
-
-def test_cancelling_connect_gives_up_the_login() -> None:
+async def test_cancelling_connect_gives_up_the_login() -> None:
     """F-AUTH-8"""
 
     async def stall(request: Authorize) -> Callback:
@@ -287,8 +247,7 @@ def test_cancelling_connect_gives_up_the_login() -> None:
             events["ended"].set()
 
     events = Events()
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(user=stall) as (client, _, _):
         connecting = asyncio.ensure_future(client.connect())
         await events["started"].wait()
         connecting.cancel()
@@ -296,61 +255,52 @@ def test_cancelling_connect_gives_up_the_login() -> None:
             await connecting
         assert events["ended"].is_set()
 
-    play(scene, user=stall)
 
-
-def test_nobody_is_asked_again_for_a_while() -> None:
+async def test_nobody_is_asked_again_for_a_while() -> None:
     """F-AUTH-11: after a login that did not come about; an error says where to go instead."""
 
     async def nobody(request: Authorize) -> None:
         return None
 
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(user=nobody) as (client, _, user):
         for _ in range(3):
             with pytest.raises(AuthorizationRequired):
                 await client.connect()
         assert len(user.asked) == 1
 
-    play(scene, user=nobody)
 
-
-def test_a_refusal_of_the_user_is_an_error_of_its_own_and_remembered() -> None:
+async def test_a_refusal_of_the_user_is_an_error_of_its_own_and_remembered() -> None:
     """F-AUTH-8, F-AUTH-11"""
 
     async def no(request: Authorize) -> Callback:
         return Callback(state=request.state, error="access_denied")
 
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(user=no) as (client, _, _):
         with pytest.raises(AuthorizationDenied):
             await client.connect()
         with pytest.raises(AuthorizationRequired):
             await client.connect()
 
-    play(scene, user=no)
 
-
-def test_the_error_of_a_provider_is_the_cause_of_a_clear_one() -> None:
+async def test_the_error_of_a_provider_is_the_cause_of_a_clear_one() -> None:
     """F-AUTH-9, F-AUTH-12: its text is not repeated."""
 
     async def broken(request: Authorize) -> Callback:
         raise RuntimeError("SECRET")
 
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(user=broken) as (client, _, _):
         with pytest.raises(AuthError, match="Authorize failed with RuntimeError") as caught:
             await client.connect()
         assert isinstance(caught.value.__cause__, RuntimeError)
         assert "SECRET" not in str(caught.value)
 
-    play(scene, user=broken)
-
 
 @pytest.mark.parametrize("way", ["expired", "revoked"])
-def test_closing_with_a_login_that_is_over_asks_nobody(
+async def test_closing_with_a_login_that_is_over_asks_nobody(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-8: the session is ended without, if need be."""
-
-    async def scene(client: Client, server: Protected, user: User) -> None:
+    async with play(client={"protocol_version": "2025-11-25"}) as (client, server, user):
         await client.connect()
         user.asked.clear()
         server.revoke()
@@ -360,8 +310,6 @@ def test_closing_with_a_login_that_is_over_asks_nobody(
         await client.close()
         assert not user.asked
         assert server.counts["refresh_token"] == 0
-
-    play(scene, client={"protocol_version": "2025-11-25"})
 
 
 async def test_a_channel_that_is_refused_asks_nobody() -> None:
