@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Callable
 
 import pytest
@@ -29,29 +29,28 @@ def refuse(request: LocalRequest) -> LocalResponse | None:
     return LocalResponse(401, body=b"not you") if request.path == "/refused" else None
 
 
-def serve(work: Callable[[LocalHttpServer, Exchange], Awaitable[Any]], answer: Any = echo) -> Any:
-    async def main() -> Any:
-        server = LocalHttpServer(refuse, answer)
-        await server.open()
-        port = int(server.authority.rpartition(":")[2])
+@asynccontextmanager
+async def serving(answer: Any = echo) -> AsyncIterator[tuple[LocalHttpServer, Exchange]]:
+    """Give a server, which is closed in the end, and a function that sends it a request."""
+    server = LocalHttpServer(refuse, answer)
+    await server.open()
+    port = int(server.authority.rpartition(":")[2])
 
-        async def exchange(request: bytes) -> bytes:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(request.replace(b"HOST", server.authority.encode()))
-            try:
-                return await asyncio.wait_for(reader.read(), 5)
-            except ConnectionError:
-                return b""
-            finally:
-                writer.close()
-
+    async def exchange(request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request.replace(b"HOST", server.authority.encode()))
         try:
-            return await work(server, exchange)
+            return await asyncio.wait_for(reader.read(), 5)
+        except ConnectionError:
+            return b""
         finally:
-            await server.close()
-            await server.close()
+            writer.close()
 
-    return asyncio.run(main())
+    try:
+        yield server, exchange
+    finally:
+        await server.close()
+        await server.close()
 
 
 def get(path: str = "/", *headers: str, host: str = "HOST") -> bytes:
@@ -60,11 +59,11 @@ def get(path: str = "/", *headers: str, host: str = "HOST") -> bytes:
 
 
 def ask(request: bytes, answer: Any = echo) -> bytes:
-    async def work(server: LocalHttpServer, exchange: Exchange) -> bytes:
-        return await exchange(request)
+    async def asked() -> bytes:
+        async with serving(answer) as (_, exchange):
+            return await exchange(request)
 
-    answered: bytes = serve(work, answer)
-    return answered
+    return asyncio.run(asked())
 
 
 def status(response: bytes) -> int:
@@ -94,14 +93,13 @@ def test_another_name_is_another_site(host: str) -> None:
     assert status(ask(get(host=host))) == 421
 
 
-def test_localhost_is_its_name_too() -> None:
-    async def work(server: LocalHttpServer, exchange: Exchange) -> bytes:
+async def test_localhost_is_its_name_too() -> None:
+    async with serving() as (server, exchange):
         port = server.authority.rpartition(":")[2]
         here = f"localhost:{port}"
         assert status(await exchange(get("/", f"Origin: http://{here}", host=here))) == 200
-        return await exchange(get("/", f"Origin: http://127.0.0.1:{port}", host=here))
-
-    assert status(serve(work)) == 403
+        elsewhere = get("/", f"Origin: http://127.0.0.1:{port}", host=here)
+        assert status(await exchange(elsewhere)) == 403
 
 
 @pytest.mark.parametrize(
@@ -208,10 +206,9 @@ def test_who_says_nothing_of_use_hears_nothing(
     assert ask(request_bytes) == b""
 
 
-def test_many_who_say_nothing_keep_nobody_out() -> None:
+async def test_many_who_say_nothing_keep_nobody_out() -> None:
     """F-SHOW-10: the oldest that has asked for nothing yet makes room."""
-
-    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+    async with serving() as (server, exchange):
         host, _, port = server.authority.rpartition(":")
         idle = [await asyncio.open_connection(host, int(port)) for _ in range(200)]
         assert status(await exchange(get("/still"))) == 200
@@ -219,10 +216,17 @@ def test_many_who_say_nothing_keep_nobody_out() -> None:
         for _, writer in idle:
             writer.close()
 
-    serve(work)
+
+@contextmanager
+def connected(server: LocalHttpServer) -> Iterator[None]:
+    """Ask the server, and read nothing."""
+    host, _, port = server.authority.rpartition(":")
+    with socket.create_connection((host, int(port))) as deaf:
+        deaf.sendall(get(host=server.authority))
+        yield
 
 
-def test_who_takes_no_response_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_takes_no_response_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: a connection whose peer does not read ends, and so does the server."""
     monkeypatch.setattr(local_http, "_RESPONSE_TIMEOUT", 0.05)
 
@@ -230,21 +234,15 @@ def test_who_takes_no_response_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
         # More than the system keeps for a peer that does not read.
         return LocalResponse(body=bytes(64 * 1024 * 1024))
 
-    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
-        host, _, port = server.authority.rpartition(":")
-        with socket.socket() as deaf:
-            deaf.connect((host, int(port)))
-            deaf.sendall(get(host=server.authority))
+    async with serving(answer) as (server, _):
+        with connected(server):
             await until(lambda: bool(server._connections), "it is accepted")
             await until(lambda: not server._connections, "it is ended")
 
-    serve(work, answer)
 
-
-def test_closing_does_not_wait_for_a_page_that_reads_nothing() -> None:
+async def test_closing_does_not_wait_for_a_page_that_reads_nothing() -> None:
     """F-SHOW-10"""
-
-    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+    async with serving() as (server, _):
         asked = asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -256,21 +254,14 @@ def test_closing_does_not_wait_for_a_page_that_reads_nothing() -> None:
             return LocalResponse(200, "text/event-stream", pieces())
 
         server._answer = answer
-        host, _, port = server.authority.rpartition(":")
-        with socket.socket() as deaf:
-            deaf.connect((host, int(port)))
-            deaf.sendall(get(host=server.authority))
+        with connected(server):
             await asked.wait()
             await asyncio.wait_for(server.close(), 5)
 
-    serve(work)
 
-
-def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
-    ended = asyncio.Event
-
-    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
-        over = ended()
+async def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
+    async with serving() as (server, _):
+        over = asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
             try:
@@ -291,13 +282,10 @@ def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
         writer.close()
         await asyncio.wait_for(over.wait(), 5)
 
-    serve(work)
 
-
-def test_a_stream_is_ended_when_its_reader_goes_in_the_middle_of_a_piece() -> None:
+async def test_a_stream_is_ended_when_its_reader_goes_in_the_middle_of_a_piece() -> None:
     """F-SHOW-10: also where somebody else keeps the iterator."""
-
-    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+    async with serving() as (server, _):
         over = asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -319,8 +307,6 @@ def test_a_stream_is_ended_when_its_reader_goes_in_the_middle_of_a_piece() -> No
         await reader.readuntil(b"xxx")
         writer.close()
         await asyncio.wait_for(over.wait(), 5)
-
-    serve(work)
 
 
 async def test_a_connection_that_comes_while_the_server_is_closed_is_not_served() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -538,59 +538,50 @@ class UserWithFile(User):
         return self._file.lock(name)
 
 
-def play_with_another_process(
-    folder: Path, scene: Callable[[str, OAuth, Any], Awaitable[None]]
-) -> None:
-    """Run a scene with a URL, the options, and a lock that only other processes respect."""
+@asynccontextmanager
+async def beside_another_process(folder: Path) -> AsyncIterator[tuple[str, OAuth, Any]]:
+    """Give a URL, the options, and a lock that only other processes respect."""
     path = folder / "credentials.json"
     protected = Protected(StreamableEndpoint(McpServer("both"), session=None).routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            url = str(server.url())
-            auth = OAuth(local_development=True, provider=UserWithFile(protected, path))
-            await scene(url, auth, FileStore(path).lock(f"grant OAuth {url}"))
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        url = str(server.url())
+        auth = OAuth(local_development=True, provider=UserWithFile(protected, path))
+        yield url, auth, FileStore(path).lock(f"grant OAuth {url}")
 
 
 @pytest.mark.parametrize(
     ("limits", "limit"),
     [({"timeout": 0.25}, "idle"), ({"timeout": None, "max_timeout": 0.25}, "total")],
 )
-def test_a_login_of_another_process_counts_against_a_calls_limits(
+async def test_a_login_of_another_process_counts_against_a_calls_limits(
     tmp_path: Path, limits: dict[str, Any], limit: str
 ) -> None:
     """F-AUTH-5: and the error says what was waited for; the next call is well again."""
-
-    async def scene(url: str, auth: OAuth, lock: Any) -> None:
-        async with Client(url, auth=auth) as client:
-            assert isinstance(auth.provider, UserWithFile)
-            auth.provider.server.revoke()
-            async with lock:
-                with pytest.raises(CallTimeout, match="another login to http") as caught:
-                    await client.call_tool("echo", {"text": "hi"}, **limits)
-                assert caught.value.limit == limit
-            assert await echo(client) == "hi"
-
-    play_with_another_process(tmp_path, scene)
+    async with (
+        beside_another_process(tmp_path) as (url, auth, lock),
+        Client(url, auth=auth) as client,
+    ):
+        assert isinstance(auth.provider, UserWithFile)
+        auth.provider.server.revoke()
+        async with lock:
+            with pytest.raises(CallTimeout, match="another login to http") as caught:
+                await client.call_tool("echo", {"text": "hi"}, **limits)
+            assert caught.value.limit == limit
+        assert await echo(client) == "hi"
 
 
 @pytest.mark.parametrize("version", [None, "2025-11-25"])
-def test_a_login_of_another_process_counts_against_connecting(
+async def test_a_login_of_another_process_counts_against_connecting(
     tmp_path: Path, version: str | None
 ) -> None:
     """F-AUTH-5: also while the server is probed, which then says nothing about its era."""
-
-    async def scene(url: str, auth: OAuth, lock: Any) -> None:
+    async with beside_another_process(tmp_path) as (url, auth, lock):
         client = Client(url, auth=auth, connect_timeout=0.5, protocol_version=version)
         async with lock:
             with pytest.raises(CallTimeout, match=r"connect_timeout.*another login to http"):
                 await client.connect()
         async with Client(url, auth=auth) as again:
             assert again.protocol_version == "2026-07-28"
-
-    play_with_another_process(tmp_path, scene)
 
 
 async def test_a_flow_ends_with_its_cancelled_run() -> None:

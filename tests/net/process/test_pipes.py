@@ -6,7 +6,8 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import IO, NamedTuple
 
 import pytest
@@ -56,58 +57,53 @@ Readers = pytest.mark.parametrize("make", [PipeReader, ThreadedReader])
 Writers = pytest.mark.parametrize("make", [PipeWriter, ThreadedWriter])
 
 
-def use_reader(
-    make: type[PipeReader], use: Callable[[PipeReader, Pipe, Ends], object]
-) -> tuple[Pipe, Ends]:
-    """Run ``use`` (a coroutine function) with a reader in a loop, and return what is left."""
+@asynccontextmanager
+async def reading(make: type[PipeReader]) -> AsyncIterator[tuple[PipeReader, Pipe, Ends]]:
+    """Give a reader of a pipe, which is closed in the end, and what it reported."""
     pipe, ends = Pipe.open(), Ends()
+    reader = make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
+    yield reader, pipe, ends
+    reader.close()
+    pipe.writing.close()  # lets a thread's read return
+    await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
 
-    async def main() -> None:
-        reader = make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
-        await use(reader, pipe, ends)  # type: ignore[misc]
-        reader.close()
-        pipe.writing.close()  # lets a thread's read return
-        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
 
-    asyncio.run(main())
-    return pipe, ends
+def join_threads() -> None:
+    for thread in threading.enumerate():
+        if thread.name in ("mcpclient-read", "mcpclient-write"):
+            thread.join(5)
 
 
 @Readers
-def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[PipeReader]) -> None:
+async def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(
+    make: type[PipeReader],
+) -> None:
     """F-LIFE-7"""
-
-    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
+    async with reading(make) as (reader, pipe, ends):
         pipe.writing.write(b"one")
         await until(lambda: ends.data == b"one", "the first chunk")
         pipe.writing.write(b"two" * 10_000)
         pipe.writing.close()
         await until(lambda: ends.ended == 1, "the end")
         reader.sweep()
-
-    _, ends = use_reader(make, use)
     assert ends.data == b"one" + b"two" * 10_000 and ends.ended == 1
 
 
 @Readers
-def test_a_sweep_pushes_what_is_there(make: type[PipeReader]) -> None:
+async def test_a_sweep_pushes_what_is_there(make: type[PipeReader]) -> None:
     """F-LIFE-7: nothing that was written is lost."""
-
-    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
+    async with reading(make) as (reader, pipe, ends):
         pipe.writing.write(b"a" * 60_000)
         pipe.writing.close()
         while not ends.ended:
             reader.sweep()  # never lets the loop run, yet gets everything
         assert ends.data == b"a" * 60_000
 
-    use_reader(make, use)
-
 
 @Readers
-def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[PipeReader]) -> None:
+async def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[PipeReader]) -> None:
     """F-BRIDGE-1: and a writer that has gone can be seen meanwhile."""
-
-    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
+    async with reading(make) as (reader, pipe, ends):
         reader.hold(is_held=True)
         pipe.writing.write(b"one")
         for _ in range(20):
@@ -122,14 +118,11 @@ def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[PipeReader
         assert not reader.is_cut_off or make is ThreadedReader
         reader.hold(is_held=True)
 
-    use_reader(make, use)
-
 
 @Readers
-def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
+async def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
     """F-LIFE-5"""
-
-    async def use(reader: PipeReader, pipe: Pipe, ends: Ends) -> None:
+    async with reading(make) as (reader, pipe, ends):
         reader.close()
         reader.close()
         reader.sweep()
@@ -138,8 +131,6 @@ def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
         pipe.writing.close()
         await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
         await asyncio.sleep(0)
-
-    _, ends = use_reader(make, use)
     assert ends.data == b"" and ends.ended == 0
 
 
@@ -174,9 +165,7 @@ def test_a_reader_survives_its_loop(make: type[PipeReader]) -> None:
     pipe.writing.write(b"late")
     reader.close()
     pipe.writing.close()
-    for thread in threading.enumerate():
-        if thread.name == "mcpclient-read":
-            thread.join(5)
+    join_threads()
     assert pipe.reading.closed and ends.data == b""
 
 
@@ -311,9 +300,7 @@ def test_a_writer_survives_its_loop(make: type[PipeWriter]) -> None:
     writer = asyncio.run(main())
     writer.close()
     pipe.reading.close()
-    for thread in threading.enumerate():
-        if thread.name == "mcpclient-write":
-            thread.join(5)
+    join_threads()
     assert pipe.writing.closed and not ends.broken
 
 
@@ -327,39 +314,28 @@ def test_a_writing_thread_ends_with_its_loop() -> None:
 
     writer = asyncio.run(main())
     writer.write(b"late")
-    for thread in threading.enumerate():
-        if thread.name == "mcpclient-write":
-            thread.join(5)
+    join_threads()
     assert pipe.writing.closed
     pipe.reading.close()
 
 
-def test_a_writer_tells_whether_the_other_side_has_read() -> None:
+async def test_a_writer_tells_whether_the_other_side_has_read() -> None:
     """F-API-27: on Linux; nobody can know of a pipe that is closed, or elsewhere."""
     pipe, ends = Pipe.open(), Ends()
-
-    async def main() -> list[bool]:
-        loop = asyncio.get_running_loop()
-        writer = PipeWriter(loop, pipe.writing, ends.changes.append, ends.breaks)
-        found = [writer.has_unread]
+    writer = writer_of(PipeWriter, pipe, ends)
+    with pipe.reading:
+        assert not writer.has_unread
         writer.write(b"x" * 300)
-        found.append(writer.has_unread)
-        pipe.reading.read(299)
-        found.append(writer.has_unread)
-        pipe.reading.read(1)
-        found.append(writer.has_unread)
+        for left in (299, 1):
+            assert writer.has_unread == (sys.platform == "linux")
+            pipe.reading.read(left)
+        assert not writer.has_unread
         writer.write(b"y")
         writer.close()
-        return [*found, writer.has_unread]
-
-    try:
-        found = asyncio.run(main())
-    finally:
-        pipe.reading.close()
-    assert found == [False, *[sys.platform == "linux"] * 2, False, False]
+        assert not writer.has_unread
 
 
-def test_a_pipe_that_cannot_be_asked_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pipe_that_cannot_be_asked_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-27: the same as one whose other side has read everything."""
     pipe, ends = Pipe.open(), Ends()
 
@@ -367,15 +343,8 @@ def test_a_pipe_that_cannot_be_asked_tells_nothing(monkeypatch: pytest.MonkeyPat
         raise OSError("not a pipe")
 
     monkeypatch.setattr("fcntl.ioctl", refuse)
-
-    async def main() -> bool:
-        loop = asyncio.get_running_loop()
-        writer = PipeWriter(loop, pipe.writing, ends.changes.append, ends.breaks)
+    writer = writer_of(PipeWriter, pipe, ends)
+    with pipe.reading:
         writer.write(b"x")
-        try:
-            return writer.has_unread
-        finally:
-            writer.close()
-
-    assert not asyncio.run(main())
-    pipe.reading.close()
+        assert not writer.has_unread
+        writer.close()
