@@ -6,20 +6,15 @@ That no bytes at all raise, and that cuts change nothing, is also said by the ta
 
 from __future__ import annotations
 
-import gzip
 import zlib
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.errors import UsageError
-from mcpclient.framing.content_coding import ContentDecoder
 from mcpclient.framing.headers import Headers, encode_header, parse_fields
 from mcpclient.framing.http1 import BodyChunk, Event, ResponseEnd, ResponseHead, ResponseParser
-from mcpclient.framing.ndjson import LineFramer
-from mcpclient.framing.sse import EventDecoder, ServerSentEvent
-from mcpclient.framing.uri import Url, parse_url, resolve_url
+from mcpclient.framing.uri import parse_url, resolve_url
 from mcpclient.framing.websocket import (
     BinaryMessage,
     Closed,
@@ -38,49 +33,11 @@ from mcpclient.framing.websocket_frames import (
     MessageCodec,
 )
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, field_values, texts, tokens
+from tests.support.strategies import clean_texts, field_values, tokens
 
 from .chunkings import cuts, split
 
 bodies = st.binary(max_size=60)
-
-
-@examples(30)
-@given(st.lists(bodies.map(lambda line: line.replace(b"\n", b""))), bodies, cuts)
-def test_lines(lines: list[bytes], rest: bytes, places: list[int]) -> None:
-    """F-WIRE-3: every line comes back, and what has no end of line comes at the end."""
-    rest = rest.replace(b"\n", b"")
-    framer = LineFramer()
-    written = b"".join([line + b"\n" for line in lines]) + rest
-    found = [line for chunk in split(written, places) for line in framer.feed(chunk)]
-    assert found == lines
-    assert framer.feed_eof() == ([rest] if rest else [])
-
-
-field_texts = clean_texts.map(lambda text: text.replace("\r", "").replace("\n", ""))
-events = st.builds(
-    ServerSentEvent,
-    event=field_texts,
-    data=clean_texts.map(lambda text: text.replace("\r", "\n")),
-    id=field_texts.map(lambda text: text.replace("\0", "")),
-)
-
-
-@examples(30)
-@given(st.lists(events, max_size=4), st.sampled_from(["\n", "\r", "\r\n"]), cuts)
-def test_server_sent_events(
-    expected: list[ServerSentEvent], line_end: str, places: list[int]
-) -> None:
-    """F-WIRE-4: events written with any of the three line ends, each with an id of its own."""
-    lines = []
-    for event in expected:
-        lines += [f"event: {event.event}", f"id: {event.id}"]
-        lines += [f"data: {line}" for line in event.data.split("\n")]
-        lines += ["", ": a comment"]
-    written = "".join([line + line_end for line in lines]).encode()
-    decoder = EventDecoder()
-    found = [event for chunk in split(written, places) for event in decoder.feed(chunk)]
-    assert found == [event._replace(event=event.event or "message") for event in expected]
 
 
 fields = st.lists(st.tuples(tokens, field_values), max_size=5)
@@ -157,32 +114,6 @@ def test_http_answers(expected: list[Answer], places: list[int]) -> None:
             break
 
 
-def raw_deflate(data: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=-15)
-    return compressor.compress(data) + compressor.flush()
-
-
-CODINGS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "x-gzip": lambda data: gzip.compress(data[:5]) + gzip.compress(data[5:]) + b"\0\0",
-    "deflate": zlib.compress,
-    "Deflate": raw_deflate,
-    "identity": bytes,
-}
-
-
-@examples(30)
-@given(bodies, st.sampled_from(sorted(CODINGS)), cuts)
-def test_content_codings(body: bytes, name: str, places: list[int]) -> None:
-    """F-WIRE-5: what was coded comes out as it was."""
-    coded = CODINGS[name](body)
-    decoder = ContentDecoder(name, 10_000)
-    found = b"".join([piece for chunk in split(coded, places) for piece in decoder.decode(chunk)])
-    decoder.finish()
-    assert decoder.fault is None
-    assert found == body
-
-
 hosts = st.sampled_from(["h", "a.example", "127.0.0.1", "::1", "2001:db8::1", "xn--bcher-kva.de"])
 targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.lstrip("/"))
 schemes = st.sampled_from(["http", "https", "ws", "wss", "tcp"])
@@ -196,21 +127,6 @@ def test_urls(scheme: str, host: str, port: int, target: str) -> None:
     url = parse_url(f"{scheme}://{place}:{port}{target}")
     assert (url.scheme, url.host, url.port) == (scheme, host, port)
     assert parse_url(str(url)) == url == resolve_url(url, str(url))
-
-
-@examples(50)
-@given(
-    texts, st.sampled_from(["", "//", "http://", "https://[", "http://u:p@h:", "/", "?", "wss:"])
-)
-def test_any_reference_is_resolved_or_refused(text: str, prefix: str) -> None:
-    """F-HTTP-11: what is resolved could be requested; whatever is refused is a `UsageError`."""
-    try:
-        url = resolve_url(Url("https", "h", 443, "/a/b?c", None), prefix + text)
-    except UsageError as error:
-        assert str(error)
-        return
-    assert url.target.isascii() and url.target.isprintable() and " " not in url.target
-    assert url.host or url.scheme == "unix"
 
 
 # WebSocket

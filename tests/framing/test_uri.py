@@ -175,7 +175,10 @@ def test_a_useless_reference_is_refused(reference: str) -> None:
         resolve_url(parse_url("https://h/a"), reference)
 
 
-@given(st.text(max_size=40), st.sampled_from(["", "http://", "https://u:p@", "//", "ws://h/"]))
+PREFIXES = ["", "http://", "https://u:p@", "//", "ws://h/", "https://[", "http://u:p@h:", "?"]
+
+
+@given(st.text(max_size=40), st.sampled_from(PREFIXES))
 @examples(75)
 def test_any_text_is_a_url_or_refused(text: str, prefix: str) -> None:
     """F-HTTP-11: no text makes the parser raise anything else, and the result can be sent."""
@@ -185,9 +188,10 @@ def test_any_text_is_a_url_or_refused(text: str, prefix: str) -> None:
             url = parse(prefix + text)
         except UsageError:
             continue
-        assert url.target.isascii()
+        assert url.target.isascii() and url.target.isprintable()
         assert url.host.isascii()
         assert " " not in url.target + url.host
+        assert url.host or url.scheme == "unix"
 
 
 def test_byte_streams() -> None:
