@@ -116,6 +116,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
             http(429, headers={"Retry-After": "7"}),
             "call again, or let retry_busy=True",
         ),
+        (http(503, headers={"Retry-After": "7"}), "Wait 7 seconds and call again"),
         (http(302, headers={"Location": "https://h/saml?x"}), "a login at https://h/saml."),
         (
             http(308, headers={"Location": "https://h/new"}),

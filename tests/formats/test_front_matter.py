@@ -146,7 +146,7 @@ def test_single_values(text: str, value: object) -> None:
         ("'open: 1", "not closed"),
         ('"a" b: 1', "follows a value"),
         ("x" * 70_000, "longer than"),
-        ("\n".join(" " * level + "a:" for level in range(40)), "too deeply"),
+        ("\n".join(" " * level + "a:" for level in range(34)), "too deeply"),
     ],
 )
 def test_what_is_refused(text: str, reason: str) -> None:

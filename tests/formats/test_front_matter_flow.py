@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -46,6 +47,7 @@ def test_scalars(text: str, value: object) -> None:
     [
         ("[]", []),
         ("{}", {}),
+        ("[" * 33 + "]" * 33, json.loads("[" * 33 + "]" * 33)),
         ("[a, 'b, c', \"d\", 1, [x], {y: z}]", ["a", "b, c", "d", 1, ["x"], {"y": "z"}]),
         ("[a,\n b, # one\n c,\n]", ["a", "b", "c"]),
         ("{a: 1, 'b c': [2], d, e: }", {"a": 1, "b c": [2], "d": None, "e": None}),
@@ -83,7 +85,7 @@ def test_the_reader_says_where_the_value_ends() -> None:
         ("[,]", "not supported"),
         ('"\\q"', "no escape"),
         ('"\\UFFFFFFFF"', "no character"),
-        ("[" * 40 + "]" * 40, "too deeply"),
+        ("[" * 34 + "]" * 34, "too deeply"),
     ],
 )
 def test_what_is_refused(text: str, reason: str) -> None:

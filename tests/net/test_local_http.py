@@ -257,6 +257,7 @@ async def test_closing_does_not_wait_for_a_page_that_reads_nothing() -> None:
         with connected(server):
             await asked.wait()
             await asyncio.wait_for(server.close(), 5)
+            assert not server._connections, "its response has ended"
 
 
 async def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:

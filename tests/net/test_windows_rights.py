@@ -21,12 +21,12 @@ class Windows:
     def __init__(self, *refusing: str) -> None:
         self.refusing = refusing
         self.calls: list[str] = []
-        self.given: list[str] = []
+        self.given: list[str | int] = []
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any) -> int:
             self.calls.append(name)
-            self.given += [argument for argument in arguments if isinstance(argument, str)]
+            self.given += [argument for argument in arguments if isinstance(argument, (str, int))]
             if name == "ConvertSidToStringSidW" and name not in self.refusing:
                 arguments[1]._obj.value = "S-1-5-21-7"
             return int(name not in self.refusing)
@@ -44,7 +44,11 @@ def test_the_file_is_left_to_its_user_and_the_system(
     windows = Windows()
     monkeypatch.setattr(ctypes, "WinDLL", lambda name: windows, raising=False)
     take_from_others("a file", windows_calls())
-    assert windows.given == ["D:P(A;;FA;;;S-1-5-21-7)(A;;FA;;;BA)(A;;FA;;;SY)", "a file"]
+    assert windows.given == [
+        *(1, 0x0008, 1, 256),  # this process, TOKEN_QUERY, TokenUser, bytes for it
+        *("D:P(A;;FA;;;S-1-5-21-7)(A;;FA;;;BA)(A;;FA;;;SY)", 1),  # SDDL_REVISION_1
+        *("a file", 0x80000004),  # PROTECTED_DACL_SECURITY_INFORMATION, DACL_…
+    ]
     assert windows.calls == [
         "GetCurrentProcess",
         "OpenProcessToken",
