@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from importlib import import_module
 
@@ -12,6 +14,9 @@ _QUICK = (
     *("info", "tools", "call", "resources", "read"),
     *("prompts", "prompt", "complete", "ping", "listen"),
 )
+
+# New objects between two collections; they take a few megabytes.
+_OBJECTS = 20_000
 
 
 def main() -> int:
@@ -27,6 +32,11 @@ def main() -> int:
                 return in_session
         except ModuleNotFoundError:  # vendored without sessions
             pass
+    if hasattr(gc, "freeze"):  # else it is not CPython
+        # Collections find nothing while modules are imported, nor at the end, and would take a
+        # tenth of a short command.
+        gc.set_threshold(_OBJECTS)
+        atexit.register(gc.freeze)
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     try:
         code: int = import_module(".lazy", _PACKAGE).import_part(wanted, _PACKAGE).main()

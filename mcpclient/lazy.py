@@ -13,11 +13,14 @@ _OWN = __name__.rpartition(".")[0]
 TYPE_CHECKING = False  # typing takes 8 ms
 if TYPE_CHECKING:
     import calendar as calendar
+    import copy as copy
     import fcntl as fcntl  # Windows has neither this nor termios
     import pathlib as pathlib
     import queue as queue
     import shlex as shlex
+    import shutil as shutil
     import ssl as ssl  # some Pythons are built without it, and do HTTP
+    import tempfile as tempfile
     import termios as termios
     import zipfile as zipfile
     import zlib as zlib
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from . import hints as hints
     from . import suggestions as suggestions
     from . import sync as sync
+    from .adapters import limits as limits
     from .adapters import openai_chat as openai_chat
     from .adapters import toolbox as toolbox
     from .cli import asking as asking
@@ -80,9 +84,9 @@ if TYPE_CHECKING:
 
 # The modules by their packages.
 _MODULES = {
-    "stdlib": "calendar fcntl pathlib queue shlex ssl termios zipfile zlib",
+    "stdlib": "calendar copy fcntl pathlib queue shlex shutil ssl tempfile termios zipfile zlib",
     ".": "hints suggestions sync",
-    ".adapters": "openai_chat toolbox",
+    ".adapters": "limits openai_chat toolbox",
     ".cli": "asking auth features",
     ".client": "configured feed tasks typed_results",
     ".client.answers": "answerers",

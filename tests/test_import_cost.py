@@ -179,3 +179,10 @@ def test_a_command_loads_its_module_and_no_other() -> None:
         "protocol.schema",
     )
     assert not loaded & {"difflib", "webbrowser"}
+
+
+def test_a_list_of_tools_loads_what_it_shows() -> None:
+    """F-SHOW-1, F-PACK-3: nothing is redacted, cut to a model's size, or looked for in PATH."""
+    loaded = command_line("tools", "mcpclient/testing/demo_server.py")
+    assert not loaded & own("adapters.limits", "recording.redaction", "recording.secrets")
+    assert "shutil" not in loaded

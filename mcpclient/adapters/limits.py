@@ -13,8 +13,7 @@ from typing import Any, Callable, Literal, Union
 
 from ..errors import UsageError
 from ..framing.logs import logger_for
-from ..lazy import pick
-from ..net.files import save_text
+from ..lazy import files, pick
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -93,7 +92,7 @@ def _whereabouts(text: str, limits: Limits) -> str:
     if limits.overflow == "cut":
         return ""
     try:
-        place = save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
+        place = files.save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
     except Exception as error:  # the caller's function or a full disk; the model gets the rest
         _logger.warning("the whole text could not be kept: %s", type(error).__name__)
         return ""

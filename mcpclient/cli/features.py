@@ -12,16 +12,14 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import count
-from pathlib import Path
 from typing import Any
 
-from ..adapters.limits import token_warning
 from ..client.client import Client
 from ..client.events.callbacks import LOG_LEVELS
 from ..errors import ConnectionLost, McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
-from ..net.files import change_file, read_file
+from ..lazy import files, limits, pathlib
 from ..net.paths import state_folder
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
@@ -127,7 +125,7 @@ def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     path = _memory_of(options)
     if path is not None:
         with suppress(OSError):
-            change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
+            files.change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
 
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
@@ -136,13 +134,13 @@ def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     if path is None:
         return []
     try:
-        found = json.loads(read_file(path, limit=_MAX_REMEMBERED, private=True))
+        found = json.loads(files.read_file(path, limit=_MAX_REMEMBERED, private=True))
         return [Tool(raw) for raw in found if isinstance(raw, dict)]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
 
 
-def _memory_of(options: argparse.Namespace) -> Path | None:
+def _memory_of(options: argparse.Namespace) -> pathlib.Path | None:
     if not options.named or options.named[0] == "--":
         return None
     name = "\0".join([os.getcwd(), options.config or "", *options.named])
@@ -258,7 +256,7 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
     """Return a result as it is shown, after its warnings; its media are saved to ``output``."""
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
-    for warning in (*result.warnings, token_warning(result.text)):
+    for warning in (*result.warnings, limits.token_warning(result.text)):
         if warning is not None:
             screen.say(f"warning: {warning}")
     if output is not None and not result.is_error:

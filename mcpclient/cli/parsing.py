@@ -9,7 +9,6 @@ import argparse
 import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
@@ -19,11 +18,10 @@ from typing import Any, NoReturn
 
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
-from ..lazy import chained_log, suggestions
+from ..lazy import chained_log, redaction, shutil, suggestions
 from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
-from ..recording.redaction import Redactor
 from .command import (
     AnyCommand,
     Command,
@@ -256,7 +254,7 @@ def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
     A server whose words may hold a secret is not named in it.
     """
     named = options.named
-    if not named or Redactor().text(shlex.join(named)) != shlex.join(named):
+    if not named or redaction.Redactor().text(shlex.join(named)) != shlex.join(named):
         named = ["SERVER"]
     server, program = ([], named) if named[0] == "--" else (named, [])
     config = ["--config", options.config] if options.config else []

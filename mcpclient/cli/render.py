@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Optional
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
-from ..net.files import write_file
+from ..lazy import files
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
@@ -404,7 +404,7 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
     paths = [path, *(f"{stem}-{number}{ending}" for number in range(2, len(pieces) + 1))]
     for name, data in zip(paths, pieces):
         with writing(name):
-            write_file(name, data)
+            files.write_file(name, data)
     return paths
 
 

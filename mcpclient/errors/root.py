@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..display import shown_url
-from ..lazy import escaping, hints
+from ..lazy import copy, escaping, hints
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 

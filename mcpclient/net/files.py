@@ -17,7 +17,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -36,6 +35,7 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
+from ..lazy import tempfile
 from .futures import TaskLocks
 from .paths import state_folder
 

@@ -8,12 +8,10 @@ import os
 import re
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Union
-from urllib.parse import unquote, urlsplit
 
 from ...errors import HandlerFailed, McpError, UsageError
-from ...lazy import openai_chat
+from ...lazy import openai_chat, parse, pathlib
 from ...lazy import schema as json_schema
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
@@ -352,15 +350,15 @@ def _wire_root(root: object) -> dict[str, Any]:
     if isinstance(root, str) and _HAS_SCHEME.match(root):
         return {"uri": _checked_uri(root)}
     if isinstance(root, (str, os.PathLike)):
-        return {"uri": Path(absolute_path(root)).as_uri()}
+        return {"uri": pathlib.Path(absolute_path(root)).as_uri()}
     raise UsageError(f"a root is a path, a file:// URI or a mapping with a uri, not {root!r}")
 
 
 def _checked_uri(uri: str) -> str:
     """Return the URI of a root: a ``file://`` URI without ``..`` in it ("Security", roots)."""
-    parts = urlsplit(uri)
+    parts = parse.urlsplit(uri)
     if parts.scheme.lower() != "file":
         raise UsageError(f"the URI of a root begins with file://: {uri!r}")
-    if ".." in unquote(parts.path).replace("\\", "/").split("/"):
+    if ".." in parse.unquote(parts.path).replace("\\", "/").split("/"):
         raise UsageError(f"the URI of a root has no .. in it: {uri!r}")
     return uri

@@ -537,7 +537,7 @@ OTHERS = [
     Fault(
         "client.answers.answerers",
         "a root may climb",
-        'if ".." in unquote(parts.path)',
+        'if ".." in parse.unquote(parts.path)',
         'if ".." in parts.path',
     ),
     Fault(
