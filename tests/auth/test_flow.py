@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mcpclient.auth.effects import Authorize, Callback, Exclusive, Load, Response
+from mcpclient.auth.effects import Authorize, Callback, Exclusive, Fetch, Load, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.grants import revoke
 from mcpclient.auth.obtaining import parse_callback
-from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
+from mcpclient.auth.options import ClientCredentials, OAuth, OAuthOptions, WorkloadIdentity
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import (
     AuthError,
@@ -22,8 +22,9 @@ from mcpclient.errors import (
 )
 
 from .world import (
+    TOKEN,
     AuthorizationServerFake,
-    ResourceServerFake,
+    Scene,
     World,
     call,
     call_server,
@@ -34,33 +35,16 @@ from .world import (
     unauthorized,
 )
 
-TOKEN = "https://auth.example/token"
+ROBOT = ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s")
 KNOWN: Any = {"client_id": "known", "trust_first_issuer": True}
 
 
-class Scene:
-    """One server, one authorization server that gives refresh tokens, one user who says yes."""
-
-    def __init__(self, options: OAuth | ClientCredentials | WorkloadIdentity | None = None) -> None:
-        self.world = World()
-        self.issuer = AuthorizationServerFake(self.world, token_fields={"refresh_token": "first"})
-        self.server = ResourceServerFake(self.world, [self.issuer])
-        self.world.user = self.issuer.authorize
-        self.options = options or OAuth()
-        self.authorization = self.process()
-
-    def process(self) -> Authorization:
-        """As another process would have it: the same store, nothing in memory."""
-        return Authorization(self.server.url, self.options)
-
-    def call(self, authorization: Authorization | None = None) -> Response:
-        return call_server(self.world, authorization or self.authorization, self.server)
-
-    def grants(self) -> list[str]:
-        return [form["grant_type"] for form in self.issuer.token_forms]
-
-    def failing_token_endpoint(self, error: str, status: int) -> None:
-        self.world.on("POST", TOKEN, json_response({"error": error}, status))
+def logged_in(options: OAuthOptions | None = None, later: float = 0, **issuer: Any) -> Scene:
+    """A scene after one call that succeeded, and some seconds."""
+    scene = Scene(options, issuer)
+    assert scene.call().status == 200
+    scene.world.time += later
+    return scene
 
 
 def test_a_public_server_costs_nothing() -> None:
@@ -75,8 +59,7 @@ def test_a_public_server_costs_nothing() -> None:
 
 def test_tokens_stay_with_the_servers_origin() -> None:
     """F-AUTH-5: another origin gets no token, whatever path leads there."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     for url in ("https://other.example/mcp", "https://mcp.example:8443/mcp"):
         request = scene.authorization.request("POST", url)
         assert scene.world.run(request.headers()) == {}
@@ -99,8 +82,7 @@ def test_the_stored_grant_can_be_looked_at() -> None:
 
 def test_a_token_is_refreshed_a_minute_early() -> None:
     """F-AUTH-5: 60 s early expiry, and the refresh token is rotated."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     scene.issuer.token_fields["refresh_token"] = "second"
     scene.world.time += 3600 - 61
     scene.call()
@@ -117,9 +99,7 @@ def test_a_token_is_refreshed_a_minute_early() -> None:
 
 def test_a_new_process_needs_no_browser() -> None:
     """F-AUTH-5: an expired access token, a valid refresh token, nobody at the screen."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 10_000
+    scene = logged_in(later=10_000)
     assert scene.call(scene.process()).status == 200
     assert scene.grants() == ["authorization_code", "refresh_token"]
     assert len(scene.world.visited) == 1
@@ -127,8 +107,7 @@ def test_a_new_process_needs_no_browser() -> None:
 
 def test_one_refresh_for_everyone() -> None:
     """F-AUTH-5: who waited for the lock takes over what the first one got."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     other = scene.process()
     scene.world.run(other.current_grant())
     scene.world.time += 10_000
@@ -140,8 +119,7 @@ def test_one_refresh_for_everyone() -> None:
 
 def test_a_log_out_of_another_process_is_noticed() -> None:
     """F-AUTH-8: at the latest when the token has to be renewed."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     scene.world.run(scene.process().log_out())
     scene.world.time += 10_000
     assert scene.world.run(scene.authorization.current_grant()) is None
@@ -149,8 +127,7 @@ def test_a_log_out_of_another_process_is_noticed() -> None:
 
 def test_a_log_out_while_the_store_is_read_for_the_first_time() -> None:
     """F-AUTH-5, F-AUTH-8: what was read before is not used after."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     process = scene.process()
     reading = process.current_grant()
     effect = next(reading)
@@ -177,9 +154,8 @@ def test_a_configured_secret_goes_on_in_another_process() -> None:
 
 def test_one_refresh_after_many_401s() -> None:
     """F-AUTH-5: a revoked token is replaced once, and the other callers adopt the new one."""
-    scene = Scene()
-    scene.call()
-    requests = [scene.authorization.request("POST", scene.server.url) for _ in range(3)]
+    scene = logged_in()
+    requests = [scene.request() for _ in range(3)]
     sent = [scene.world.run(request.headers()) for request in requests]
     scene.issuer.tokens.clear()
     scene.issuer.tokens.append("padding")
@@ -194,9 +170,7 @@ def test_one_refresh_after_many_401s() -> None:
 
 def test_what_changes_credentials_is_under_the_lock() -> None:
     """F-AUTH-5: one lock for refresh, authorization, log-in and log-out."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 10_000
+    scene = logged_in(later=10_000)
     scene.call()
     scene.world.run(scene.authorization.log_in())
     scene.world.run(scene.authorization.log_out())
@@ -207,38 +181,26 @@ def test_what_changes_credentials_is_under_the_lock() -> None:
 
 def test_a_refused_refresh_token_is_discarded() -> None:
     """F-AUTH-5: credentials rejected once are gone, and the user is asked."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 10_000
+    scene = logged_in(later=10_000)
     scene.failing_token_endpoint("invalid_grant", 400)
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
-    assert scene.world.urls("POST").count(TOKEN) == 2
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
-    assert scene.world.urls("POST").count(TOKEN) == 2
+    for _ in range(2):
+        scene.leave()
+        assert scene.world.urls("POST").count(TOKEN) == 2
     assert len(scene.issuer.registrations) == 1, "the client is as good as before"
 
 
 def test_a_refused_access_token_is_discarded() -> None:
     """F-AUTH-5: also where nothing can renew it, and nobody is there to get another one."""
-    scene = Scene()
-    scene.issuer.token_fields = {}
-    scene.call()
+    scene = logged_in(token_fields={})
     scene.issuer.tokens.clear()
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
+    scene.leave()
     assert scene.world.run(scene.authorization.current_grant()) is None
     assert scene.world.run(scene.process().current_grant()) is None
 
 
 def test_an_early_renewal_that_was_refused_is_an_error() -> None:
     """F-AUTH-5: what was refused is gone, and a lost connection afterwards is no renewal."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 3560
+    scene = logged_in(later=3560)
     scene.failing_token_endpoint("invalid_grant", 400)
 
     def lose(request: Authorize) -> Callback:
@@ -251,9 +213,7 @@ def test_an_early_renewal_that_was_refused_is_an_error() -> None:
 
 def test_a_client_the_server_forgot_registers_anew() -> None:
     """F-AUTH-2: invalid_client drops the registration too."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 10_000
+    scene = logged_in(later=10_000)
     token = scene.world.handlers["POST", TOKEN]
     scene.failing_token_endpoint("invalid_client", 401)
 
@@ -281,51 +241,42 @@ def test_a_failed_code_exchange_drops_the_registration_of_an_unknown_client_only
     assert len(scene.issuer.registrations) == registrations
 
 
-@pytest.mark.parametrize(
-    ("seconds", "status"), [(3560, 503), (3700, 503), (3700, 500), (3700, 408), (3700, 429)]
-)
-def test_trouble_at_the_token_endpoint_keeps_the_credentials(seconds: int, status: int) -> None:
-    """F-AUTH-5: an early renewal may fail; past the end it is an error; nothing is lost."""
-    scene = Scene()
-    scene.call()
-    token = scene.world.handlers["POST", TOKEN]
-    scene.world.time += seconds
-    scene.failing_token_endpoint("server_error", status)
-    if seconds < 3600:
-        assert scene.call().status == 200
-    else:
-        with pytest.raises(TokenRequestFailed) as caught:
-            scene.call()
-        assert caught.value.status == status
-    scene.world.handlers["POST", TOKEN] = token
-    assert scene.call().status == 200
-    assert len(scene.world.visited) == 1
-
-
 WELCOME = (("Content-Type", "text/html"),)
 
 
+@pytest.mark.parametrize("seconds", [3560, 3700])
 @pytest.mark.parametrize(
-    "answer",
+    "trouble",
     [
+        *(json_response({"error": "server_error"}, status) for status in (400, 408, 429, 500, 503)),
+        json_response({"error": "temporarily_unavailable"}, 400),
+        json_response({"message": "no Route matched with those values"}, 404),
+        Response(404, (), b""),
         Response(200, WELCOME, b"<h1>Log in to this hotel's network</h1>"),
         Response(403, WELCOME, b"<h1>Blocked</h1>"),
-        Response(404, (), b""),
-        json_response({"message": "no Route matched with those values"}, 404),
-        json_response({"error": "temporarily_unavailable"}, 400),
-        json_response({"error": "server_error"}, 400),
+        ConnectionLost("the cable"),
     ],
-    ids=lambda answer: f"{answer.status} {answer.body[:30]!r}",
+    ids=lambda trouble: f"{trouble!r} {getattr(trouble, 'body', b'')[:20]!r}",
 )
-def test_what_is_no_refusal_keeps_the_credentials(answer: Response) -> None:
-    """F-AUTH-5: a portal, a firewall or a gateway that answers costs nobody the login."""
-    scene = Scene()
-    scene.call()
+def test_trouble_at_the_token_endpoint_keeps_the_credentials(
+    seconds: int, trouble: Response | ConnectionLost
+) -> None:
+    """F-AUTH-5: an early renewal may fail; past the end it is an error; nothing is lost."""
+    scene = logged_in(later=seconds)
     token = scene.world.handlers["POST", TOKEN]
-    scene.world.time += 10_000
-    scene.world.on("POST", TOKEN, answer)
-    with pytest.raises(TokenRequestFailed):
-        scene.call()
+
+    def fail(_: Fetch) -> Response:
+        if isinstance(trouble, ConnectionLost):
+            raise trouble
+        return trouble
+
+    scene.world.on("POST", TOKEN, fail)
+    if seconds < 3600:
+        assert scene.call().status == 200
+    else:
+        with pytest.raises((TokenRequestFailed, ConnectionLost)) as caught:
+            scene.call()
+        assert getattr(caught.value, "status", None) == getattr(trouble, "status", None)
     scene.world.handlers["POST", TOKEN] = token
     assert scene.call().status == 200
     assert scene.grants()[-1] == "refresh_token"
@@ -344,41 +295,14 @@ def test_what_is_no_refusal_keeps_the_credentials(answer: Response) -> None:
 )
 def test_a_refusal_in_other_words_is_one(answer: Response) -> None:
     """F-AUTH-5: with the status for it, or with an error code, whatever the other one is."""
-    scene = Scene()
-    scene.call()
-    scene.world.time += 10_000
+    scene = logged_in(later=10_000)
     scene.world.on("POST", TOKEN, answer)
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
-
-
-@pytest.mark.parametrize("seconds", [3560, 10_000])
-def test_a_lost_connection_keeps_the_credentials(seconds: int) -> None:
-    """F-AUTH-5: the network's failures are thrown through, and the next call tries again."""
-    scene = Scene()
-    scene.call()
-    token = scene.world.handlers["POST", TOKEN]
-
-    def lose(_: object) -> Response:
-        raise ConnectionLost("the cable")
-
-    scene.world.on("POST", TOKEN, lose)
-    scene.world.time += seconds
-    if seconds < 3600:
-        assert scene.call().status == 200
-    else:
-        with pytest.raises(ConnectionLost):
-            scene.call()
-    scene.world.handlers["POST", TOKEN] = token
-    assert scene.call().status == 200
+    scene.leave()
 
 
 def test_a_token_without_a_refresh_token_is_used_to_its_end() -> None:
     """F-AUTH-5: only a human can renew it, so not a minute early."""
-    scene = Scene()
-    scene.issuer.token_fields = {}
-    scene.call()
+    scene = logged_in(token_fields={})
     scene.world.time += 3599
     scene.call()
     assert len(scene.world.visited) == 1
@@ -400,9 +324,7 @@ def test_a_token_that_never_ends_is_used_until_it_is_refused() -> None:
 
 def test_a_programs_token_is_renewed_early() -> None:
     """F-AUTH-7: client credentials need nobody, so the new token comes before the old one ends."""
-    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
-    scene.issuer.token_fields = {}
-    scene.call()
+    scene = logged_in(ROBOT, token_fields={})
     scene.world.time += 3541
     scene.call()
     assert scene.grants() == ["client_credentials", "client_credentials"]
@@ -412,51 +334,40 @@ def test_a_programs_token_is_renewed_early() -> None:
 def test_a_401_for_ever_ends() -> None:
     """F-AUTH-5: a token just issued and refused at once is an error, not a loop."""
     scene = Scene()
-    request = scene.authorization.request("POST", scene.server.url)
     with pytest.raises(AuthError, match="just issued"):
-        call(scene.world, request, lambda _: unauthorized("Bearer"))
+        scene.answered(unauthorized("Bearer"))
     assert len(scene.world.visited) == 1
 
 
 def test_refresh_then_a_new_grant_then_the_end() -> None:
     """F-AUTH-5: the rungs after a 401, each taken once."""
-    scene = Scene()
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
+    scene = logged_in()
     with pytest.raises(AuthError, match="just issued"):
-        call(scene.world, request, lambda _: unauthorized("Bearer"))
+        scene.answered(unauthorized("Bearer"))
     assert scene.grants() == ["authorization_code", "refresh_token", "authorization_code"]
 
 
 def test_adopting_others_tokens_has_an_end() -> None:
     """F-AUTH-5: even when another process stores a new useless token every time."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     key = "grant OAuth https://mcp.example/mcp"
     counter = iter(range(100))
 
     def another_process() -> None:
-        record = dict(scene.world.store[key])
-        tokens = dict(record["tokens"])  # type: ignore[call-overload]
-        scene.world.store[key] = {
-            **record,
-            "tokens": {**tokens, "access_token": f"x{next(counter)}"},
-        }
+        tokens: Any = scene.world.store[key]["tokens"]
+        tokens["access_token"] = f"x{next(counter)}"
 
     scene.world.before_lock = another_process
-    request = scene.authorization.request("POST", scene.server.url)
     with pytest.raises(AuthError, match="every token"):
-        call(scene.world, request, lambda _: unauthorized("Bearer"))
+        scene.answered(unauthorized("Bearer"))
     assert next(counter) == 5
 
 
 def test_a_403_of_another_kind_is_the_callers() -> None:
     """F-AUTH-4: forbidden is not a want of scope."""
-    scene = Scene()
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    answers = [Response(403, [("WWW-Authenticate", 'Bearer error="invalid_token"')], b"")]
-    assert call(scene.world, request, lambda _: answers[0]).status == 403
+    scene = logged_in()
+    other = Response(403, [("WWW-Authenticate", 'Bearer error="invalid_token"')], b"")
+    assert scene.answered(other).status == 403
     assert scene.grants() == ["authorization_code"]
 
 
@@ -468,9 +379,8 @@ def forbidden(scope: str | None) -> Response:
 
 def test_ever_new_scopes_have_an_end() -> None:
     """F-AUTH-4: a server that wants another scope each time asks the user twice at most."""
-    scene = Scene()
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
+    scene = logged_in()
+    request = scene.request()
     wanted = iter(f"scope{number}" for number in range(100))
     with pytest.raises(InsufficientScope) as caught:
         call(scene.world, request, lambda _: forbidden(next(wanted)))
@@ -478,30 +388,31 @@ def test_ever_new_scopes_have_an_end() -> None:
     assert caught.value.required == ("scope2",)
 
 
-def test_a_403_without_a_scope_falls_back_to_the_metadata() -> None:
-    """F-AUTH-4: and when that adds nothing, it is an error of its own."""
-    scene = Scene()
-    scene.server.metadata["scopes_supported"] = ["a"]
+@pytest.mark.parametrize(
+    ("scope", "said"), [(None, "more than it names"), ("a", "scopes: a; asked for already: a")]
+)
+def test_a_403_for_scopes_it_has_is_an_error(scope: str | None, said: str) -> None:
+    """F-AUTH-4: without a scope, those of the metadata count; nobody is asked again."""
+    scene = Scene(metadata={"scopes_supported": ["a"]})
     scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    with pytest.raises(InsufficientScope, match="more than it names"):
-        call(scene.world, request, lambda _: forbidden(None))
+    with pytest.raises(InsufficientScope, match=said) as caught:
+        scene.answered(forbidden(scope))
+    assert caught.value.required == ((scope,) if scope else ())
+    assert caught.value.requested == ("a",)
+    assert len(scene.world.visited) == 1
 
 
 def test_a_403_without_a_token_asks_for_one() -> None:
     """F-AUTH-4: some servers answer 403 to a request without credentials."""
     scene = Scene()
-    request = scene.authorization.request("POST", scene.server.url)
-    answers = iter([forbidden("a"), json_response({})])
-    assert call(scene.world, request, lambda _: next(answers)).status == 200
+    assert scene.answered(forbidden("a"), json_response({})).status == 200
     assert scene.issuer.authorizations[0]["scope"] == "a"
 
 
 def test_a_step_up_of_another_task_is_adopted() -> None:
     """F-AUTH-4: two calls that lack the same scope ask the user once."""
-    scene = Scene()
-    scene.call()
-    requests = [scene.authorization.request("POST", scene.server.url) for _ in range(2)]
+    scene = logged_in()
+    requests = [scene.request() for _ in range(2)]
     for request in requests:
         scene.world.run(request.headers())
     for request in requests:
@@ -511,11 +422,10 @@ def test_a_step_up_of_another_task_is_adopted() -> None:
 
 def test_a_step_up_of_another_process_is_adopted() -> None:
     """F-AUTH-4: its token is sent, and the user is not asked again."""
-    scene = Scene()
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
+    scene = logged_in()
+    request = scene.request()
     scene.world.run(request.headers())
-    other = scene.process().request("POST", scene.server.url)
+    other = scene.request(scene.process())
     scene.world.run(other.headers())
     assert scene.world.run(other.recover(forbidden("write")))
     assert scene.world.run(request.recover(forbidden("write")))
@@ -530,20 +440,14 @@ def test_scopes_granted_unasked_survive_a_step_up() -> None:
     scene = Scene()
     scene.issuer.token_fields["scope"] = "default"
     scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    answers = iter([forbidden("write"), json_response({})])
-    call(scene.world, request, lambda _: next(answers))
+    scene.answered(forbidden("write"), json_response({}))
     assert scene.issuer.authorizations[1]["scope"] == "default write"
 
 
 def test_a_renewal_keeps_the_scopes_of_a_step_up() -> None:
     """F-AUTH-4: what was asked for once is asked for again, where no refresh token can."""
-    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
-    scene.issuer.token_fields = {}
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    answers = iter([forbidden("write"), json_response({})])
-    call(scene.world, request, lambda _: next(answers))
+    scene = logged_in(ROBOT, token_fields={})
+    scene.answered(forbidden("write"), json_response({}))
     scene.world.time += 3600
     scene.call()
     assert [form.get("scope") for form in scene.issuer.token_forms] == [None, "write", "write"]
@@ -551,9 +455,7 @@ def test_a_renewal_keeps_the_scopes_of_a_step_up() -> None:
 
 @pytest.mark.parametrize("occasion", ["step-up", "renewal", "refusal"])
 def test_scopes_are_those_of_one_issuer(occasion: str) -> None:
-    """F-AUTH-4: what one authorization server granted says nothing about another one, and what is
-    refused for another one's sake is not refreshed.
-    """
+    """F-AUTH-4: another one's say nothing, and what is refused for its sake is not refreshed."""
     scene = Scene()
     scene.issuer.token_fields["scope"] = "old write"
     scene.server.metadata["scopes_supported"] = ["old"]
@@ -563,41 +465,35 @@ def test_scopes_are_those_of_one_issuer(occasion: str) -> None:
     moved = AuthorizationServerFake(scene.world, issuer="https://new.example")
     scene.server.servers = [moved]
     scene.world.user = moved.authorize
-    request = scene.authorization.request("POST", scene.server.url)
     if occasion == "step-up":
-        answers = iter([forbidden("write"), json_response({})])
-        call(scene.world, request, lambda _: next(answers))
+        scene.answered(forbidden("write"), json_response({}))
     else:
         scene.server.metadata["scopes_supported"] = ["write"]
         scene.world.time += 3600 if occasion == "renewal" else 0
-        call(scene.world, request, scene.server.answer)
+        scene.call()
     assert [asked["scope"] for asked in moved.authorizations] == ["write"]
     assert scene.grants() == ["authorization_code"]
 
 
 def test_a_step_up_nobody_is_there_for_keeps_the_old_token() -> None:
     """F-AUTH-4: other calls go on with the scopes they have."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     scene.world.user = scene.world._nobody
-    request = scene.authorization.request("POST", scene.server.url)
     with pytest.raises(AuthorizationRequired):
-        call(scene.world, request, lambda _: forbidden("write"))
+        scene.answered(forbidden("write"))
     assert scene.call().status == 200
 
 
 def test_two_steps_and_two_processes() -> None:
-    """F-AUTH-8: AuthorizationRequired carries the URL; another process finishes."""
+    """F-AUTH-8: AuthorizationRequired carries the URL; another process finishes, once."""
     scene = Scene()
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired) as caught:
-        scene.call()
-    url = caught.value.url
-    callback = scene.issuer.authorize(scene.world.visited[0])
-    assert query_of(url)["state"] == callback.state
+    callback = scene.issuer.authorize(scene.leave())
+    assert query_of(scene.world.visited[0].url)["state"] == callback.state
     pasted = f"http://127.0.0.1:8765/callback?code={callback.code}&state={callback.state}"
     scene.world.run(scene.process().finish(parse_callback(pasted)))
-    assert scene.call(scene.process()).status == 200
+    for authorization in (scene.process(), scene.authorization):  # the one that was left, too
+        assert scene.call(authorization).status == 200
+    assert len(scene.world.visited) == 1
     with pytest.raises(AuthError, match="belongs to no login that was begun here"):
         scene.world.run(scene.process().finish(parse_callback(pasted)))
 
@@ -617,25 +513,12 @@ def test_another_process_finishes_with_the_credentials_it_was_given(
     scene = Scene(options)
     methods = ["client_secret_post", "private_key_jwt"]
     scene.issuer.document["token_endpoint_auth_methods_supported"] = methods
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
+    left = scene.leave()
     assert "s3cret" not in repr(scene.world.store)
-    scene.world.run(scene.process().finish(scene.issuer.authorize(scene.world.visited[0])))
+    scene.world.run(scene.process().finish(scene.issuer.authorize(left)))
     (form,) = scene.issuer.token_forms
     assert field in form
     assert scene.call(scene.process()).status == 200
-
-
-def test_a_running_process_takes_over_what_another_finished() -> None:
-    """F-AUTH-8: after finish, the same client object just calls again."""
-    scene = Scene()
-    scene.world.user = scene.world._nobody
-    with pytest.raises(AuthorizationRequired):
-        scene.call()
-    scene.world.run(scene.process().finish(scene.issuer.authorize(scene.world.visited[0])))
-    assert scene.call().status == 200
-    assert len(scene.world.visited) == 1
 
 
 def test_only_a_users_authorization_is_finished() -> None:
@@ -666,8 +549,7 @@ def test_log_in_uses_what_a_refusal_tells() -> None:
 
 def test_log_out_forgets_everything_of_the_server() -> None:
     """F-AUTH-8: tokens, the binding and unfinished authorizations; the registration is kept."""
-    scene = Scene(OAuth(client_id="known"))
-    scene.call()
+    scene = logged_in(OAuth(client_id="known"))
     scene.world.user = scene.world._nobody
     with pytest.raises(AuthorizationRequired):
         scene.world.run(scene.authorization.log_in())
@@ -709,8 +591,7 @@ def test_a_login_is_revoked_where_that_is_offered(
 
 def test_a_login_is_not_revoked_where_it_cannot_be() -> None:
     """F-AUTH-8: no endpoint, no request; one elsewhere, no token for it."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     grant = scene.world.run(scene.authorization.stored_grant())
     assert grant is not None
     count = len(scene.world.fetched)
@@ -725,8 +606,7 @@ def test_a_login_is_not_revoked_where_it_cannot_be() -> None:
 
 def test_configured_credentials_do_not_move_to_another_issuer() -> None:
     """F-AUTH-2: a server that suddenly names another authorization server gets an error."""
-    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
-    scene.call()
+    scene = logged_in(ROBOT)
     evil = AuthorizationServerFake(scene.world, issuer="https://evil.example")
     scene.server.servers = [evil]
     for authorization in (scene.authorization, scene.process()):
@@ -744,19 +624,16 @@ def test_configured_credentials_do_not_move_to_another_issuer() -> None:
 )
 def test_a_grant_of_another_identity_is_not_used(options: OAuth) -> None:
     """F-AUTH-2: what is stored belongs to a client and to an issuer."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     other = Authorization(scene.server.url, options)
     assert scene.world.run(other.current_grant()) is None
 
 
-@pytest.mark.parametrize("damage", [{}, {"tokens": 7}, {"client": {}}])
-def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
+def test_a_damaged_record_is_no_grant() -> None:
     """F-AUTH-9: a corrupt store costs a log-in, not a crash."""
-    scene = Scene()
-    scene.call()
+    scene = logged_in()
     key = "grant OAuth https://mcp.example/mcp"
-    scene.world.store[key] = {**scene.world.store[key], **damage} if damage else {}
+    scene.world.store[key] = {**scene.world.store[key], "client": {}}
     assert scene.call(scene.process()).status == 200
 
 
@@ -770,18 +647,14 @@ def test_a_secret_in_the_servers_query_is_in_no_key() -> None:
     assert scene.world.run(scene.process().current_grant()) is None
 
 
-def test_dpop_can_be_insisted_on() -> None:
-    """F-AUTH-7: a token that is not bound to the key is refused."""
-    scene = Scene(OAuth(dpop=True))
-    with pytest.raises(AuthError, match="did not bind"):
-        scene.call()
+def keys_of(scene: Scene) -> set[str]:
+    """The keys that the token requests were made with."""
+    return {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
 
 
 def test_dpop_where_the_metadata_requires_it_and_through_a_refresh() -> None:
     """F-AUTH-7: the key is stored with its tokens, and a new process goes on with it."""
-    scene = Scene()
-    scene.server.scheme = "DPoP"
-    scene.server.metadata["dpop_bound_access_tokens_required"] = True
+    scene = Scene(scheme="DPoP", metadata={"dpop_bound_access_tokens_required": True})
     scene.issuer.token_fields["token_type"] = "DPoP"
     scene.call()
     scene.world.time += 10_000
@@ -789,81 +662,66 @@ def test_dpop_where_the_metadata_requires_it_and_through_a_refresh() -> None:
     scene.issuer.token_fields = {"token_type": "DPoP"}
     scene.world.time += 10_000
     assert scene.call().status == 200
-    stepping_up = scene.process().request("POST", scene.server.url)
+    stepping_up = scene.request(scene.process())
     scene.world.run(stepping_up.headers())
     assert scene.world.run(stepping_up.recover(forbidden("write")))
     assert len(scene.issuer.authorizations) == 2
-    keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
-    assert len(keys) == 1
+    assert len(keys_of(scene)) == 1
 
 
 def test_a_renewal_is_bound_to_a_key_where_the_token_was() -> None:
     """F-AUTH-7: also where only a challenge has asked for DPoP, and nothing can be refreshed."""
-    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
-    scene.server.scheme = "DPoP"
-    scene.issuer.token_fields = {"token_type": "DPoP"}
+    scene = Scene(ROBOT, {"token_fields": {"token_type": "DPoP"}}, scheme="DPoP")
     scene.call()
     scene.world.time += 3541
     assert scene.world.run(scene.authorization.current_grant()) is not None
     assert len(scene.issuer.token_requests) == 2
-    keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
-    assert len(keys) == 1
+    assert len(keys_of(scene)) == 1
 
 
-def test_a_nonce_in_any_answer_is_taken_up() -> None:
+@pytest.fixture
+def bound() -> Scene:
+    """A user whose token is bound to a key."""
+    scene = Scene(OAuth(dpop=True), {"token_fields": {"token_type": "DPoP"}}, scheme="DPoP")
+    assert scene.call().status == 200
+    return scene
+
+
+def with_nonce(nonce: str, status: int = 200) -> Response:
+    challenge = [("WWW-Authenticate", 'DPoP error="use_dpop_nonce"')] if status == 401 else []
+    return Response(status, [*challenge, ("DPoP-Nonce", nonce)], b"")
+
+
+def test_a_nonce_in_any_answer_is_taken_up(bound: Scene) -> None:
     """F-AUTH-7: RFC 9449 section 8.2: also in one that succeeds."""
-    scene = Scene(OAuth(dpop=True))
-    scene.server.scheme = "DPoP"
-    scene.issuer.token_fields["token_type"] = "DPoP"
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    call(
-        scene.world,
-        request,
-        lambda _: json_response({}, headers=(("DPoP-Nonce", "next"),)),
-    )
-    scene.server.nonce = "next"
-    before = len(scene.server.requests)
-    assert scene.call().status == 200
-    assert len(scene.server.requests) == before + 1
+    bound.answered(with_nonce("next"))
+    bound.server.nonce = "next"
+    before = len(bound.server.requests)
+    assert bound.call().status == 200
+    assert len(bound.server.requests) == before + 1
 
 
-def test_a_nonce_that_is_asked_for_costs_no_token() -> None:
+def test_a_nonce_that_is_asked_for_costs_no_token(bound: Scene) -> None:
     """F-AUTH-7: RFC 9449 section 9: the same token again, with a proof that has the nonce."""
-    scene = Scene(OAuth(dpop=True))
-    scene.server.scheme = "DPoP"
-    scene.issuer.token_fields["token_type"] = "DPoP"
-    scene.call()
-    scene.server.nonce = "first"
-    before = len(scene.server.requests)
-    assert scene.call().status == 200
-    assert len(scene.server.requests) == before + 2
-    assert scene.grants() == ["authorization_code"]
+    bound.server.nonce = "first"
+    before = len(bound.server.requests)
+    assert bound.call().status == 200
+    assert len(bound.server.requests) == before + 2
+    assert bound.grants() == ["authorization_code"]
 
 
-def test_ever_new_nonces_have_an_end() -> None:
+def test_ever_new_nonces_have_an_end(bound: Scene) -> None:
     """F-AUTH-7: a server that never takes its own nonce gets five tries."""
-    scene = Scene(OAuth(dpop=True))
-    scene.server.scheme = "DPoP"
-    scene.issuer.token_fields["token_type"] = "DPoP"
-    scene.call()
     numbers = iter(range(100))
-    request = scene.authorization.request("POST", scene.server.url)
-
-    def answer(_: object) -> Response:
-        nonce = (("DPoP-Nonce", f"n{next(numbers)}"),)
-        return unauthorized('DPoP error="use_dpop_nonce"', headers=nonce)
-
     with pytest.raises(AuthError):
-        call(scene.world, request, answer)
+        call(bound.world, bound.request(), lambda _: with_nonce(f"n{next(numbers)}", 401))
     assert next(numbers) == 6
 
 
 def test_an_expired_token_in_the_store_is_not_adopted() -> None:
     """F-AUTH-5: what another process left behind long ago is refreshed, not sent."""
-    scene = Scene()
-    scene.call()
-    request = scene.process().request("POST", scene.server.url)
+    scene = logged_in()
+    request = scene.request(scene.process())
     scene.world.time += 10_000
     assert scene.world.run(request.recover(unauthorized("Bearer")))
     assert scene.grants() == ["authorization_code", "refresh_token"]
@@ -879,19 +737,14 @@ def test_metadata_requests_tell_the_protocol_version() -> None:
         assert all(("MCP-Protocol-Version" in each) == bool(version) for each in headers)
 
 
-def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending() -> None:
+def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending(bound: Scene) -> None:
     """F-AUTH-7: RFC 9449 section 4.2: htu is the URL of this request, and jti is new."""
-    scene = Scene(OAuth(dpop=True))
-    scene.issuer.token_fields = {"token_type": "DPoP"}
-    scene.server.scheme = "DPoP"
-    scene.call()
-    request = scene.authorization.request("POST", scene.server.url)
-    places = [None, "https://mcp.example/moved?key=1", "https://mcp.example/moved"]
-    proofs = [decode_jwt(scene.world.run(request.headers(place))["DPoP"])[1] for place in places]
-    moved = "https://mcp.example/moved"
-    assert [proof["htu"] for proof in proofs] == [scene.server.url, moved, moved]
+    request, moved = bound.request(), "https://mcp.example/moved"
+    places = [None, f"{moved}?key=1", moved]
+    proofs = [decode_jwt(bound.world.run(request.headers(place))["DPoP"])[1] for place in places]
+    assert [proof["htu"] for proof in proofs] == [bound.server.url, moved, moved]
     assert len({str(proof["jti"]) for proof in proofs}) == 3
-    assert scene.world.run(request.headers("https://evil.example/mcp")) == {}
+    assert bound.world.run(request.headers("https://evil.example/mcp")) == {}
 
 
 def test_an_assertion_that_was_refused_is_not_sent_again() -> None:
@@ -940,8 +793,7 @@ def test_a_login_is_used_for_what_it_was_made_for(
     made_with: Any, fits: list[Any], fits_not: list[Any]
 ) -> None:
     """F-SAFE-7: another entry with the same URL that asks for something else logs in itself."""
-    scene = Scene(OAuth(**made_with))
-    scene.call()
+    scene = logged_in(OAuth(**made_with))
     for options in fits:
         assert stored(scene, **options) is not None, options
     for options in fits_not:
@@ -950,8 +802,7 @@ def test_a_login_is_used_for_what_it_was_made_for(
 
 def test_a_login_from_before_accounts_is_used_as_it_was() -> None:
     """F-SAFE-7: a record that does not say what was asked for says what was requested."""
-    scene = Scene(OAuth(scopes=["read"]))
-    scene.call()
+    scene = logged_in(OAuth(scopes=["read"]))
     (key,) = [key for key in scene.world.store if key.startswith("grant ")]
     record = dict(scene.world.store[key])
     del record["asked_scopes"], record["asked_resource"]
@@ -962,8 +813,7 @@ def test_a_login_from_before_accounts_is_used_as_it_was() -> None:
 
 def test_accounts_at_one_url_keep_apart() -> None:
     """F-SAFE-7: each logs in, is refreshed and logged out by itself."""
-    scene = Scene(OAuth(account="work"))
-    scene.call()
+    scene = logged_in(OAuth(account="work"))
     home = Authorization(scene.server.url, OAuth(account="home/b#c"))
     scene.call(home)
     assert scene.grants() == ["authorization_code", "authorization_code"]
@@ -976,8 +826,7 @@ def test_accounts_at_one_url_keep_apart() -> None:
 
 def test_a_login_for_something_else_is_revoked_all_the_same() -> None:
     """F-SAFE-7: logging out means every login of the account at this URL."""
-    scene = Scene(OAuth(scopes=["read"]))
-    scene.call()
+    scene = logged_in(OAuth(scopes=["read"]))
     other = Authorization(scene.server.url, OAuth(scopes=["write"]))
     assert scene.world.run(other.log_out()) is not None
     assert stored(scene) is None

@@ -7,9 +7,12 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
+
+from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -29,13 +32,19 @@ from mcpclient.auth.effects import (
     Wait,
 )
 from mcpclient.auth.flow import Authorization, AuthorizedRequest
+from mcpclient.auth.grants import GrantRequest
 from mcpclient.auth.obtaining import code_challenge
+from mcpclient.auth.options import OAuth, OAuthOptions
+from mcpclient.auth.signing import DpopProver
 from mcpclient.auth.tokens import StaticRequest
+from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthorizationRequired
 
 T = TypeVar("T")
 
 REDIRECT = "http://127.0.0.1:8765/callback"
+SERVER = "https://mcp.example/mcp"
+TOKEN = "https://auth.example/token"
 
 Handler = Callable[[Fetch], Response]
 
@@ -96,11 +105,8 @@ class World:
         self._is_shielded = False
 
     def on(self, method: str, url: str, handler: Handler | Response) -> None:
-        if isinstance(handler, Response):
-            response = handler
-            self.handlers[method, url] = lambda _: response
-        else:
-            self.handlers[method, url] = handler
+        given = handler
+        self.handlers[method, url] = given if callable(given) else lambda _: given
 
     def urls(self, method: str = "GET") -> list[str]:
         return [request.url for request in self.fetched if request.method == method]
@@ -122,11 +128,11 @@ class World:
 
     def _perform(self, effect: object) -> object:
         performers = {
-            Ask: self._ask,
+            Ask: lambda effect: effect.function(),
             Authorize: self._authorize,
             Exclusive: self._exclusive,
             Fetch: self._fetch,
-            Load: self._load,
+            Load: lambda effect: self.store.get(effect.key),
             Now: lambda _: self.time,
             OpenRedirect: self._open_redirect,
             RandomBytes: self._random,
@@ -136,9 +142,6 @@ class World:
             Wait: self._wait,
         }
         return performers[type(effect)](effect)  # type: ignore[operator]
-
-    def _ask(self, effect: Ask) -> object:
-        return effect.function()
 
     def _authorize(self, effect: Authorize) -> Callback:
         self.visited.append(effect)
@@ -158,9 +161,6 @@ class World:
         key = (effect.method, effect.url.partition("?")[0])
         handler = self.handlers.get(key)
         return handler(effect) if handler else Response(404, [], b"<html>not here</html>")
-
-    def _load(self, effect: Load) -> StoredItem | None:
-        return self.store.get(effect.key)
 
     def _open_redirect(self, effect: OpenRedirect) -> str:
         self.redirects.append(effect)
@@ -340,3 +340,66 @@ def call(
 
 def call_server(world: World, authorization: Authorization, server: ResourceServerFake) -> Response:
     return call(world, authorization.request("POST", server.url), server.answer)
+
+
+class Scene:
+    """One server, one authorization server that gives refresh tokens, one user who says yes."""
+
+    def __init__(
+        self,
+        options: OAuthOptions | None = None,
+        issuer: Mapping[str, object] | None = None,
+        **server: object,
+    ) -> None:
+        self.world = World()
+        habits: Any = {"token_fields": {"refresh_token": "first"}, **(issuer or {})}
+        self.issuer = AuthorizationServerFake(self.world, **habits)
+        self.server = ResourceServerFake(self.world, [self.issuer], **cast(Any, server))
+        self.world.user = self.issuer.authorize
+        self.options = options or OAuth()
+        self.authorization = self.process()
+
+    def process(self) -> Authorization:
+        """As another process would have it: the same store, nothing in memory."""
+        return Authorization(self.server.url, self.options)
+
+    def call(self, authorization: Authorization | None = None) -> Response:
+        return call_server(self.world, authorization or self.authorization, self.server)
+
+    def request(self, authorization: Authorization | None = None) -> AuthorizedRequest:
+        return (authorization or self.authorization).request("POST", self.server.url)
+
+    def answered(self, *answers: Response) -> Response:
+        """One request that gets these answers in turn, and the last one for ever."""
+        following = iter(answers)
+        return call(self.world, self.request(), lambda _: next(following, answers[-1]))
+
+    def grants(self) -> list[str]:
+        return [form["grant_type"] for form in self.issuer.token_forms]
+
+    def leave(self) -> Authorize:
+        """Call where nobody waits for the user; return what was begun."""
+        self.world.user = self.world._nobody
+        with pytest.raises(AuthorizationRequired):
+            self.call()
+        return self.world.visited[-1]
+
+    def failing_token_endpoint(self, error: str, status: int) -> None:
+        self.world.on("POST", TOKEN, json_response({"error": error}, status))
+
+
+def grant_request(
+    fake: AuthorizationServerFake | None = None,
+    *,
+    policy: UrlPolicy | None = None,
+    scopes: tuple[str, ...] = (),
+    resource: str | None = None,
+    prover: DpopProver | None = None,
+) -> GrantRequest:
+    """A request for a grant of the server at `SERVER`, as discovery would lead to it."""
+    server = AuthorizationServer("https://auth.example", TOKEN)
+    if fake is not None:
+        server = AuthorizationServer.parse(fake.document)
+    found = Discovery(server, None, "https://mcp.example/metadata")
+    policy = policy or UrlPolicy()
+    return GrantRequest(SERVER, SERVER, found, scopes, resource, policy, prover)
