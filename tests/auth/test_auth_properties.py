@@ -36,8 +36,8 @@ from mcpclient.errors import SsrfError, TokenRequestFailed
 from mcpclient.framing.browser_url import parse_canonical_ipv4
 from tests.support.properties import examples
 from tests.support.strategies import hostile_json, texts, tokens
-from tests.tools.fuzz.targets import metadata, url_guard
 from tests.tools.fuzz.targets import tokens as fuzzed_tokens
+from tests.tools.fuzz.targets import url_guard
 
 POLICY = UrlPolicy()
 
@@ -129,22 +129,6 @@ def test_any_url_is_safe_or_refused(url: str, issuer: str) -> None:
     url_guard.target(f"https://{url}\n{issuer}".encode())
     with suppress(SsrfError):
         assert isinstance(resolve("https://a.example/b", url), str)
-
-
-# Documents
-
-NAMES = ["resource", "authorization_servers", "issuer", "token_endpoint", "scopes_supported"]
-places = st.sampled_from(["https://mcp.example/path", "https://a.example", "http://[", "/x", ""])
-documents = st.dictionaries(
-    st.sampled_from(NAMES), places | st.lists(places, max_size=2) | hostile_json(NAMES), max_size=4
-)
-
-
-@examples(60)
-@given(st.lists(documents.map(json.dumps) | places, max_size=4))
-def test_any_documents_end_in_a_server_or_an_error_of_ours(bodies: list[str]) -> None:
-    """F-AUTH-2 F-AUTH-3: documents and redirects of any kind, one after the other."""
-    metadata.target("\n".join(bodies).encode())
 
 
 token_texts = st.text("!az~09-._", min_size=1, max_size=12)

@@ -54,7 +54,11 @@ def test_private_key_jwt() -> None:
     form, headers = run(RegisteredClient("id", ISSUER, "private_key_jwt", signer=KEY))
     assert headers == {}
     assert set(form) == {"client_assertion", "client_assertion_type"}
-    _, claims = decode_jwt(form["client_assertion"])
+    assert form["client_assertion_type"].endswith(":client-assertion-type:jwt-bearer")
+    header, claims = decode_jwt(form["client_assertion"])
+    assert header["alg"] == "ES256"
+    assert claims["iss"] == claims["sub"] == "id"
+    assert claims["jti"]
     assert claims["aud"] == ISSUER
     assert claims["exp"] == 1_000_300
     assert claims["iat"] == 1_000_000

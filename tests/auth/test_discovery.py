@@ -336,16 +336,6 @@ def test_without_resource_metadata_the_origin_is_the_issuer() -> None:
     assert find(world).server.issuer == "https://mcp.example/"
 
 
-def test_without_any_metadata_there_are_usual_places() -> None:
-    """F-AUTH-1: the endpoints of revision 2025-03-26, which requires PKCE."""
-    server = find(World()).server
-    assert server.issuer == "https://mcp.example"
-    assert server.authorization_endpoint == "https://mcp.example/authorize"
-    assert server.token_endpoint == "https://mcp.example/token"
-    assert server.registration_endpoint == "https://mcp.example/register"
-    assert server.code_challenge_methods_supported == ("S256",)
-
-
 def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
     """F-AUTH-1: the user knows better than a guess; without its metadata there is no guessing."""
     world = World()
@@ -359,21 +349,13 @@ def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
 def test_endpoints_the_user_names_need_no_metadata() -> None:
     """F-AUTH-1: explicit endpoints, used as they are."""
     world = World()
-    endpoints = Endpoints(
-        "https://login.example/token",
-        "https://login.example/authorize",
-        registration_endpoint="https://login.example/register",
-        device_authorization_endpoint="https://login.example/device",
-        revocation_endpoint="https://login.example/revoke",
-    )
+    names = ("token", "authorize", "register", "device", "revoke")
+    urls = [f"https://login.example/{name}" for name in names]
+    endpoints = Endpoints(*urls)
     server = find(world, options=OAuth(endpoints=endpoints)).server
     assert not world.fetched
     assert server.issuer == "https://login.example"
-    assert server.token_endpoint == "https://login.example/token"
-    assert server.authorization_endpoint == "https://login.example/authorize"
-    assert server.registration_endpoint == "https://login.example/register"
-    assert server.device_authorization_endpoint == "https://login.example/device"
-    assert server.revocation_endpoint == "https://login.example/revoke"
+    assert [getattr(server, name) for name in vars(endpoints)] == urls
     assert server.code_challenge_methods_supported == ("S256",)
     named = find(world, options=OAuth(endpoints=endpoints, issuer="https://i.example"))
     assert named.server.issuer == "https://i.example"

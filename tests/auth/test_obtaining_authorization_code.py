@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import hmac
 import json
+from typing import Any
 
 import pytest
 
-from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.effects import Authorize, Callback
 from mcpclient.auth.grants import Grant, GrantRequest
 from mcpclient.auth.obtaining import (
@@ -29,29 +29,23 @@ from mcpclient.errors import (
     UsageError,
 )
 
-from .world import REDIRECT, AuthorizationServerFake, World, form_of, json_response, query_of
+from .world import (
+    REDIRECT,
+    SERVER,
+    TOKEN,
+    AuthorizationServerFake,
+    World,
+    form_of,
+    grant_request,
+    json_response,
+    query_of,
+)
 
-SERVER = "https://mcp.example/mcp"
 KEY = f"pending {SERVER}"
 
 
-def request(
-    fake: AuthorizationServerFake,
-    scopes: tuple[str, ...] = (),
-    prover: DpopProver | None = None,
-    resource: str | None = "https://mcp.example/MCP?x=ü&y",
-) -> GrantRequest:
-    return GrantRequest(
-        server_url=SERVER,
-        server_name=SERVER,
-        discovery=Discovery(
-            AuthorizationServer.parse(fake.document), None, "https://mcp.example/m"
-        ),
-        scopes=scopes,
-        resource=resource,
-        policy=UrlPolicy(),
-        prover=prover,
-    )
+def request(fake: AuthorizationServerFake, **asked: Any) -> GrantRequest:
+    return grant_request(fake, **{"resource": "https://mcp.example/MCP?x=ü&y", **asked})
 
 
 def scene(**options: object) -> tuple[World, AuthorizationServerFake]:
@@ -70,18 +64,13 @@ def test_the_published_challenge() -> None:
 def test_out_and_back() -> None:
     """F-AUTH-3: what goes to the browser, and what to the token endpoint."""
     world, fake = scene()
-    grant = world.run(by_code(request(fake, ("a", "b")), OAuth()))
+    grant = world.run(by_code(request(fake, scopes=("a", "b")), OAuth()))
     query = fake.authorizations[0]
     assert set(query) == {
-        "response_type",
-        "client_id",
-        "redirect_uri",
-        "state",
-        "code_challenge",
-        "code_challenge_method",
-        "scope",
-        "resource",
+        *("response_type", "client_id", "redirect_uri", "state", "scope", "resource"),
+        *("code_challenge", "code_challenge_method"),
     }
+    assert query["state"] == world.visited[0].state
     assert query["resource"] == "https://mcp.example/MCP?x=ü&y"
     assert query["scope"] == "a b"
     form = form_of(world.fetched[-1])
@@ -89,7 +78,7 @@ def test_out_and_back() -> None:
     assert 43 <= len(form["code_verifier"]) <= 128
     assert "scope" not in form
     assert grant.requested_scopes == ("a", "b")
-    assert grant.resource_metadata_url == "https://mcp.example/m"
+    assert grant.resource_metadata_url == "https://mcp.example/metadata"
     assert KEY not in world.store
 
 
@@ -134,6 +123,10 @@ def test_the_redirect_registered_before_is_offered() -> None:
     world.run(by_code(request(fake), OAuth()))
     assert [effect.registered for effect in world.redirects] == [(), (REDIRECT,)]
     assert len(fake.registrations) == 1
+    own = "http://localhost:3000/cb"
+    world.run(by_code(request(fake), OAuth(redirect_uri=own)))
+    assert (world.redirects[2].configured, fake.authorizations[2]["redirect_uri"]) == (own, own)
+    assert fake.registrations[1]["redirect_uris"] == [own]
 
 
 @pytest.mark.parametrize("state", [None, "", "wrong", "é\udc80"])
@@ -187,17 +180,15 @@ def test_no_code() -> None:
 def test_a_replayed_code_is_the_servers_to_refuse_and_ours_to_report() -> None:
     """F-AUTH-3: invalid_grant from the token endpoint is told as it is."""
     world, fake = scene()
-    world.on("POST", "https://auth.example/token", json_response({"error": "invalid_grant"}, 400))
+    world.on("POST", TOKEN, json_response({"error": "invalid_grant"}, 400))
     with pytest.raises(TokenRequestFailed, match="invalid_grant"):
         world.run(by_code(request(fake), OAuth()))
 
 
-def pending_after_leaving(
-    world: World, fake: AuthorizationServerFake, **extra: object
-) -> Authorize:
+def pending_after_leaving(world: World, fake: AuthorizationServerFake, **extra: Any) -> Authorize:
     world.user = world._nobody
     with pytest.raises(AuthorizationRequired):
-        world.run(by_code(request(fake, **extra), OAuth()))  # type: ignore[arg-type]
+        world.run(by_code(request(fake, **extra), OAuth()))
     return world.visited[-1]
 
 
