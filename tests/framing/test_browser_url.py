@@ -79,7 +79,9 @@ def test_any_text(text: str, start: str) -> None:
         *(("127.1", 0x7F000001), ("0x7f.0.0x1", 0x7F000001), ("0177.0.0.01.", 0x7F000001)),
         *(("2130706433", 0x7F000001), ("0x", 0), ("4294967295", 2**32 - 1)),
         *(("4294967296", None), ("1.2.3.256", None), ("256.1", None), ("1.2.3.4.5", None)),
-        *(("08", None), ("a", None), ("", None), ("1" * 2000, None)),
+        *(("08", None), ("a", None), ("", None), ("1" * 2000, None), ("0xg", None), ("-1", None)),
+        *(("+1", None), (" 1", None), ("1_0", None), ("1e3", None), ("１２７.0.0.1", None)),
+        *(("1..2", None), (".1", None), ("127.0.0.1..", None), ("1.2.3.", 0x01020003)),
     ],
 )
 def test_an_ipv4_address_in_any_spelling(text: str, number: int | None) -> None:
