@@ -97,7 +97,6 @@ def _drop_streams(count: int) -> None:
 def main() -> NoReturn:
     """Run the three processes; end as the server ends."""
     with os.fdopen(int(sys.argv[1]), "rb") as file:
-        file.seek(0)
         orders: dict[str, Any] = marshal.load(file)
     _control(_SET_SUBREAPER, 1)
     front = os.getpid()

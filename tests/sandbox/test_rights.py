@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.sandbox.rights import (
-    NAMED_SANDBOXES,
-    Sandbox,
-    program_files,
-    system_files,
-)
+from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox, program_files, system_files
 
 
 def test_the_default_grants_nothing() -> None:
