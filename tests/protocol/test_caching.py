@@ -211,11 +211,7 @@ def gone_from(cache: ResponseCache) -> list[str]:
             {"uri": "file:///a/b"},
             ["resources/read file:///a", "resources/read file:///a/b"],
         ),
-        (
-            "notifications/resources/updated",
-            {"uri": "file:///ab"},
-            ["resources/read file:///ab"],
-        ),
+        ("notifications/resources/updated", {"uri": "file:///ab"}, ["resources/read file:///ab"]),
         (
             "notifications/resources/updated",
             {},

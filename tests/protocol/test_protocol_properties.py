@@ -7,7 +7,6 @@ protocol.
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 from urllib.parse import unquote
@@ -19,11 +18,10 @@ from mcpclient.errors import TemplateError
 from mcpclient.formats.front_matter import FlowReader, parse_front_matter, same_content
 from mcpclient.formats.uri_template import expand, variable_names
 from mcpclient.framing.headers import encode_header
-from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
-from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value
-from mcpclient.protocol.tasks import RELATED_TASK, related_task_of, with_related_task
+from mcpclient.protocol.header_parameters import HeaderParameters
+from mcpclient.protocol.tasks import RELATED_TASK
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values, texts
+from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values
 from tests.tools.fuzz.targets import records
 
 NAMES = {
@@ -127,21 +125,6 @@ def test_json_is_read_as_yaml(value: Any) -> None:
 # Headers
 
 
-@examples(30)
-@given(texts)
-def test_any_value_travels_in_a_header(value: str) -> None:
-    """F-HTTP-9: a header carries it as one line, and the server reads the same value."""
-    encoded = encode_header_value(value)
-    assert encode_header("Mcp-Param-A", encoded)
-    assert read_header_value(encoded) == value
-
-
-def read_header_value(text: str) -> str:
-    if text.startswith("=?base64?") and text.endswith("?="):
-        return base64.b64decode(text[len("=?base64?") : -2]).decode("utf-8", "surrogatepass")
-    return text
-
-
 schema_names = st.sampled_from(["properties", "a", "items", "x-mcp-header", "type", "enum"])
 tool_schemas = st.recursive(
     st.sampled_from(["A", "b", "string", "integer", "boolean", " ", 5, None]),
@@ -163,40 +146,3 @@ def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any
         assert known.for_call({"name": "t", "arguments": arguments}) == {}
     for name, value in known.for_call({"name": "t", "arguments": arguments}).items():
         encode_header(name, value)
-
-
-# Caching and tasks
-
-
-@examples(40)
-@given(
-    st.sampled_from(sorted(CACHEABLE)),
-    json_objects,
-    json_objects,
-    st.floats(1, 1e6),
-    st.sampled_from(["public", "private", None]),
-    st.floats(0, 2e3),
-)
-def test_what_is_kept_is_found_until_it_is_stale(
-    method: str,
-    params: dict[str, Any],
-    result: dict[str, Any],
-    milliseconds: float,
-    scope: str | None,
-    later: float,
-) -> None:
-    """F-API-15: the same again, for whom it may be shown and as long as it lasts."""
-    cache, key = ResponseCache(), key_of(method, params)
-    kept = {**result, "ttlMs": milliseconds, "cacheScope": scope, "resultType": "complete"}
-    assert key is not None
-    cache.keep(key, "me", kept, 0.0)
-    assert cache.find(key, "you", 0.0) == (kept if scope == "public" else None)
-    assert cache.find(key, "me", later) == (kept if later < milliseconds / 1000 else None)
-
-
-@examples(30)
-@given(hostile_json({RELATED_TASK, "taskId"}), clean_texts)
-def test_a_message_is_marked_as_of_a_task(meta: Any, task_id: str) -> None:
-    """F-API-13: whatever ``_meta`` was there before."""
-    related_task_of({"_meta": meta})
-    assert related_task_of(with_related_task({"_meta": meta, "a": 1}, task_id)) == task_id

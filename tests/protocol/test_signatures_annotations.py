@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.signatures import (
-    Annotations,
-    class_name,
-    docstring,
-    identifier,
-    literal,
-)
+from mcpclient.protocol.signatures import Annotations, class_name, docstring, identifier, literal
 
 
 @pytest.mark.parametrize(
@@ -65,6 +59,7 @@ def test_the_parts_of_all_of_are_one_object() -> None:
     annotations = Annotations(())
     assert annotations.of(schema, "Both") == "Both"
     assert annotations.definitions[0][-2:] == ["    a: str", "    b: NotRequired[int]"]
+    assert Annotations(()).of({"allOf": schema["allOf"]}, "One") == "One"
     assert annotations.fields(schema) == (
         {"a": {"type": "string"}, "b": {"type": "integer"}},
         {"a"},

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.eras import StatelessEra
-from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.tasks import (
     RELATED_TASK,
     Polling,
@@ -99,15 +97,12 @@ def test_what_a_model_may_be_told_meanwhile() -> None:
     assert Task({"_meta": {key: 1}}).immediate_response is None
 
 
-@pytest.mark.parametrize("result", [{"task": CORE}, EXTENSION])
-def test_a_created_task_is_recognised_in_both_designs(result: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("result", "raw"), [({"task": CORE}, CORE), (EXTENSION, EXTENSION)])
+def test_a_created_task_is_recognised_in_both_designs(result: Any, raw: Any) -> None:
+    """F-API-13: and has nothing that the server did not say."""
     task = created_task(result)
     assert task is not None and task.id == "t1"
-
-
-def test_a_created_task_has_nothing_that_the_server_did_not_say() -> None:
-    task = created_task({"task": CORE})
-    assert task is not None and task.raw == CORE
+    assert task.raw == raw
 
 
 @pytest.mark.parametrize(
@@ -167,14 +162,6 @@ def test_messages_are_marked_with_their_task() -> None:
 @pytest.mark.parametrize("meta", [None, {}, {RELATED_TASK: "t"}, {RELATED_TASK: {"taskId": 1}}])
 def test_a_message_without_a_task(meta: object) -> None:
     assert related_task_of({"_meta": meta}) is None
-
-
-@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
-def test_requests_about_a_task_can_be_routed_to_it(method: str) -> None:
-    """F-API-13: over HTTP the Mcp-Name header is the id of the task."""
-    era = StatelessEra("2026-07-28", ClientIdentity({"name": "test", "version": "1"}))
-    outgoing = era.request(1, method, {"taskId": "t1"}, None)
-    assert outgoing.headers["Mcp-Name"] == "t1" and outgoing.headers["Mcp-Method"] == method
 
 
 def test_the_servers_interval_is_respected_within_reason() -> None:

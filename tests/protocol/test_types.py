@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.protocol import types
 from mcpclient.protocol.types import (
     AudioContent,
     CallToolResult,
@@ -377,31 +376,3 @@ def test_the_wrapper_of_a_result_is_taken_off_where_it_is_one() -> None:
         result = CallToolResult({"structuredContent": structured})
         result.is_wrapped = is_wrapped
         assert result.data == data
-
-
-junk = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=6,
-)
-KEYS = ["type", "text", "data", "content", "contents", "resource", "blob", "values", "messages"]
-KEYS += ["arguments", "structuredContent", "inputSchema", "name", "size", "progress", "_meta"]
-
-
-@given(
-    st.dictionaries(st.sampled_from(KEYS), junk | st.lists(st.dictionaries(st.just("type"), junk)))
-)
-@examples(60)
-def test_no_shape_of_an_object_makes_it_raise(raw: dict[str, Any]) -> None:
-    """F-WIRE-8: every property of every object can be read, whatever a server sends."""
-    kinds = [
-        kind
-        for kind in vars(types).values()
-        if isinstance(kind, type) and issubclass(kind, WireObject) and kind is not WireObject
-    ]
-    objects = [kind(raw) for kind in kinds] + [content_block(raw)]
-    for item in objects:
-        assert isinstance(item, WireObject)
-        for name in dir(item):
-            if not name.startswith("__"):
-                getattr(item, name)

@@ -46,7 +46,8 @@ def test_a_field_says_what_it_is() -> None:
         items = WireObjectList("items", Item, "What is in it.")
 
     assert Late.name.__doc__ == Thing.name.__doc__ == "What it is called."
-    assert Late.items.__doc__ == "What is in it."
+    assert Late.items.__doc__ == Thing.items.__doc__ == "What is in it."
+    assert isinstance(Thing.name, Field) and isinstance(Thing.items, WireObjectList)
     assert Late({"name": "x", "items": [{"name": "y"}]}).items[0].name == "y"
 
 
@@ -137,14 +138,6 @@ def test_a_field_cannot_be_set() -> None:
     """F-WIRE-8: there is one truth, the dict."""
     with pytest.raises(AttributeError):
         Thing({}).name = "x"  # type: ignore[assignment]
-
-
-def test_fields_of_the_class() -> None:
-    """F-WIRE-8: on the class, fields show what they are, for help() and documentation."""
-    assert isinstance(Thing.name, Field)
-    assert isinstance(Thing.items, WireObjectList)
-    assert Thing.name.__doc__ == "What it is called."
-    assert Thing.items.__doc__ == "What is in it."
 
 
 def test_a_reference_is_part_of_a_uri() -> None:

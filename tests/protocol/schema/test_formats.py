@@ -51,13 +51,7 @@ FORMATS: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
     "uri": (
-        [
-            "http://a.b:80/c?d#e",
-            "urn:x:y",
-            "http://[::1]/",
-            "http://u:p@h/",
-            "a:%20",
-        ],
+        ["http://a.b:80/c?d#e", "urn:x:y", "http://[::1]/", "http://u:p@h/", "a:%20"],
         [
             "/a",
             "a b:c",

@@ -79,10 +79,7 @@ REFERENCES: dict[str, Any] = {
         "allOf": [{"$id": "http://elsewhere.com/", "$ref": "#/definitions/a"}],
         "definitions": {"a": INTEGER},
     },
-    "dynamic as static": {
-        "$dynamicRef": "#here",
-        "$defs": {"a": {"$anchor": "here", **INTEGER}},
-    },
+    "dynamic as static": {"$dynamicRef": "#here", "$defs": {"a": {"$anchor": "here", **INTEGER}}},
     "dynamic by pointer": {"$dynamicRef": "#/$defs/a", "$defs": {"a": INTEGER}},
     "dynamic in one resource": {
         "$dynamicRef": "#here",
@@ -162,10 +159,10 @@ UNRESOLVABLE: dict[str, tuple[Any, str]] = {
         {"items": {"anyOf": [{"type": "null"}, {"not": {"$ref": "#/items"}}]}},
         "lead in a circle",
     ),
-    "circle of anchors": (
-        {"$dynamicRef": "#a", "$anchor": "a"},
-        "lead in a circle",
-    ),
+    "circle of a negation": ({"not": {"$ref": "#"}}, "lead in a circle"),
+    "circle of a consequence": ({"if": {}, "then": {"$ref": "#"}}, "lead in a circle"),
+    "circle of an alternative": ({"if": {}, "else": {"$ref": "#"}}, "lead in a circle"),
+    "circle of anchors": ({"$dynamicRef": "#a", "$anchor": "a"}, "lead in a circle"),
     "two ids": (
         {"$defs": {"a": {"$id": "x"}, "b": {"$id": "x", "not": {}}}},
         "two different schemas have the $id 'x'",
