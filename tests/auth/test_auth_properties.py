@@ -25,13 +25,7 @@ from mcpclient.auth.tokens import (
     token_set,
     union,
 )
-from mcpclient.auth.url_guard import (
-    UrlPolicy,
-    assert_safe_url,
-    forbidden_reason,
-    host_of,
-    resolve,
-)
+from mcpclient.auth.url_guard import UrlPolicy, assert_safe_url, forbidden_reason, host_of, resolve
 from mcpclient.errors import SsrfError, TokenRequestFailed
 from mcpclient.framing.browser_url import parse_canonical_ipv4
 from tests.support.properties import examples

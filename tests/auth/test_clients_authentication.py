@@ -5,12 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcpclient.auth.clients import (
-    RegisteredClient,
-    authenticate,
-    choose_method,
-    configured_client,
-)
+from mcpclient.auth.clients import RegisteredClient, authenticate, choose_method, configured_client
 from mcpclient.auth.discovery import AuthorizationServer
 from mcpclient.auth.options import ClientCredentials, OAuth
 from mcpclient.auth.signing import Es256Key

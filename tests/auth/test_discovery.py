@@ -24,12 +24,7 @@ def find(
 ) -> Discovery:
     options = options or OAuth()
     return world.run(
-        discover(
-            server_url,
-            options,
-            options.url_policy(server_url),
-            resource_metadata_url=named,
-        )
+        discover(server_url, options, options.url_policy(server_url), resource_metadata_url=named)
     )
 
 

@@ -7,14 +7,7 @@ import pytest
 
 from mcpclient.auth.clients import RegisteredClient
 from mcpclient.auth.effects import Fetch, Response
-from mcpclient.auth.grants import (
-    Grant,
-    GrantRequest,
-    GrantTerms,
-    refresh,
-    revoke,
-    store_name,
-)
+from mcpclient.auth.grants import Grant, GrantRequest, GrantTerms, refresh, revoke, store_name
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed

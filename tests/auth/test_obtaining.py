@@ -249,11 +249,7 @@ def test_a_workloads_assertion_is_asked_for_each_time() -> None:
     options = WorkloadIdentity(**TRUSTED, assertion=lambda: next(assertions))
     for assertion in ("one", "two"):
         (sent,) = run(options, resource="r").fetched
-        assert form_of(sent) == {
-            "grant_type": JWT_BEARER,
-            "assertion": assertion,
-            "resource": "r",
-        }
+        assert form_of(sent) == {"grant_type": JWT_BEARER, "assertion": assertion, "resource": "r"}
         assert "Authorization" not in sent.headers
 
 

@@ -27,14 +27,8 @@ METADATA = "https://mcp.example/.well-known/oauth-protected-resource"
                 ("DPoP", {"algs": "ES256 RS256"}),
             ],
         ),
-        (
-            ["Negotiate", "NTLM abc+/==, Bearer"],
-            [("Negotiate", {}), ("NTLM", {}), ("Bearer", {})],
-        ),
-        (
-            ["Negotiate YII, Bearer a=1"],
-            [("Negotiate", {}), ("Bearer", {"a": "1"})],
-        ),
+        (["Negotiate", "NTLM abc+/==, Bearer"], [("Negotiate", {}), ("NTLM", {}), ("Bearer", {})]),
+        (["Negotiate YII, Bearer a=1"], [("Negotiate", {}), ("Bearer", {"a": "1"})]),
         (["Negotiate, Basic"], [("Negotiate", {}), ("Basic", {})]),
         ([r'Bearer realm="say \"hi\" \\ ok"'], [("Bearer", {"realm": r'say "hi" \ ok'})]),
         (['Bearer realm=""'], [("Bearer", {"realm": ""})]),

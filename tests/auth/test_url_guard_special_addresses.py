@@ -4,9 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from mcpclient.auth.url_guard import (
-    forbidden_reason,
-)
+from mcpclient.auth.url_guard import forbidden_reason
 
 
 @pytest.mark.parametrize(
@@ -58,8 +56,7 @@ def test_special_addresses_are_forbidden(address: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["8.8.8.8", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "64:ff9b::8.8.8.8"],
+    "address", ["8.8.8.8", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "64:ff9b::8.8.8.8"]
 )
 def test_public_addresses_are_not(address: str) -> None:
     """F-AUTH-10: NAT64 is how networks without IPv4 reach public hosts."""

@@ -67,10 +67,7 @@ def test_what_has_no_value_is_told_once_and_not_sent() -> None:
     found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${T}"}})
     assert found == ("https://x/?k=", {"headers": {}})
     assert found[1]["headers"].missing == ("${T}",)
-    assert told == [
-        "url: ${T} has no value",
-        "headers.A: ${T} has no value, so A is left out",
-    ]
+    assert told == ["url: ${T} has no value", "headers.A: ${T} has no value, so A is left out"]
 
 
 def test_what_a_shell_reads_stays() -> None:

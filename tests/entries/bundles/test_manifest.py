@@ -213,7 +213,7 @@ def test_a_server_for_uv_needs_no_command(opened: Any) -> None:
     """F-MANY-18: as version 0.4 has it."""
     entry = opened(manifest(manifest_version="0.4", server={"type": "uv", "entry_point": "s.py"}))
     assert [entry.raw["command"], *entry.raw["args"]] == [
-        *("uv", "run", "--directory", folder_of(entry), "s.py"),
+        *("uv", "run", "--directory", folder_of(entry), "s.py")
     ]
     assert entry.bundle is not None
     assert entry.bundle.writable
