@@ -38,13 +38,10 @@ def own(environ: dict[str, str]) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+    home: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(gate, "enterprise_place", lambda name="": None)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
 
 @pytest.fixture
@@ -146,8 +143,6 @@ def test_the_stronger_scope_counts_as_a_whole(
     assert config.servers["c"].options == {"cwd": str(project)}
     user = load_config(start=project, env=environ, scopes=["user"])
     assert {server.scope for server in user.servers.values()} == {"user"}
-    with pytest.raises(UsageError, match="no scope 'usr'"):
-        load_config(scopes=["usr"])
 
 
 def test_a_broken_entry_does_not_uncover_another(
@@ -188,6 +183,8 @@ def test_a_plugin_that_repeats_a_configured_server_is_dropped(
         "it repeats 'e', so it is dropped",
     ]
     assert "so it is dropped" in config.explain("c")
+    denied = load_config(start=tmp_path, env=environ, policy=Policy(deny=["name:a"]))
+    assert states(denied)["c"] == "ready", "one that never starts takes no place"
 
 
 def test_a_projects_servers_need_an_agreement(
@@ -576,3 +573,45 @@ def test_an_unknown_scope() -> None:
         load_config(scopes=["user", "proyect"])
     with pytest.raises(UsageError, match="there are plugin, user, project, local"):
         load_config(scopes=["zzz"])
+
+
+SERVERS = {
+    "github": {
+        "command": "npx",
+        "args": ["-y", "@modelcontextprotocol/server-github", "--key", "SECRET"],
+        "env": {"GITHUB_TOKEN": "${TOKEN}", "B": "SECRET"},
+        "timeout": 5,
+        "include": ["a*"],
+    },
+    "slack": {
+        "url": "https://u:SECRET@mcp.slack.com/v1?key=SECRET",
+        "headers": {"Authorization": "SECRET"},
+        "oauth": {"clientId": "SECRET"},
+    },
+    "broken": {"comand": "SECRET"},
+}
+
+
+def test_each_entry_is_told_with_its_place_and_no_secret(tmp_path: Path) -> None:
+    """F-MANY-7: explain never holds a value of a variable or of a header."""
+    path = tmp_path / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": SERVERS}, indent=1))
+    config = load_config(path, env={"TOKEN": "SECRET"})
+    texts = {name: config.explain(name) for name in SERVERS}
+    assert not any("SECRET" in text for text in texts.values())
+    assert texts["github"].splitlines() == [
+        "github",
+        f"  from: {path}:3 (scope file, read as a file of claude-code)",
+        "  state: ready",
+    ]
+    assert texts["broken"].endswith("  state: not used, a server needs a command or a url")
+
+
+def test_no_name_draws_over_what_the_user_reads(tmp_path: Path) -> None:
+    """F-MANY-7: a name in one line may still hold signs that a terminal obeys."""
+    name = "a\x9b2K\u202e"
+    path = tmp_path / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": {name: {"command": "x"}}}))
+    text = load_config(path).explain(name)
+    assert "\x9b" not in text
+    assert "\u202e" not in text
