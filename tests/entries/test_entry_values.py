@@ -49,9 +49,7 @@ def test_what_is_read(kind: str, given: Any, expected: Any, told: list[str]) -> 
 
 
 def test_a_time_has_the_unit_of_its_application() -> None:
-    """F-MANY-15: milliseconds for Gemini, seconds for Roo; an hour is told, or a
-    thousand seconds where no unit is documented.
-    """
+    """F-MANY-15: an hour is told, or a thousand seconds where no unit is documented."""
     assert read("time", 600_000, "gemini") == (600.0, [])
     assert read("time", 3600, "roo") == (3600.0, [])
     assert read("time", 999, "cursor") == (999.0, [])

@@ -14,21 +14,14 @@ from mcpclient import Config, ServerConfig, load_config
 from mcpclient.entries.bundles.manifest import open_entry
 from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
-from mcpclient.gate import gate
 from mcpclient.manager.managed_client import same_server
 from mcpclient.net.login.storage import keep_answer
 from tests.entries.bundles.making import manifest, write_bundle
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(gate, "enterprise_place", lambda name="": None)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    path = tmp_path / "home" / ".claude.json"
-    path.parent.mkdir()
-    return path
+def file(home: Path) -> Path:
+    return home / ".claude.json"
 
 
 def write(file: Path, inputs: Any = None, **servers: Any) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import json
 import struct
 import zlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,13 +131,3 @@ def write_bundle(path: Path, described: Any = None, *more: Entry) -> str:
     """Write a bundle, and return its path."""
     path.write_bytes(packed(manifest() if described is None else described, *more))
     return str(path)
-
-
-def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Make a test of a coroutine function."""
-
-    @functools.wraps(test)
-    def run(*args: Any, **named: Any) -> None:
-        asyncio.run(test(*args, **named))
-
-    return run

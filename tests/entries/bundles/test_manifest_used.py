@@ -16,7 +16,6 @@ from mcpclient.gate.gate import Gate
 from mcpclient.net.paths import state_folder
 from tests.entries.bundles.making import (
     Entry,
-    in_loop,
     manifest,
     option,
     python_server,
@@ -44,7 +43,6 @@ def shown(result: mcpclient.CallToolResult) -> dict[str, Any]:
     return found
 
 
-@in_loop
 async def test_a_client_starts_the_server_of_a_bundle(folder: Path) -> None:
     """F-MANY-18: in the folder that it was unpacked into; by a path, or by an entry."""
     described = manifest(server=python_server(command=sys.executable))
@@ -56,7 +54,6 @@ async def test_a_client_starts_the_server_of_a_bundle(folder: Path) -> None:
         assert found["file"] == str(Path(found["cwd"], "server", "main.py"))
 
 
-@in_loop
 async def test_a_value_that_is_needed_is_given_in_code(folder: Path) -> None:
     """F-MANY-18: its server is not started without it."""
     path = write_bundle(folder / "x.dxt", manifest(server=SERVER, user_config=OPTIONS))
@@ -72,7 +69,6 @@ async def test_a_value_that_is_needed_is_given_in_code(folder: Path) -> None:
     assert (found["env"]["KEY"], found["env"]["MORE"]) == ("s3cret", "m")
 
 
-@in_loop
 async def test_a_manager_connects_bundles(folder: Path) -> None:
     """F-MANY-18: by their paths, by entries, from a file; each under the gate."""
     path = write_bundle(folder / "x.mcpb", manifest(server=python_server(command=sys.executable)))
@@ -89,7 +85,6 @@ async def test_a_manager_connects_bundles(folder: Path) -> None:
         assert shown(result)["argv"][:1] == ["/c"]
 
 
-@in_loop
 async def test_a_bundle_that_is_denied_is_not_even_unpacked(folder: Path) -> None:
     """F-MANY-18: the gate judges the command that it would start."""
     write_bundle(folder / "x.mcpb", manifest(server=python_server(command=sys.executable)))
@@ -100,7 +95,6 @@ async def test_a_bundle_that_is_denied_is_not_even_unpacked(folder: Path) -> Non
     assert not list(folder.parent.rglob("bundles"))
 
 
-@in_loop
 async def test_a_bundle_in_a_project_waits_for_its_user(folder: Path) -> None:
     """F-MANY-18: its content is part of what is agreed to; another content asks again."""
     described = manifest(server=python_server(command=sys.executable))
@@ -145,7 +139,6 @@ def test_a_bundle_that_changed_since_it_was_named(folder: Path) -> None:
 
 
 @pytest.mark.needs_landlock
-@in_loop
 async def test_a_bundle_in_a_sandbox(folder: Path) -> None:
     """F-MANY-18: it can read its own files."""
     path = write_bundle(folder / "x.mcpb", manifest(server=python_server(command=sys.executable)))
