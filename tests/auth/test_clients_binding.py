@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mcpclient.auth.clients import bind, bound, check_binding, unbind
-from mcpclient.auth.effects import Flow
+from mcpclient.auth.effects import Callback, Flow
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import (
     ClientCredentials,
@@ -55,6 +55,14 @@ class Two:
     def call(self, number: int, options: OAuthOptions) -> int:
         server = self.servers[number]
         return call_server(self.world, Authorization(server.url, options), server).status
+
+    def begin(self, options: OAuthOptions) -> tuple[Authorization, Callback]:
+        """A login at the first server that is not finished, and what the user comes back with."""
+        begun = Authorization(self.servers[0].url, options)
+        self.world.user = self.world._nobody
+        with pytest.raises(AuthError):
+            self.world.run(begun.log_in())
+        return begun, self.issuers[0].authorize(self.world.visited[-1])
 
     def log_out(self, number: int, options: OAuthOptions) -> None:
         self.world.run(Authorization(self.servers[number].url, options).log_out())
@@ -198,11 +206,7 @@ def test_a_stored_grant_of_other_endpoints_is_not_refreshed_with_the_secret() ->
 def test_a_login_that_was_begun_elsewhere_is_not_finished_with_a_secret() -> None:
     """F-AUTH-2: between the two steps, the user has named another issuer."""
     two = Two()
-    begun = Authorization(two.servers[0].url, SECRETS["user"])
-    two.world.user = two.world._nobody
-    with pytest.raises(AuthError):
-        two.world.run(begun.log_in())
-    callback = two.issuers[0].authorize(two.world.visited[-1])
+    _, callback = two.begin(SECRETS["user"])
     options = OAuth(client_id="c", client_secret="s", issuer=ISSUERS[1])
     with pytest.raises(AuthError, match="log in again"):
         two.world.run(Authorization(two.servers[0].url, options).finish(callback))
@@ -213,11 +217,7 @@ def test_a_login_is_not_finished_with_a_secret_that_was_trusted_elsewhere_meanwh
     """F-AUTH-2: between the two steps, another server's issuer has taken the same secret."""
     two = Two()
     options = SECRETS["user"]
-    begun = Authorization(two.servers[0].url, options)
-    two.world.user = two.world._nobody
-    with pytest.raises(AuthError):
-        two.world.run(begun.log_in())
-    callback = two.issuers[0].authorize(two.world.visited[-1])
+    begun, callback = two.begin(options)
     two.world.user = two.issuers[1].authorize
     assert two.call(1, options) == 200
     with pytest.raises(RegistrationRequired, match=r"trusted first for https://b\.example/mcp"):

@@ -13,11 +13,7 @@ SERVER = {"issuer": "https://a.example", "token_endpoint": "https://a.example/to
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"<html>",
-        b"[]",
-        b"7",
-        b"\xff",
+        *(b"", b"<html>", b"[]", b"7", b"\xff"),
         b"[" * 100_000,
         b'{"a": }',
         b"null",

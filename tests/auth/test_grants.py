@@ -26,14 +26,20 @@ def prover() -> DpopProver:
     return DpopProver(Es256Key.from_random(b"p" * 48))
 
 
+def answering(**fields: object) -> World:
+    """A world whose token endpoint gives a token, and these fields."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t", **fields}))
+    return world
+
+
 def obtain(world: World, asked: GrantRequest | None = None) -> Grant:
     return world.run((asked or request()).obtain(CLIENT, [("grant_type", "x")]))
 
 
 def test_a_grant_is_obtained() -> None:
     """F-AUTH-5: scopes and resource are in the form, and all that a refresh needs in the grant."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    world = answering(refresh_token="r1")
     grant = obtain(world)
     assert form_of(world.fetched[0]) == {
         "grant_type": "x",
@@ -48,8 +54,7 @@ def test_a_grant_is_obtained() -> None:
 
 def test_a_refresh_sends_the_resource_as_it_was() -> None:
     """F-AUTH-3: also omitted on refresh where it was omitted before."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    world = answering(refresh_token="r1")
     for resource in ("api://x", None):
         grant = obtain(world, request(resource=resource))
         world.run(refresh(grant, UrlPolicy()))
@@ -59,16 +64,14 @@ def test_a_refresh_sends_the_resource_as_it_was() -> None:
 
 def test_there_is_no_refresh_without_a_refresh_token() -> None:
     """F-AUTH-5."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    world = answering()
     with pytest.raises(AuthError, match="no refresh token"):
         world.run(refresh(obtain(world), UrlPolicy()))
 
 
 def test_a_stored_endpoint_is_guarded_again() -> None:
     """F-AUTH-10: a store that was tampered with sends no secret to a private host."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    world = answering(refresh_token="r1")
     record = {**obtain(world).to_record(), "token_endpoint": "https://10.0.0.1/token"}
     grant = Grant.from_record(record)
     assert grant is not None
@@ -106,8 +109,7 @@ def test_a_nonce_beside_a_token_is_kept_for_later() -> None:
 
 def test_tokens_are_bound_or_not_as_asked() -> None:
     """F-AUTH-7: neither an unbound token for a bound one nor the other way round."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t", "token_type": "Bearer"}))
+    world = answering(token_type="Bearer")
     with pytest.raises(AuthError, match="did not bind"):
         obtain(world, request(prover()))
     world.on("POST", TOKEN, json_response({"access_token": "t", "token_type": "DPoP"}))
@@ -148,8 +150,7 @@ def test_no_error_repeats_what_proves_who_asks(field: str) -> None:
 
 def test_no_error_of_a_revocation_repeats_the_token() -> None:
     """F-AUTH-12"""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "acc3ss", "refresh_token": "r3fresh"}))
+    world = answering(access_token="acc3ss", refresh_token="r3fresh")
     revocation = "https://auth.example/revoke"
     grant = replace(obtain(world), revocation_endpoint=revocation)
     answer = {"error": "e", "error_description": "no r3fresh"}
@@ -187,8 +188,7 @@ def test_a_refreshed_token_is_bound_as_the_old_one_was() -> None:
 )
 def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
     """F-AUTH-9: also a bound token without its key."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    world = answering()
     record = obtain(world).to_record()
     assert Grant.from_record(record) is not None
     assert Grant.from_record({**record, **damage}) is None
@@ -196,8 +196,7 @@ def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
 
 def test_a_damaged_part_that_may_be_missing_is_left_out() -> None:
     """F-AUTH-9: what can be done without is done without."""
-    world = World()
-    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    world = answering()
     grant = Grant.from_record({**obtain(world).to_record(), "asked_scopes": 7, "resource": 7})
     assert grant is not None
     assert (grant.asked_scopes, grant.resource) == (None, None)

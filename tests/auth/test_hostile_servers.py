@@ -18,17 +18,9 @@ from .world import AuthorizationServerFake, ResourceServerFake, World, call
 
 URLS = st.sampled_from(
     [
-        "https://auth.example",
-        "https://auth.example/token",
-        "http://auth.example",
-        "https://[::1",
-        "https://127.1/",
-        "https://auth.example:99999",
-        "https://u:p@auth.example",
-        "javascript:alert(1)",
-        "",
-        "\x00",
-        "https://é.example",
+        *("https://auth.example", "https://auth.example/token", "http://auth.example"),
+        *("https://[::1", "https://127.1/", "https://auth.example:99999"),
+        *("https://u:p@auth.example", "javascript:alert(1)", "", "\x00", "https://é.example"),
         "lone \ud800 surrogate",
         "https://auth.example/" + "x" * 5000,
     ]
@@ -40,13 +32,8 @@ VALUES = st.recursive(
 )
 RESOURCE_FIELDS = ["resource", "authorization_servers", "scopes_supported"]
 SERVER_FIELDS = [
-    "issuer",
-    "authorization_endpoint",
-    "token_endpoint",
-    "registration_endpoint",
-    "device_authorization_endpoint",
-    "scopes_supported",
-    "code_challenge_methods_supported",
+    *("issuer", "authorization_endpoint", "token_endpoint", "registration_endpoint"),
+    *("device_authorization_endpoint", "scopes_supported", "code_challenge_methods_supported"),
     "token_endpoint_auth_methods_supported",
 ]
 TOKEN_FIELDS = ["access_token", "token_type", "expires_in", "refresh_token", "scope", "error"]

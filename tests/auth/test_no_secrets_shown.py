@@ -27,10 +27,18 @@ from mcpclient.auth.signing import Es256Key
 from mcpclient.auth.tokens import StaticRequest
 from mcpclient.errors import McpError
 
-from .world import World, call, form_of, json_response, unauthorized
+from .world import (
+    TOKEN,
+    AuthorizationServerFake,
+    ResourceServerFake,
+    World,
+    call,
+    form_of,
+    json_response,
+    unauthorized,
+)
 
 SERVER = "https://mcp.example/mcp?api_key=SECRET-query"
-TOKEN = "https://auth.example/token"
 KEY = Es256Key.from_random(b"s" * 48)
 # Whatever is secret is spelled so, and everything random is secret as well.
 SECRET = re.compile(r"SECRET")
@@ -43,70 +51,39 @@ class Watched(World):
         super().__init__()
         self.shown: list[str] = []
         self.random: list[str] = []
+        device = "https://auth.example/device"
+        self.issuer = AuthorizationServerFake(
+            self,
+            metadata={
+                "device_authorization_endpoint": device,
+                "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            },
+            registration={"client_secret": "SECRET-registered"},
+            token_fields={"access_token": "SECRET-access", "refresh_token": "SECRET-refresh"},
+        )
+        ResourceServerFake(self, [self.issuer])
         self.user = self._says_yes
-        prm = "https://mcp.example/.well-known/oauth-protected-resource"
-        self.on("GET", f"{prm}/mcp", lambda _: json_response(self.resource()))
-        self.on(
-            "GET",
-            "https://auth.example/.well-known/oauth-authorization-server",
-            lambda _: json_response(self.server()),
-        )
-        self.on("POST", "https://auth.example/register", self._register)
-        self.on("POST", TOKEN, self._token)
-        self.on("POST", "https://idp.example/token", self._token)
-        self.on("POST", "https://auth.example/device", self._device)
-        self.refusal: Callable[[Fetch], Response] | None = None
-        self.token_type = "Bearer"
-
-    def resource(self) -> dict[str, object]:
-        return {
-            "resource": "https://mcp.example/mcp",
-            "authorization_servers": ["https://auth.example"],
+        self.answer_token: Callable[[Fetch], Response] = self.handlers["POST", TOKEN]
+        for url in (TOKEN, "https://idp.example/token"):
+            self.on("POST", url, self._token)
+        codes = {
+            "device_code": "SECRET-device",
+            "user_code": "SECRET-user",
+            "verification_uri": "https://auth.example/d",
+            "verification_uri_complete": "https://auth.example/d?c=SECRET-user",
         }
-
-    def server(self) -> dict[str, object]:
-        base = "https://auth.example"
-        return {
-            "issuer": base,
-            "authorization_endpoint": f"{base}/authorize",
-            "token_endpoint": TOKEN,
-            "registration_endpoint": f"{base}/register",
-            "device_authorization_endpoint": f"{base}/device",
-            "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post"],
-        }
-
-    def _register(self, _: Fetch) -> Response:
-        return json_response({"client_id": "id", "client_secret": "SECRET-registered"}, 201)
-
-    def _device(self, _: Fetch) -> Response:
-        return json_response(
-            {
-                "device_code": "SECRET-device",
-                "user_code": "SECRET-user",
-                "verification_uri": "https://auth.example/d",
-                "verification_uri_complete": "https://auth.example/d?c=SECRET-user",
-            }
-        )
+        self.on("POST", device, json_response(codes))
 
     def _token(self, request: Fetch) -> Response:
         form = form_of(request)
         self.random += [
             form[name] for name in ("code_verifier", "client_assertion") if name in form
         ]
-        if self.refusal is not None:
-            return self.refusal(request)
-        return json_response(
-            {
-                "access_token": "SECRET-access",
-                "refresh_token": "SECRET-refresh",
-                "token_type": self.token_type,
-                "expires_in": 3600,
-            }
-        )
+        return self.answer_token(request)
 
     def _says_yes(self, request: Authorize) -> Callback:
         self.random.append(request.state)
+        self.issuer.authorize(request)
         return Callback(code="SECRET-code", state=request.state, iss="https://auth.example")
 
     def _perform(self, effect: object) -> object:
@@ -188,7 +165,7 @@ def breaks_the_header(_: Fetch) -> Response:
 
 def use(world: Watched, options: OAuthOptions) -> None:
     """First use, a refused token, an expired one, a step-up, a log-out: all in a row."""
-    world.token_type = "DPoP" if options.dpop else "Bearer"
+    world.issuer.token_fields["token_type"] = "DPoP" if options.dpop else "Bearer"
     authorization = Authorization(SERVER, options)
     answers = iter(
         [
@@ -241,7 +218,7 @@ def test_nothing_secret_is_shown_when_the_server_refuses(
 ) -> None:
     """F-AUTH-12: nor in an exception, its text, its repr and its traceback."""
     world = Watched()
-    world.refusal = refusal
+    world.answer_token = refusal
     with caplog.at_level(logging.DEBUG), pytest.raises(McpError):
         use(world, options)
     world.shown.append(caplog.text)

@@ -295,12 +295,8 @@ def test_a_pasted_callback_is_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "just-a-code",
-        "http://127.0.0.1/cb",
-        "http://127.0.0.1/cb?state=s",
-        "code=a&code=b&state=s",
-        "code=a&state=s&state=t",
+        *("", "just-a-code", "http://127.0.0.1/cb", "http://127.0.0.1/cb?state=s"),
+        *("code=a&code=b&state=s", "code=a&state=s&state=t"),
         "&".join(["a=b"] * 200),
     ],
 )

@@ -28,12 +28,9 @@ def reason_for(url: str, policy: UrlPolicy = STRICT, issuer: str | None = None) 
 @pytest.mark.parametrize(
     "url",
     [
-        "https://auth.example/token",
-        "https://AUTH.example:8443/token?x=1",
-        "https://auth.example./token",
-        "https://8.8.8.8/token",
-        "https://[2606:4700::1111]/token",
-        "https://134744072/",
+        *("https://auth.example/token", "https://AUTH.example:8443/token?x=1"),
+        *("https://auth.example./token", "https://8.8.8.8/token"),
+        *("https://[2606:4700::1111]/token", "https://134744072/"),
     ],
 )
 def test_public_https_passes(url: str) -> None:

@@ -142,19 +142,10 @@ def test_the_folders_of_the_format(opened: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "${AWS_SECRET}",
-        "${env:AWS_SECRET}",
-        "{env:AWS_SECRET}",
-        "${file:/etc/passwd}",
-        "{file:~/.ssh/id_rsa}",
-        "${{ secrets.AWS_SECRET }}",
-        "${AWS_SECRET:-x}",
-        "$AWS_SECRET",
-        "${file:${HOME}/.ssh/id_rsa}",
-        "{file:${HOME}/.ssh/id_rsa}",
-        "${file:${user_config.name}}",
-        "${env:${user_config.name}}",
-        "$${AWS_SECRET}",
+        *("${AWS_SECRET}", "${env:AWS_SECRET}", "{env:AWS_SECRET}", "${file:/etc/passwd}"),
+        *("{file:~/.ssh/id_rsa}", "${{ secrets.AWS_SECRET }}", "${AWS_SECRET:-x}", "$AWS_SECRET"),
+        *("${file:${HOME}/.ssh/id_rsa}", "{file:${HOME}/.ssh/id_rsa}"),
+        *("${file:${user_config.name}}", "${env:${user_config.name}}", "$${AWS_SECRET}"),
     ],
 )
 def test_a_bundle_learns_nothing_by_a_variable(text: str, opened: Any) -> None:
