@@ -81,7 +81,7 @@ def test_the_stored_grant_can_be_looked_at() -> None:
 
 
 def test_a_token_is_refreshed_a_minute_early() -> None:
-    """F-AUTH-5: 60 s early expiry, and the refresh token is rotated."""
+    """F-AUTH-5: 60 s early expiry; the refresh token is rotated, and kept for other processes."""
     scene = logged_in()
     scene.issuer.token_fields["refresh_token"] = "second"
     scene.world.time += 3600 - 61
@@ -94,15 +94,10 @@ def test_a_token_is_refreshed_a_minute_early() -> None:
     assert scene.grants() == ["authorization_code", "refresh_token", "refresh_token"]
     used = [form.get("refresh_token") for form in scene.issuer.token_forms]
     assert used == [None, "first", "second"]
-    assert scene.issuer.token_forms[1]["resource"] == scene.server.url
-
-
-def test_a_new_process_needs_no_browser() -> None:
-    """F-AUTH-5: an expired access token, a valid refresh token, nobody at the screen."""
-    scene = logged_in(later=10_000)
+    scene.world.time += 10_000
     assert scene.call(scene.process()).status == 200
-    assert scene.grants() == ["authorization_code", "refresh_token"]
-    assert len(scene.world.visited) == 1
+    assert len(scene.world.visited) == 1, "a new process needs no browser"
+    assert scene.issuer.token_forms[1]["resource"] == scene.server.url
 
 
 def test_one_refresh_for_everyone() -> None:
@@ -409,30 +404,19 @@ def test_a_403_without_a_token_asks_for_one() -> None:
     assert scene.issuer.authorizations[0]["scope"] == "a"
 
 
-def test_a_step_up_of_another_task_is_adopted() -> None:
-    """F-AUTH-4: two calls that lack the same scope ask the user once."""
+@pytest.mark.parametrize("other", ["task", "process"])
+def test_a_step_up_of_another_one_is_adopted(other: str) -> None:
+    """F-AUTH-4: two calls that lack the same scope ask the user once, and send the new token."""
     scene = logged_in()
-    requests = [scene.request() for _ in range(2)]
-    for request in requests:
-        scene.world.run(request.headers())
-    for request in requests:
-        assert scene.world.run(request.recover(forbidden("write")))
-    assert len(scene.world.visited) == 2
-
-
-def test_a_step_up_of_another_process_is_adopted() -> None:
-    """F-AUTH-4: its token is sent, and the user is not asked again."""
-    scene = logged_in()
+    faster = scene.request(scene.process() if other == "process" else None)
     request = scene.request()
-    scene.world.run(request.headers())
-    other = scene.request(scene.process())
-    scene.world.run(other.headers())
-    assert scene.world.run(other.recover(forbidden("write")))
-    assert scene.world.run(request.recover(forbidden("write")))
-    assert scene.world.run(request.headers()) == {
-        "Authorization": f"Bearer {scene.issuer.tokens[-1]}"
-    }
+    for each in (faster, request):
+        scene.world.run(each.headers())
+    for each in (faster, request):
+        assert scene.world.run(each.recover(forbidden("write")))
     assert len(scene.world.visited) == 2
+    sent = scene.world.run(request.headers())
+    assert sent == {"Authorization": f"Bearer {scene.issuer.tokens[-1]}"}
 
 
 def test_scopes_granted_unasked_survive_a_step_up() -> None:

@@ -86,13 +86,9 @@ def test_the_challenge_comes_first() -> None:
 
 
 def test_configured_scopes_replace_the_metadatas() -> None:
-    """F-AUTH-4: and a challenge is still obeyed."""
+    """F-AUTH-4: a challenge is still obeyed, and what was asked for before is kept."""
     assert select(configured=("mine",), resource=("b",)) == ("mine",)
     assert select(challenged=("a",), configured=("mine",)) == ("a", "mine")
-
-
-def test_step_up_is_a_union() -> None:
-    """F-AUTH-4: what was asked for before is kept."""
     assert select(challenged=("write",), held=("read",)) == ("read", "write")
 
 

@@ -150,22 +150,19 @@ def test_values_that_would_fill_the_memory(
     assert "too long" in config.problems[0].message
 
 
-@pytest.mark.parametrize(
-    "word", ["${UNSET}./mark.py", "-c . ${UNSET:-./mark.py}", "${input:a}", "-c . ${input:a}"]
-)
-def test_a_file_that_a_variable_hides_was_edited(word: str, repository: Repository) -> None:
-    """F-SAFE-2: the server would be started with it."""
+NAMING = [
+    *(["${UNSET}./mark.py"], ["-c . ${UNSET:-./mark.py}"], ["${input:a}"], ["-c . ${input:a}"]),
+    [*(f"word-{number}" for number in range(5000)), "mark.py"],
+]
+
+
+@pytest.mark.parametrize("args", NAMING, ids=lambda args: args[0])
+def test_a_file_that_is_named_less_openly_was_edited(
+    args: list[str], repository: Repository
+) -> None:
+    """F-SAFE-2: behind a variable or many words; the server would be started with it."""
     inputs = [{"id": "a", "default": "./mark.py"}]
-    repository.write(s={"command": "sh", "args": [word], "inputs": inputs})
-    agree()
-    repository.script.write_text("evil()")
-    assert state() == "needs_approval"
-
-
-def test_a_file_that_is_named_behind_many_words_was_edited(repository: Repository) -> None:
-    """F-SAFE-2: each word counts, however many stand before it."""
-    args = [*(f"word-{number}" for number in range(5000)), "mark.py"]
-    repository.write(s={"command": "python3", "args": args})
+    repository.write(s={"command": "sh", "args": args, "inputs": inputs})
     agree()
     repository.script.write_text("evil()")
     assert state() == "needs_approval"

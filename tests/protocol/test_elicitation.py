@@ -51,6 +51,7 @@ def test_a_visit() -> None:
     request = ElicitationRequest(raw)
     assert (request.mode, request.elicitation_id) == ("url", "e1")
     assert (request.host, request.url_warnings) == ("example.com", [])
+    assert not ElicitationRequest({"mode": "url", "url": "http://localhost:1/"}).url_warnings
 
 
 @pytest.mark.parametrize(
@@ -73,10 +74,6 @@ def test_a_url_that_is_none_has_no_host() -> None:
     request = ElicitationRequest({"mode": "form", "url": "http://["})
     assert request.host == ""
     assert "not read this URL in the same way" in request.url_warnings[0]
-
-
-def test_loopback_needs_no_encryption() -> None:
-    assert not ElicitationRequest({"mode": "url", "url": "http://localhost:1/"}).url_warnings
 
 
 @pytest.mark.parametrize(

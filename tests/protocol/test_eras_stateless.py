@@ -108,13 +108,9 @@ def test_parameters_in_headers() -> None:
     assert "Mcp-Param-Region" not in rules.request(1, "prompts/get", params, None).headers
 
 
-def test_the_probe_is_not_cancelled() -> None:
-    """F-LIFE-3: a server that ignores server/discover would not know the cancellation either."""
+def test_two_requests_of_their_own_kind() -> None:
+    """F-LIFE-3, F-API-14: the probe is not cancelled, and a subscription stays open."""
     assert era().request(1, "server/discover", None, None).cancel is Cancel.NOT_ALLOWED
-
-
-def test_a_subscription_stays_open() -> None:
-    """F-API-14: the answer to subscriptions/listen may never come, and nobody waits for it."""
     assert era().request(1, "subscriptions/listen", None, None).stays_open
 
 
