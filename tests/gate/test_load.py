@@ -433,79 +433,59 @@ def test_nothing_is_configured(tmp_path: Path, environ: dict[str, str]) -> None:
     assert problem.message == "there is no such file"
 
 
-CLAUDE = {"command": "npx", "args": ["-y", "a b"], "env": {"K": "${A}"}}
-CLAUDE_URL = {"type": "http", "url": "https://x/mcp", "headers": {"H": "Bearer ${A}"}}
-NO_TYPE = {"url": "https://x/mcp", "headers": {"H": "Bearer ${A}"}, "transport": "http"}
+URL = "https://x/mcp"
+
+
+def local(value: str = "${A}", **more: Any) -> dict[str, Any]:
+    return {**more, "command": "npx", "args": ["-y", "a b"], "env": {"K": value}}
+
+
+def remote(value: str = "${A}", name: str = "url", **more: Any) -> dict[str, Any]:
+    return {**more, name: URL, "headers": {"H": f"Bearer {value}"}}
+
+
+def both(key: str, local: Any, remote: Any) -> dict[str, Any]:
+    return {key: {"local": local, "remote": remote}}
+
+
 SHAPES: dict[str, tuple[str, Any]] = {
-    "Claude Code": ("p/.mcp.json", servers(local=CLAUDE, remote=CLAUDE_URL)),
+    "Claude Code": ("p/.mcp.json", both("mcpServers", local(), remote(type="http"))),
     "Cursor": (
         "p/.cursor/mcp.json",
-        servers(
-            local={**CLAUDE, "env": {"K": "${env:A}"}},
-            remote={**NO_TYPE, "headers": {"H": "Bearer ${env:A}"}},
-        ),
+        both("mcpServers", local("${env:A}"), remote("${env:A}", transport="http")),
     ),
-    "Gemini": (
-        "p/.gemini/settings.json",
-        servers(
-            local={**CLAUDE, "env": {"K": "$A"}},
-            remote={"httpUrl": "https://x/mcp", "headers": {"H": "Bearer $A"}},
-        ),
-    ),
+    "Gemini": ("p/.gemini/settings.json", both("mcpServers", local("$A"), remote("$A", "httpUrl"))),
     "Windsurf": (
         "p/mcp_config.json",
-        servers(
-            local=CLAUDE,
-            remote={
-                "serverUrl": "https://x/mcp",
-                "transport": "http",
-                "headers": {"H": "Bearer ${env:A}"},
-            },
-        ),
+        both("mcpServers", local(), remote("${env:A}", "serverUrl", transport="http")),
     ),
-    "Roo": (
-        "p/.roo/mcp.json",
-        servers(local=CLAUDE, remote={**CLAUDE_URL, "type": "streamable-http"}),
-    ),
+    "Roo": ("p/.roo/mcp.json", both("mcpServers", local(), remote(type="streamable-http"))),
     "VS Code": (
         "p/.vscode/mcp.json",
         '{"inputs": [{"id": "k", "type": "promptString"}], // asked for\n"servers": '
         + json.dumps(
             {
-                "local": {"type": "stdio", **CLAUDE, "env": {"K": "${input:k}"}},
-                "remote": {**CLAUDE_URL, "headers": {"H": "Bearer ${input:k}"}},
+                "local": local("${input:k}", type="stdio"),
+                "remote": remote("${input:k}", type="http"),
             }
         )
         + ",}",
     ),
     "OpenCode": (
         "p/opencode.json",
-        {
-            "mcp": {
-                "local": {
-                    "type": "local",
-                    "command": ["npx", "-y", "a b"],
-                    "environment": {"K": "{env:A}"},
-                },
-                "remote": {
-                    "type": "remote",
-                    "url": "https://x/mcp",
-                    "headers": {"H": "Bearer {env:A}"},
-                },
-            }
-        },
+        both(
+            "mcp",
+            {"type": "local", "command": ["npx", "-y", "a b"], "environment": {"K": "{env:A}"}},
+            remote("{env:A}", type="remote"),
+        ),
     ),
     "Zed": (
         "p/.zed/settings.json",
-        {
-            "context_servers": {
-                "local": {
-                    "command": {"path": "npx", "args": ["-y", "a b"], "env": {"K": "${A}"}},
-                    "settings": {},
-                },
-                "remote": NO_TYPE,
-            }
-        },
+        both(
+            "context_servers",
+            {"command": {"path": "npx", "args": ["-y", "a b"], "env": {"K": "${A}"}}},
+            remote(transport="http"),
+        ),
     ),
     "Codex": (
         "p/.codex/config.toml",
@@ -534,7 +514,7 @@ def test_the_same_configuration_in_every_shape_gives_the_same_servers(
     assert config.problems == []
     local, remote = config.servers["local"], config.servers["remote"]
     assert (local.target, local.options) == (["npx", "-y", "a b"], {"env": {"K": "value"}})
-    assert remote.target == "https://x/mcp"
+    assert remote.target == URL
     assert remote.options["headers"] == {"H": "Bearer value"}
     # OpenCode and VS Code find out which HTTP transport it is.
     assert remote.options.get("transport", "http") == "http"

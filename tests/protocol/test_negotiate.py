@@ -151,6 +151,7 @@ NO_METHOD = PeerError(-32601, "Method not found")
 TIMEOUT = CallTimeout("server/discover", 5.0)
 SILENCE: Conversation = [(PROBE, TIMEOUT)]
 LATE: Conversation = [*SILENCE, (INITIALIZE, LateAnswer(discovered()))]
+ANSWERED: Conversation = [("wait", initialized()), *handshake()[1:]]
 PING = "ping 2025-11-25"
 EXITED = ProcessExited(["server"], 1, "Traceback")
 
@@ -173,12 +174,7 @@ STATELESS: dict[str, Conversation] = {
         ("restart", True),
         (PATIENTLY, discovered()),
     ],
-    "slow, and answers initialize as one more request": [
-        *LATE,
-        ("wait", initialized()),
-        *handshake()[1:],
-        (PING, NO_METHOD),
-    ],
+    "slow, and answers initialize as one more request": [*LATE, *ANSWERED, (PING, NO_METHOD)],
     "slow, and agrees on a revision without initialize": [
         *LATE,
         ("wait", initialized("2026-07-28")),
@@ -297,12 +293,7 @@ HANDSHAKE: dict[str, Conversation] = {
         (PING, NotRecorded("session.jsonl", "ping", None)),
     ],
     "silent, and odd about a ping": [*SILENCE, *handshake(), (PING, ProtocolViolation("null"))],
-    "slow, and takes initialize for the fall-back": [
-        *LATE,
-        ("wait", initialized()),
-        *handshake()[1:],
-        (PING, {}),
-    ],
+    "slow, and takes initialize for the fall-back": [*LATE, *ANSWERED, (PING, {})],
     "slow, answers initialize first, and means it": [
         *SILENCE,
         *handshake(),
@@ -323,30 +314,22 @@ HANDSHAKE: dict[str, Conversation] = {
         *handshake(),
     ],
     "exits at the next message": [*SILENCE, (INITIALIZE, EXITED), ("restart", True), *handshake()],
-    "slow, and refuses the probe": [
-        *SILENCE,
-        (INITIALIZE, LateAnswer(None, NO_METHOD)),
-        ("wait", initialized()),
-        *handshake()[1:],
-    ],
+    "slow, and refuses the probe": [*SILENCE, (INITIALIZE, LateAnswer(None, NO_METHOD)), *ANSWERED],
     "slow, and answers the probe with anything": [
         *SILENCE,
         (INITIALIZE, LateAnswer({"tools": []})),
-        ("wait", initialized()),
-        *handshake()[1:],
+        *ANSWERED,
     ],
     "slow, and answers the probe with no result": [
         *SILENCE,
         (INITIALIZE, LateAnswer(None, ProtocolViolation("neither result nor error"))),
-        ("wait", initialized()),
-        *handshake()[1:],
+        *ANSWERED,
     ],
     "slow, and names what it refuses again": [
         *SILENCE,
         (INITIALIZE, LateAnswer(None, unsupported("2026-07-28", "2025-11-25"))),
         (PROBE_AGAIN, unsupported("2026-07-28", "2025-11-25")),
-        ("wait", initialized()),
-        *handshake()[1:],
+        *ANSWERED,
     ],
     "slow, and ends at the probe": [
         *SILENCE,
