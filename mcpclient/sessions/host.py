@@ -203,7 +203,7 @@ class Caller(asyncio.Protocol):
         if not self.joined:
             self._greet(message, params)
         elif method is None:
-            waiter = self._asked.pop(message["id"], None)
+            waiter = self._asked.get(message["id"])
             if waiter is not None and not waiter.done():
                 waiter.set_result(message)
         elif request_id is not None:
@@ -239,14 +239,16 @@ class Caller(asyncio.Protocol):
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send the server's question to the caller; return the result. Raises `PeerError`."""
         self._last_id += 1
-        waiter = self._asked[self._last_id] = asyncio.get_running_loop().create_future()
-        self.send(messages.request(self._last_id, method, params))
+        own_id = self._last_id  # there may be later questions before the answer
+        waiter = self._asked[own_id] = asyncio.get_running_loop().create_future()
+        self.send(messages.request(own_id, method, params))
         try:
             await asyncio.wait({waiter})
         except asyncio.CancelledError:
-            withdrawn = {"requestId": self._last_id}
-            self.send(messages.notification("notifications/cancelled", withdrawn))
+            self.send(messages.notification("notifications/cancelled", {"requestId": own_id}))
             raise
+        finally:
+            del self._asked[own_id]
         if waiter.cancelled():
             raise PeerError(ErrorCode.INTERNAL_ERROR, "the user has left")
         return messages.result_of(waiter.result())

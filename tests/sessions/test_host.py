@@ -183,31 +183,32 @@ def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
 
     async def scenario() -> None:
         async with session(server := Server("handshake")) as host:
-            asked, withdrawn = asyncio.Event(), asyncio.Event()
+            news: asyncio.Queue[str] = asyncio.Queue()
 
             async def answer(request: Any) -> None:
-                asked.set()
+                news.put_nowait(f"asked {request.message}")
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:
-                    withdrawn.set()
+                    news.put_nowait(f"withdrew {request.message}")
 
             client = await joined(elicitation=answer)
-            params = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
-            question = {"method": "elicitation/create", "params": params}
             calling = asyncio.ensure_future(client.call_tool("never"))
             await server.came("tools/call")
             assert server.end is not None
-            server.end.send({"jsonrpc": "2.0", "id": "one", **question})
-            await asked.wait()
+            for name in ("one", "two"):
+                schema = {"type": "object", "properties": {}}
+                params: dict[str, Any] = {"message": name, "requestedSchema": schema}
+                question = {"method": "elicitation/create", "params": params}
+                server.end.send({"jsonrpc": "2.0", "id": name, **question})
+                assert await news.get() == f"asked {name}"
             told = {"requestId": "one"}
             message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told}
             server.end.send(message)
-            await withdrawn.wait()
-            asked.clear()
-            server.end.send({"jsonrpc": "2.0", "id": "two", **question})
-            await asked.wait()
-            host.callers[0].transport.abort()
+            assert await news.get() == "withdrew one"
+            (caller,) = host.callers
+            assert len(caller._asked) == 1
+            caller.transport.abort()
             await server.came("two")
             answered = next(each for each in server.received if each.get("id") == "two")
             assert answered["error"]["message"] == "the user has left"
