@@ -335,7 +335,7 @@ def _messages_in(payload: bytes) -> Iterator[Message]:
     except MalformedMessage:
         return
     for message in objects_in(value if isinstance(value, list) else [value]):
-        if "jsonrpc" in message:
+        if "jsonrpc" in message and isinstance(message.get("method", ""), str):
             yield message
 
 

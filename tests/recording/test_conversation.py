@@ -215,9 +215,11 @@ def test_stderr_and_frames_without_messages_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("strange", [[], {}, None, 1.5])
-def test_strange_ids_harm_nothing(strange: Any) -> None:
+def test_strange_ids_and_methods_harm_nothing(strange: Any) -> None:
+    """F-SHOW-8: in a file that anybody may have written."""
     (call,) = read(
         sent(ask(1)),
+        sent(ask(2, strange)),
         got({"jsonrpc": "2.0", "id": [strange], "result": {}}),
         got(ask(strange, "x")),
         sent({"jsonrpc": "2.0", "id": strange, "result": {}}),
