@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from typing import IO, Any, Callable
 
 from ..client.client import Client
@@ -90,7 +91,7 @@ class Bridge(Observer):
         self._offers = offers
         self._make_client = make_client
         self._judge = judge
-        self._explain = explain
+        self.explain = explain
         self._limits = limits
         self._host: HostChannel
         self._client: Client | None = None
@@ -341,10 +342,6 @@ class Bridge(Observer):
         elif self._is_handshake or method != "notifications/roots/list_changed":
             self._start(self._client.notify(method, params))
 
-    def explain(self, error: McpError) -> str:
-        """Return an error, as the host shows it to its user."""
-        return self._explain(error)
-
     def host_stalled(self, *, is_stalled: bool) -> None:
         """Do not read from the server while the host does not read."""
         self._is_stalled = is_stalled
@@ -458,7 +455,8 @@ class Bridge(Observer):
             if subject in self._connection.capabilities:
                 self._tell_host(f"notifications/{subject}/list_changed", {})
         for uri in list(self._uris):
-            await self._send("resources/subscribe", {"uri": uri})
+            with suppress(PeerError):  # it may be gone, and the others are not
+                await self._send("resources/subscribe", {"uri": uri})
             self._tell_host("notifications/resources/updated", {"uri": uri})
 
     def lost(self, error: McpError) -> None:

@@ -166,12 +166,11 @@ class HostChannel:
             return
         method, request_id = message.get("method"), message.get("id")
         params = message.get("params")
-        has_id = isinstance(request_id, (int, str)) and not isinstance(request_id, bool)
         if "method" not in message and ("result" in message or "error" in message):
             answer = self._asked.get(request_id) if isinstance(request_id, int) else None
             if answer is not None:
                 resolve(answer, message)
-        elif "id" in message and not has_id:
+        elif "id" in message and not _is_id(request_id):
             self._refuse(None, ErrorCode.INVALID_REQUEST, "its id is not a string or an integer")
         elif not isinstance(method, str):
             self._refuse(request_id, ErrorCode.INVALID_REQUEST, "it has no method")
@@ -195,8 +194,9 @@ class HostChannel:
         """Answer a request of the host in a task of its own."""
         self._running[request_id] = self.tasks.start(self._answer(request_id, method, params))
 
-    def _refuse(self, request_id: Any, code: ErrorCode, reason: str) -> None:
-        self.send(messages.error_response(request_id, code, reason))
+    def _refuse(self, request_id: Any, code: int, reason: str, data: Any = None) -> None:
+        own_id: Any = request_id if _is_id(request_id) else None
+        self.send(messages.error_response(own_id, code, reason, data))
 
     async def _answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         try:
@@ -211,9 +211,19 @@ class HostChannel:
     def fail(self, request_id: RequestId, method: str, error: BaseException) -> None:
         """Send an error response."""
         if isinstance(error, PeerError):
-            self.send(messages.error_response(request_id, error.code, error.message, error.data))
+            try:
+                self._refuse(request_id, error.code, error.message, error.data)
+            except UsageError as unsendable:  # its text or its data
+                self.fail(request_id, method, unsendable)
         elif isinstance(error, McpError):
             self._refuse(request_id, ErrorCode.INTERNAL_ERROR, self._bridge.explain(error))
         else:
             _logger.error("%s failed", method, exc_info=error)
             self._refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)
+
+
+def _is_id(value: object) -> bool:
+    """Whether a response can carry a value as its id: a string without lone surrogates, or 7."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() == value
+    return type(value) is int

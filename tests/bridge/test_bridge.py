@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import CallToolResult, ConnectionLost, McpError, ServerUnavailable
+from mcpclient import CallToolResult, ConnectionLost, McpError, PeerError, ServerUnavailable
 from mcpclient.client.events.around import Call, Proceed
 from tests.bridge.sides import bridged
 from tests.support.mcp_server import McpServer
@@ -116,15 +116,22 @@ def test_either_side_cancels_and_reports_progress() -> None:
 
 
 def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
-    """F-BRIDGE-1: as of a change; what was subscribed to is so again, and the level of logs."""
+    """F-BRIDGE-1: as of a change; subscriptions, whichever still can, and the log level return."""
+
+    def subscribe(params: Any) -> dict[str, Any]:
+        if params["uri"] == "x:gone" and len(server.messages("initialize")) > 1:
+            raise PeerError(-32002, "it is gone")
+        return {}
+
+    server = McpServer("handshake")
+    server.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
+    server.answers["resources/subscribe"] = subscribe
 
     async def scenario() -> None:
-        server = McpServer("handshake")
-        server.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
-        server.answers["resources/subscribe"] = {}
         async with bridged(server) as (host, side):
             await host.initialize()
-            await host.request("resources/subscribe", {"uri": "x:1"})
+            for uri in ("x:gone", "x:1"):
+                await host.request("resources/subscribe", {"uri": uri})
             await host.request("logging/setLevel", {"level": "error"})
             host.write({"id": "lost", "method": "tools/call", "params": {"name": "never"}})
             await side.came("never")
@@ -133,14 +140,16 @@ def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
             failed = await host.message()
             assert failed["id"] == "lost"
             assert "it fell over" in failed["error"]["message"]
-            told = [await host.message() for _ in range(3)]
+            told = [await host.message() for _ in range(4)]
             assert [each["method"] for each in told] == [
                 "notifications/tools/list_changed",
                 "notifications/resources/list_changed",
                 "notifications/resources/updated",
+                "notifications/resources/updated",
             ]
+            assert [each["params"].get("uri") for each in told[2:]] == ["x:gone", "x:1"]
             assert side.opened == 2
-            assert len(server.messages("resources/subscribe")) == 2
+            assert len(server.messages("resources/subscribe")) == 4
             assert len(server.messages("logging/setLevel")) == 2
             answer = await host.call("echo", text="again")
             assert answer["result"]["content"][0]["text"] == "again"

@@ -38,6 +38,8 @@ pytestmark = pytest.mark.needs_posix
         (b'{"id":1.5,"method":"ping"}', -32600),
         (b'{"id":true,"method":"ping"}', -32600),
         (b'{"id":{"a":1},"method":"ping"}', -32600),
+        (rb'{"id":"\ud800","method":"ping"}', -32600),
+        (rb'{"id":"\ud800","method":nothing}', -32700),
         (b'{"id":1,"method":"ping","params":[1]}', -32602),
         (b'{"id":1,"method":"ping","params":"x"}', -32602),
     ],
@@ -47,8 +49,9 @@ def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: in
 
     async def scenario() -> None:
         async with bridged(McpServer("handshake")) as (host, _):
-            host.write(line)
+            host.write(line + b'\n{"id":"next","method":"ping"}')
             assert (await host.message())["error"]["code"] == code
+            assert (await host.message())["id"] == "next"
             await host.initialize()
             assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
 
@@ -211,18 +214,24 @@ def test_threads_move_the_bytes_where_no_loop_can() -> None:
     asyncio.run(scenario(threads=False))
 
 
-def test_values_that_only_python_reads_are_not_passed_on() -> None:
-    """F-BRIDGE-1: a notification is dropped, and a response is an error."""
+@pytest.mark.parametrize("method", ["x", "completion/complete"])
+@pytest.mark.parametrize(
+    "outcome",
+    ['"result":{"a":-Infinity}', '"error":{"code":-1,"message":"no","data":NaN}'],
+    ids=["result", "error"],
+)
+def test_values_that_only_python_reads_are_not_passed_on(method: str, outcome: str) -> None:
+    """F-BRIDGE-1: a notification is dropped, and a response is an error, by a task or not."""
 
     async def scenario() -> None:
         server = McpServer("handshake")
-        server.answers["x"] = lambda params: None
+        server.answers[method] = lambda params: None
         async with bridged(server) as (host, side):
             await host.initialize()
-            host.write({"id": 7, "method": "x"})
-            asked = await side.came('"method":"x"')
+            host.write({"id": 7, "method": method})
+            asked = await side.came(f'"method":"{method}"')
             side.say('{"method":"n","params":{"a":NaN}}')
-            side.say(f'{{"id":{asked["id"]},"result":{{"a":-Infinity}}}}')
+            side.say(f'{{"id":{asked["id"]},{outcome}}}')
             answer = await host.message()
             assert answer["id"] == 7
             assert "cannot be sent as JSON" in answer["error"]["message"]
