@@ -15,13 +15,16 @@ from ..protocol.wire_object import value_at
 from .conversation import Call, Heard, Step
 from .redaction import REDACTED_NAME, Redactor
 
+READY = "notifications/initialized"
+"""The client is ready: from then on a server may speak unasked."""
+
 # These open a connection, and say who asks; whoever asks may have changed since the recording.
 _OPENING = frozenset({"initialize", "server/discover"})
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply to a request: ``steps`` at once, and ``later`` after `client_is_ready`.
+    """The reply to a request: ``steps`` at once, and ``later`` after `READY`.
 
     ``call``: what was recorded; None for a refusal that was not.
     """
@@ -29,11 +32,6 @@ class Reply:
     call: Call | None
     steps: Sequence[Step]
     later: Sequence[Step] = ()
-
-
-def client_is_ready(notification: Message) -> bool:
-    """Whether the client says that it is ready: from then on a server may speak unasked."""
-    return bool(notification["method"] == "notifications/initialized")
 
 
 class Script:

@@ -238,8 +238,7 @@ class Caller(asyncio.Protocol):
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send the server's question to the caller; return the result. Raises `PeerError`."""
-        self._last_id += 1
-        own_id = self._last_id  # there may be later questions before the answer
+        self._last_id = own_id = self._last_id + 1  # there may be later questions meanwhile
         waiter = self._asked[own_id] = asyncio.get_running_loop().create_future()
         self.send(messages.request(own_id, method, params))
         try:

@@ -29,7 +29,7 @@ from ..recording.conversation import (
     progress_token_of,
     read_calls,
 )
-from ..recording.script import Script, client_is_ready
+from ..recording.script import READY, Script
 from ..recording.transcript import Transcript, error_of, read_transcripts
 from .base import Abandoned, Receiver, Transport
 from .http_messages import Refusal
@@ -64,8 +64,7 @@ class Recording(Transport):
         self._path = os.fspath(path)
         self.transcripts = transcripts
         self._url = _url_of(transcripts)
-        name = os.path.basename(self._path)
-        self._script = Script(name, self.conversation.calls, match)
+        self._script = Script(os.path.basename(path), self.conversation.calls, match)
         self._receiver: Receiver | None = None
         self._parts: dict[RequestId, _Part] = {}
         self._asking: dict[RequestId, deque[_Part]] = {}  # by the id of the server's request
@@ -118,7 +117,7 @@ class Recording(Transport):
                 self._held.append(_Part(deque(reply.later), reply.call, message))
             part = self._parts[message["id"]] = _Part(deque(reply.steps), reply.call, message)
             self._start(part)
-        elif client_is_ready(message):
+        elif message["method"] == READY:
             for part in self._held:
                 self._start(part)
             self._held.clear()

@@ -9,7 +9,7 @@ import pytest
 from mcpclient.errors import NotRecorded, UsageError
 from mcpclient.jsonrpc import messages
 from mcpclient.recording.conversation import Call, Failed, Heard
-from mcpclient.recording.script import Script, client_is_ready
+from mcpclient.recording.script import Script
 
 Json = dict[str, Any]
 
@@ -59,8 +59,6 @@ def test_a_server_speaks_when_the_client_is_ready() -> None:
     assert (list(reply.steps), list(reply.later)) == (opening.steps, [UNASKED])
     reply = script.reply_to(messages.request(8, "ping", None))
     assert (reply.steps[-1], list(reply.later)) == (UNASKED, [])
-    assert client_is_ready(messages.notification("notifications/initialized", None))
-    assert not client_is_ready(messages.notification("notifications/cancelled", {}))
 
 
 def test_a_server_known_to_be_older_refuses_to_be_discovered() -> None:
